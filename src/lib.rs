@@ -1,0 +1,1 @@
+//! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.

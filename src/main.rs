@@ -1,0 +1,3 @@
+//! The `mcprove` program.
+
+fn main() {}
