@@ -1,1 +1,3 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
+
+pub mod source;

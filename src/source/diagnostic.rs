@@ -1,0 +1,70 @@
+//! One mistake in what the user wrote, with everything needed to mend it.
+
+use super::{Located, Span};
+
+/// How bad a finding about the user's own text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Legal but unwise; the program goes on.
+    Warning,
+    /// The program refuses to go on.
+    Error,
+}
+
+/// A place and what is to be said about it.
+pub type Label = Located<String>;
+
+/// One mistake in a suite, a registry, a filter or an argument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnostic {
+    /// A stable kebab-case name, listed in `docs/errors.md`.
+    pub code: &'static str,
+    /// Whether the program goes on.
+    pub severity: Severity,
+    /// One lowercase sentence without a final period.
+    pub message: String,
+    /// The key or value that the user typed; `None` where no text is to blame, such as a missing file.
+    pub label: Option<Label>,
+    /// A second place that matters, such as the first of two equal names.
+    pub other: Option<Label>,
+    /// What to do, typeable where possible.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(code: &'static str, message: impl Into<String>, span: Span) -> Self {
+        Self::without_place(code, message).with_label(span, "")
+    }
+
+    /// A warning at a place.
+    pub fn warning(code: &'static str, message: impl Into<String>, span: Span) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, message, span) }
+    }
+
+    /// An error for which no text is to blame.
+    pub fn without_place(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, severity: Severity::Error, message: message.into(), label: None, other: None, help: None }
+    }
+
+    /// Says something under the marked place.
+    #[must_use]
+    pub fn with_label(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.label = Some(Located::new(text.into(), span));
+        self
+    }
+
+    /// Points at a second place.
+    #[must_use]
+    pub fn with_other(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.other = Some(Located::new(text.into(), span));
+        self
+    }
+
+    /// Adds what to do; `None` adds nothing.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
+        self.help = help.into().or(self.help);
+        self
+    }
+}

@@ -1,0 +1,164 @@
+//! Where text came from, and how to point back at it.
+//!
+//! A suite, a registry or a filter typed on the command line is a [`SourceFile`]; a [`Span`] is a range in one, and a
+//! [`Located`] value remembers the span it was read from.
+//! [`yaml`] turns text into a tree of located [`Node`]s, [`shape`] says what such a tree may look like, and
+//! [`Diagnostic`] is what a user sees when it does not.
+//! Knows nothing about suites or servers. Start reading in [`yaml`].
+
+mod diagnostic;
+mod duration;
+mod node;
+mod quote;
+mod render;
+pub mod shape;
+mod suggest;
+mod yaml;
+
+use std::sync::Arc;
+
+pub use self::diagnostic::{Diagnostic, Label, Severity};
+pub use self::duration::{duration_text, parse_duration};
+pub use self::node::{Node, Value};
+pub use self::quote::Quote;
+pub use self::render::{Color, Excerpt, Style, render, render_excerpt};
+pub use self::suggest::{did_you_mean, nearest};
+pub use self::yaml::parse;
+
+/// A text and the name under which messages mention it.
+#[derive(Debug)]
+pub struct SourceFile {
+    /// The path as the user knows it, or a name in angle brackets for text that is no file.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+    line_starts: Vec<usize>,
+}
+
+impl SourceFile {
+    /// Remembers `text` under `name`.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let line_starts = std::iter::once(0)
+            .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
+            .collect();
+        Self { name: name.into(), text, line_starts }
+    }
+
+    /// The line and column of a byte offset, both counted from one, the column in characters.
+    pub fn position(&self, offset: usize) -> (usize, usize) {
+        let offset = self.floor(offset);
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = self.line_starts[line - 1];
+        (line, self.text[start..offset].chars().count() + 1)
+    }
+
+    /// The text of a line counted from one, without its end of line; empty past the end.
+    pub fn line(&self, line: usize) -> &str {
+        let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else { return "" };
+        let end = self.line_starts.get(line).map_or(self.text.len(), |next| next - 1);
+        self.text[*start..end].trim_end_matches('\r')
+    }
+
+    /// The byte offset at which a line counted from one starts.
+    pub fn line_start(&self, line: usize) -> usize {
+        self.line_starts.get(line.saturating_sub(1)).copied().unwrap_or(self.text.len())
+    }
+
+    fn floor(&self, offset: usize) -> usize {
+        let mut offset = offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        offset
+    }
+}
+
+/// The number of a text within [`Sources`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceId(u32);
+
+/// A range of bytes in one text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The text.
+    pub source: SourceId,
+    /// The first byte.
+    pub start: u32,
+    /// The byte after the last.
+    pub end: u32,
+}
+
+impl Span {
+    /// Whether a byte offset lies within.
+    pub fn contains(&self, offset: usize) -> bool {
+        (self.start as usize..self.end as usize).contains(&offset)
+    }
+}
+
+/// A value and the place where the user wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located<T> {
+    /// What was written.
+    pub value: T,
+    /// Where.
+    pub span: Span,
+}
+
+impl<T> Located<T> {
+    /// Puts a value and its place together.
+    pub fn new(value: T, span: Span) -> Self {
+        Self { value, span }
+    }
+
+    /// Changes the value and keeps the place.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Located<U> {
+        Located { value: change(self.value), span: self.span }
+    }
+}
+
+/// Every text that was read, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    files: Vec<Arc<SourceFile>>,
+}
+
+impl Sources {
+    /// Remembers a text and returns its number.
+    pub fn add(&mut self, file: SourceFile) -> SourceId {
+        self.files.push(Arc::new(file));
+        SourceId(u32::try_from(self.files.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The text with that number.
+    pub fn file(&self, id: SourceId) -> &SourceFile {
+        &self.files[id.0 as usize]
+    }
+
+    /// The name, line and column at which a span starts.
+    pub fn place(&self, span: Span) -> (&str, usize, usize) {
+        let file = self.file(span.source);
+        let (line, column) = file.position(span.start as usize);
+        (&file.name, line, column)
+    }
+
+    /// The text that a span covers.
+    pub fn text(&self, span: Span) -> &str {
+        let file = self.file(span.source);
+        &file.text[file.floor(span.start as usize)..file.floor(span.end as usize)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters_and_survive_the_end() {
+        let file = SourceFile::new("a", "é=1\r\nb");
+        assert_eq!(file.position(2), (1, 2));
+        assert_eq!(file.position(6), (2, 1));
+        assert_eq!(file.position(99), (2, 2));
+        assert_eq!((file.line(1), file.line(2), file.line(3)), ("é=1", "b", ""));
+    }
+}

@@ -1,0 +1,100 @@
+//! A tree of values that remember where they were written.
+
+use serde_json::{Map, Number};
+
+use super::{Located, Span};
+
+/// A value and its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What was written.
+    pub value: Value,
+    /// Where.
+    pub span: Span,
+}
+
+/// What a node holds; YAML types are kept.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// `null`, `~` or nothing.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole or fractional number.
+    Number(Number),
+    /// Text.
+    Text(String),
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping in written order; repeated keys are kept, so that they can be reported.
+    Map(Vec<(Located<String>, Node)>),
+}
+
+impl Node {
+    /// The value under a key of a mapping; `None` for other nodes and absent keys.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries().iter().find(|(name, _)| name.value == key).map(|(_, node)| node)
+    }
+
+    /// The entries of a mapping; empty for other nodes.
+    pub fn entries(&self) -> &[(Located<String>, Node)] {
+        match &self.value {
+            Value::Map(entries) => entries,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::List(_) => &[],
+        }
+    }
+
+    /// The items of a sequence; empty for other nodes.
+    pub fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::List(items) => items,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Map(_) => &[],
+        }
+    }
+
+    /// The text of a text node.
+    pub fn text(&self) -> Option<&str> {
+        if let Value::Text(text) = &self.value { Some(text) } else { None }
+    }
+
+    /// The text of a text node with its place.
+    pub fn located_text(&self) -> Option<Located<String>> {
+        self.text().map(|text| Located::new(text.to_owned(), self.span))
+    }
+
+    /// The value of a truth node.
+    pub fn flag(&self) -> Option<bool> {
+        if let Value::Bool(flag) = self.value { Some(flag) } else { None }
+    }
+
+    /// The value of a number node that is whole and not negative.
+    pub fn whole(&self) -> Option<u64> {
+        if let Value::Number(number) = &self.value { number.as_u64() } else { None }
+    }
+
+    /// What kind of value this is, in the words of messages.
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Null => "nothing",
+            Value::Bool(_) => "true or false",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "text",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a mapping",
+        }
+    }
+
+    /// The same value without places, keys in written order.
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Null => serde_json::Value::Null,
+            Value::Bool(flag) => (*flag).into(),
+            Value::Number(number) => number.clone().into(),
+            Value::Text(text) => text.clone().into(),
+            Value::List(items) => items.iter().map(Node::to_json).collect::<Vec<_>>().into(),
+            Value::Map(entries) => {
+                entries.iter().map(|(key, node)| (key.value.clone(), node.to_json())).collect::<Map<_, _>>().into()
+            }
+        }
+    }
+}

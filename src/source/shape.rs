@@ -1,0 +1,263 @@
+//! The grammar of a YAML file as data: one table checks files, becomes the JSON Schema and the reference manual.
+//!
+//! Because the three come from one table, they cannot disagree.
+//! [`check`] finds every unknown, repeated, missing or wrongly typed thing at once; whoever builds a model from a
+//! checked tree may take its shape for granted.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{Diagnostic, Node, Value, did_you_mean, parse_duration};
+
+/// What a value may look like.
+#[derive(Debug, Clone, Copy)]
+pub enum Shape {
+    /// Anything; only repeated keys are mistakes.
+    Any,
+    /// Text.
+    Text,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number, not negative.
+    Whole,
+    /// A number.
+    Number,
+    /// A duration such as `250ms` or `10s`.
+    Duration,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of one shape.
+    List(&'static Shape),
+    /// A mapping from names of the user's choosing to one shape.
+    Map(&'static Shape),
+    /// A mapping with known keys.
+    Object(&'static Object),
+    /// The first of these whose kind of value fits.
+    Either(&'static [Shape]),
+}
+
+/// A mapping with known keys.
+#[derive(Debug)]
+pub struct Object {
+    /// Its name in messages, in the JSON Schema and in the manual.
+    pub name: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+    /// The keys, in groups, since a test with a single step has the keys of both.
+    pub keys: &'static [&'static [Key]],
+}
+
+impl Object {
+    /// Every key.
+    pub fn all_keys(&self) -> impl Iterator<Item = &'static Key> {
+        self.keys.iter().flat_map(|group| group.iter())
+    }
+}
+
+/// One key of an [`Object`].
+#[derive(Debug)]
+pub struct Key {
+    /// The key.
+    pub name: &'static str,
+    /// What its value may look like.
+    pub shape: Shape,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Whether the key must be there.
+    pub need: Need,
+}
+
+/// Whether a key must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// It may be left out.
+    Optional,
+    /// It must be there.
+    Required,
+}
+
+/// A key that may be left out.
+pub const fn key(name: &'static str, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc, need: Need::Optional }
+}
+
+/// A key that must be there.
+pub const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc, need: Need::Required }
+}
+
+/// Every way in which `node` departs from `shape`, in the order of the file.
+pub fn check(node: &Node, shape: &Shape) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    visit(node, shape, &mut found);
+    found
+}
+
+fn visit(node: &Node, shape: &Shape, found: &mut Vec<Diagnostic>) {
+    match (shape, &node.value) {
+        (Shape::Object(object), Value::Map(_)) => visit_object(node, object, found),
+        (Shape::Map(inner), Value::Map(entries)) => {
+            report_repeated(node, found);
+            entries.iter().for_each(|(_, value)| visit(value, inner, found));
+        }
+        (Shape::Any, Value::Map(entries)) => {
+            report_repeated(node, found);
+            entries.iter().for_each(|(_, value)| visit(value, &Shape::Any, found));
+        }
+        (Shape::Any, Value::List(items)) => items.iter().for_each(|item| visit(item, &Shape::Any, found)),
+        (Shape::List(inner), Value::List(items)) => items.iter().for_each(|item| visit(item, inner, found)),
+        (Shape::Either(shapes), _) => match shapes.iter().find(|shape| shape.fits(node)) {
+            Some(shape) => visit(node, shape, found),
+            None => found.push(wrong_type(node, shape)),
+        },
+        (Shape::Duration, Value::Text(text)) if !is_template(text) && parse_duration(text).is_none() => {
+            found.push(bad_duration(node, text));
+        }
+        (Shape::Duration, Value::Number(number)) => found.push(bad_duration(node, &number.to_string())),
+        (Shape::Choice(words), Value::Text(text)) if !words.contains(&text.as_str()) => found.push(
+            Diagnostic::error("unknown-choice", format!("`{text}` is no choice here"), node.span)
+                .with_help(did_you_mean(text, words.iter().copied())),
+        ),
+        _ if shape.fits(node) => {}
+        _ => found.push(wrong_type(node, shape)),
+    }
+}
+
+fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
+    report_repeated(node, found);
+    for (name, value) in node.entries() {
+        match object.all_keys().find(|key| key.name == name.value) {
+            Some(key) => visit(value, &key.shape, found),
+            None => found.push(
+                Diagnostic::error("unknown-key", format!("{} has no key `{}`", object.name, name.value), name.span)
+                    .with_help(did_you_mean(&name.value, object.all_keys().map(|key| key.name))),
+            ),
+        }
+    }
+    for key in object.all_keys().filter(|key| key.need == Need::Required && node.get(key.name).is_none()) {
+        found.push(
+            Diagnostic::error("missing-key", format!("{} needs the key `{}`", object.name, key.name), node.span)
+                .with_help(format!("`{}`: {}", key.name, key.doc)),
+        );
+    }
+}
+
+fn report_repeated(node: &Node, found: &mut Vec<Diagnostic>) {
+    let mut first = BTreeMap::new();
+    for (name, _) in node.entries() {
+        if let Some(earlier) = first.get(name.value.as_str()) {
+            found.push(
+                Diagnostic::error("duplicate-key", format!("the key `{}` is written twice", name.value), name.span)
+                    .with_label(name.span, "written again here")
+                    .with_other(*earlier, "the first one is here"),
+            );
+        } else {
+            first.insert(name.value.as_str(), name.span);
+        }
+    }
+}
+
+fn wrong_type(node: &Node, shape: &Shape) -> Diagnostic {
+    Diagnostic::error("wrong-type", format!("expected {}, found {}", shape.words(), node.kind()), node.span)
+}
+
+fn bad_duration(node: &Node, text: &str) -> Diagnostic {
+    Diagnostic::error("bad-duration", format!("`{text}` is no duration"), node.span)
+        .with_help("write a number and a unit, such as `250ms`, `10s` or `2m`".to_owned())
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{")
+}
+
+impl Shape {
+    /// Whether a value is of the kind that this shape wants, without looking inside.
+    fn fits(&self, node: &Node) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Text | Self::Duration | Self::Choice(_) => matches!(node.value, Value::Text(_)),
+            Self::Flag => matches!(node.value, Value::Bool(_)),
+            Self::Whole => node.whole().is_some(),
+            Self::Number => matches!(node.value, Value::Number(_)),
+            Self::List(_) => matches!(node.value, Value::List(_)),
+            Self::Map(_) | Self::Object(_) => matches!(node.value, Value::Map(_)),
+            Self::Either(shapes) => shapes.iter().any(|shape| shape.fits(node)),
+        }
+    }
+
+    /// The shape in the words of messages and of the manual.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Any => "any value".to_owned(),
+            Self::Text => "text".to_owned(),
+            Self::Flag => "`true` or `false`".to_owned(),
+            Self::Whole => "a whole number".to_owned(),
+            Self::Number => "a number".to_owned(),
+            Self::Duration => "a duration such as `10s`".to_owned(),
+            Self::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
+            Self::List(inner) => match inner {
+                Self::Any => "a list".to_owned(),
+                other => format!("a list of {}", other.words().trim_start_matches("a ").trim_start_matches("an ")),
+            },
+            Self::Map(_) => "a mapping".to_owned(),
+            Self::Object(object) => format!("a mapping with the keys of {}", object.name),
+            Self::Either(shapes) => shapes.iter().map(Self::words).collect::<Vec<_>>().join(" or "),
+        }
+    }
+
+    /// The JSON Schema (2020-12) of this shape; objects become references into `definitions`.
+    pub fn json_schema(&self, definitions: &mut BTreeMap<&'static str, serde_json::Value>) -> serde_json::Value {
+        match self {
+            Self::Any => json!({}),
+            Self::Text => json!({"type": "string"}),
+            Self::Flag => json!({"type": "boolean"}),
+            Self::Whole => json!({"type": "integer", "minimum": 0}),
+            Self::Number => json!({"type": "number"}),
+            Self::Duration => json!({"type": "string", "pattern": r"^[0-9.]+ *(us|µs|ms|s|m|min|h)$|\{\{"}),
+            Self::Choice(words) => json!({"enum": words}),
+            Self::List(inner) => json!({"type": "array", "items": inner.json_schema(definitions)}),
+            Self::Map(inner) => json!({"type": "object", "additionalProperties": inner.json_schema(definitions)}),
+            Self::Either(shapes) => {
+                json!({"anyOf": shapes.iter().map(|shape| shape.json_schema(definitions)).collect::<Vec<_>>()})
+            }
+            Self::Object(object) => {
+                define(object, definitions);
+                json!({"$ref": format!("#/$defs/{}", definition_name(object))})
+            }
+        }
+    }
+}
+
+/// The name of an object's definition in the JSON Schema: its name without the article.
+fn definition_name(object: &Object) -> &'static str {
+    object.name.trim_start_matches("a ").trim_start_matches("an ").trim_start_matches("the ")
+}
+
+fn define(object: &'static Object, definitions: &mut BTreeMap<&'static str, serde_json::Value>) {
+    let name = definition_name(object);
+    if definitions.contains_key(name) {
+        return;
+    }
+    // Reserved before its keys are visited: shapes may contain themselves.
+    definitions.insert(name, json!({}));
+    let properties: serde_json::Map<String, serde_json::Value> = object
+        .all_keys()
+        .map(|key| {
+            let mut schema = key.shape.json_schema(definitions);
+            schema["description"] = key.doc.into();
+            (key.name.to_owned(), schema)
+        })
+        .collect();
+    let required: Vec<&str> = object.all_keys().filter(|key| key.need == Need::Required).map(|key| key.name).collect();
+    let mut schema = json!({
+        "type": "object",
+        "description": object.doc,
+        "properties": properties,
+        "additionalProperties": false,
+    });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    definitions.insert(name, schema);
+}

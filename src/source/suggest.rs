@@ -1,0 +1,46 @@
+//! "Did you mean": the offered name that is nearest to what was typed.
+
+/// The name in `offered` that looks most like `typed`, unless none looks like it.
+pub fn nearest<'a>(typed: &str, offered: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lowered = typed.to_lowercase();
+    offered
+        .into_iter()
+        .map(|name| (likeness(&lowered, &name.to_lowercase()), name))
+        .filter(|(likeness, _)| *likeness >= 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
+        .map(|(_, name)| name)
+}
+
+/// A help sentence with the nearest name, or with all of them when none is near and they are few.
+pub fn did_you_mean<'a>(typed: &str, offered: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let offered: Vec<&str> = offered.into_iter().collect();
+    if let Some(name) = nearest(typed, offered.iter().copied()) {
+        return Some(format!("did you mean `{name}`?"));
+    }
+    let listed: Vec<String> = offered.iter().take(12).map(|name| format!("`{name}`")).collect();
+    match offered.len() {
+        0 => None,
+        1 => Some(format!("the only choice is {}", listed[0])),
+        2..=12 => Some(format!("choose one of {}", listed.join(", "))),
+        more => Some(format!("there are {more} choices, {} first", listed.join(", "))),
+    }
+}
+
+fn likeness(typed: &str, name: &str) -> f64 {
+    let prefixed = typed.len() >= 3 && (name.starts_with(typed) || typed.starts_with(name) && name.len() >= 3);
+    let distance = strsim::normalized_damerau_levenshtein(typed, name);
+    if prefixed { distance.max(0.75) } else { distance }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_slips_and_not_strangers() {
+        assert_eq!(nearest("expct", ["expect", "steps"]), Some("expect"));
+        assert_eq!(nearest("get_usr", ["get_user", "set_user"]), Some("get_user"));
+        assert_eq!(nearest("zebra", ["expect", "steps"]), None);
+        assert_eq!(did_you_mean("zebra", []), None);
+    }
+}
