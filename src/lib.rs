@@ -1,3 +1,5 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
 
+pub mod redact;
 pub mod source;
+pub mod wire;

@@ -13,6 +13,7 @@ mod quote;
 mod render;
 pub mod shape;
 mod suggest;
+pub mod template;
 mod yaml;
 
 use std::sync::Arc;

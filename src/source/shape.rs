@@ -99,19 +99,33 @@ fn visit(node: &Node, shape: &Shape, found: &mut Vec<Diagnostic>) {
         (Shape::Object(object), Value::Map(_)) => visit_object(node, object, found),
         (Shape::Map(inner), Value::Map(entries)) => {
             report_repeated(node, found);
-            entries.iter().for_each(|(_, value)| visit(value, inner, found));
+            for (_, value) in entries {
+                visit(value, inner, found);
+            }
         }
         (Shape::Any, Value::Map(entries)) => {
             report_repeated(node, found);
-            entries.iter().for_each(|(_, value)| visit(value, &Shape::Any, found));
+            for (_, value) in entries {
+                visit(value, &Shape::Any, found);
+            }
         }
-        (Shape::Any, Value::List(items)) => items.iter().for_each(|item| visit(item, &Shape::Any, found)),
-        (Shape::List(inner), Value::List(items)) => items.iter().for_each(|item| visit(item, inner, found)),
+        (Shape::Any, Value::List(items)) => {
+            for item in items {
+                visit(item, &Shape::Any, found);
+            }
+        }
+        (Shape::List(inner), Value::List(items)) => {
+            for item in items {
+                visit(item, inner, found);
+            }
+        }
         (Shape::Either(shapes), _) => match shapes.iter().find(|shape| shape.fits(node)) {
             Some(shape) => visit(node, shape, found),
             None => found.push(wrong_type(node, shape)),
         },
-        (Shape::Duration, Value::Text(text)) if !is_template(text) && parse_duration(text).is_none() => {
+        (Shape::Duration, Value::Text(text))
+            if !super::template::is_template(text) && parse_duration(text).is_none() =>
+        {
             found.push(bad_duration(node, text));
         }
         (Shape::Duration, Value::Number(number)) => found.push(bad_duration(node, &number.to_string())),
@@ -167,10 +181,6 @@ fn bad_duration(node: &Node, text: &str) -> Diagnostic {
         .with_help("write a number and a unit, such as `250ms`, `10s` or `2m`".to_owned())
 }
 
-fn is_template(text: &str) -> bool {
-    text.contains("{{")
-}
-
 impl Shape {
     /// Whether a value is of the kind that this shape wants, without looking inside.
     fn fits(&self, node: &Node) -> bool {
@@ -196,10 +206,10 @@ impl Shape {
             Self::Number => "a number".to_owned(),
             Self::Duration => "a duration such as `10s`".to_owned(),
             Self::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
-            Self::List(inner) => match inner {
-                Self::Any => "a list".to_owned(),
-                other => format!("a list of {}", other.words().trim_start_matches("a ").trim_start_matches("an ")),
-            },
+            Self::List(Self::Any) => "a list".to_owned(),
+            Self::List(inner) => {
+                format!("a list of {}", inner.words().trim_start_matches("a ").trim_start_matches("an "))
+            }
             Self::Map(_) => "a mapping".to_owned(),
             Self::Object(object) => format!("a mapping with the keys of {}", object.name),
             Self::Either(shapes) => shapes.iter().map(Self::words).collect::<Vec<_>>().join(" or "),

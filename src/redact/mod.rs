@@ -1,0 +1,137 @@
+//! Takes secrets out of everything that leaves the program, by value and in the forms in which values travel.
+
+use serde_json::Value;
+
+/// What stands where a secret was.
+const MASK: &str = "[redacted]";
+
+/// Values shorter than this are no secrets: masking them would make every report unreadable.
+const SHORTEST: usize = 4;
+
+/// Knows every secret of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    /// Longest first, so that a secret that contains another is masked whole.
+    forms: Vec<String>,
+}
+
+impl Redactor {
+    /// Knows these values, also base64-encoded, percent-encoded and escaped for JSON.
+    pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let mut forms: Vec<String> = secrets
+            .into_iter()
+            .filter(|secret| secret.len() >= SHORTEST)
+            .flat_map(|secret| forms_of(&secret))
+            .collect();
+        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        forms.dedup();
+        Self { forms }
+    }
+
+    /// Whether there is nothing to hide.
+    pub fn is_empty(&self) -> bool {
+        self.forms.is_empty()
+    }
+
+    /// The text without secrets.
+    pub fn text(&self, text: &str) -> String {
+        self.forms.iter().fold(text.to_owned(), |text, form| {
+            if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text }
+        })
+    }
+
+    /// The value without secrets, keys included.
+    pub fn value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => self.text(&text).into(),
+            Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
+            Value::Object(fields) => {
+                Value::Object(fields.into_iter().map(|(key, value)| (self.text(&key), self.value(value))).collect())
+            }
+            Value::Number(number) if self.forms.iter().any(|form| *form == number.to_string()) => MASK.into(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value,
+        }
+    }
+}
+
+fn forms_of(secret: &str) -> Vec<String> {
+    let encoded = base64(secret.as_bytes());
+    let unpadded = encoded.trim_end_matches('=').to_owned();
+    let json = Value::from(secret).to_string();
+    let mut forms = vec![
+        secret.to_owned(),
+        unpadded.replace('+', "-").replace('/', "_"),
+        unpadded,
+        encoded,
+        percent_encoded(secret, "-._~"),
+        percent_encoded(secret, "-_.!~*'()"),
+        json[1..json.len() - 1].to_owned(),
+    ];
+    // A value in the middle of a longer one is still legible after base64; its inner part does not change.
+    forms.extend((1..3).filter_map(|shift| shifted_base64(secret.as_bytes(), shift)));
+    // A debug-quoted or doubly escaped value is how logs often carry it.
+    let twice = Value::from(json[1..json.len() - 1].to_owned()).to_string();
+    forms.push(twice[1..twice.len() - 1].to_owned());
+    forms.retain(|form| form.len() >= SHORTEST);
+    forms
+}
+
+fn percent_encoded(text: &str, kept: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b if b.is_ascii_alphanumeric() || kept.as_bytes().contains(&b) => char::from(b).to_string(),
+            b => format!("%{b:02X}"),
+        })
+        .collect()
+}
+
+/// The base64 digits that stay the same whatever stands before and after the secret at that offset.
+fn shifted_base64(secret: &[u8], shift: usize) -> Option<String> {
+    let mut padded = vec![0; shift];
+    padded.extend_from_slice(secret);
+    let whole = padded.len() / 3 * 4;
+    let encoded = base64(&padded);
+    let inner = encoded.get(4..whole)?;
+    (inner.len() >= 8).then(|| inner.to_owned())
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digit = |bits: u32, shift: u32| char::from(DIGITS[(bits >> shift & 63) as usize]);
+    bytes
+        .chunks(3)
+        .map(|chunk| {
+            let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
+            let bits = at(0) << 16 | at(1) << 8 | at(2);
+            let third = if chunk.len() > 1 { digit(bits, 6) } else { '=' };
+            let fourth = if chunk.len() > 2 { digit(bits, 0) } else { '=' };
+            [digit(bits, 18), digit(bits, 12), third, fourth].iter().collect::<String>()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_form_is_masked() {
+        let redactor = Redactor::new(["s3cr&t/\"value".to_owned()]);
+        for text in [
+            "x s3cr&t/\"value y".to_owned(),
+            base64(b"s3cr&t/\"value"),
+            format!("Basic {}", base64(b"user:s3cr&t/\"value")),
+            percent_encoded("s3cr&t/\"value", "-._~"),
+            json!({"a": "s3cr&t/\"value"}).to_string(),
+        ] {
+            let masked = redactor.text(&text);
+            assert!(masked.contains(MASK), "{text} -> {masked}");
+        }
+        assert_eq!(base64(b"Man"), "TWFu");
+        assert_eq!(base64(b"Ma"), "TWE=");
+        assert_eq!(redactor.value(json!([{"k": "s3cr&t/\"value"}, 1])), json!([{"k": MASK}, 1]));
+        assert_eq!(Redactor::new(["1".to_owned()]).text("1"), "1");
+    }
+}

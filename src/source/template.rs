@@ -1,0 +1,209 @@
+//! Templates in text: `{{ name }}`, strict about names that do not exist.
+//!
+//! A text that is one template and nothing else keeps the type of what it names; any other template becomes text.
+
+use std::collections::BTreeSet;
+
+use minijinja::value::{Serde, ValueKind};
+use minijinja::{Environment, UndefinedBehavior};
+use serde_json::{Map, Value as Json};
+
+use super::{Diagnostic, Node, Span, Value, did_you_mean};
+
+/// The names that templates can use, with their values.
+pub type Names = Map<String, Json>;
+
+/// Whether a text holds a template.
+pub fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+/// Whether any text below a node holds a template.
+pub fn has_template(node: &Node) -> bool {
+    match &node.value {
+        Value::Text(text) => is_template(text),
+        Value::List(items) => items.iter().any(has_template),
+        Value::Map(entries) => entries.iter().any(|(key, node)| is_template(&key.value) || has_template(node)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Every mistake in the templates below a node: syntax, and names that nothing in `known` provides.
+pub fn check(node: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    match &node.value {
+        Value::Text(text) => check_text(text, node.span, known, found),
+        Value::List(items) => {
+            for item in items {
+                check(item, known, found);
+            }
+        }
+        Value::Map(entries) => {
+            for (key, value) in entries {
+                check_text(&key.value, key.span, known, found);
+                check(value, known, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Every mistake in one text.
+pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    if !is_template(text) {
+        return;
+    }
+    let environment = environment();
+    match environment.template_from_str(text) {
+        Err(error) => {
+            let reason = error.detail().unwrap_or("it cannot be read").trim_end_matches('.').to_owned();
+            found.push(Diagnostic::error("bad-template", format!("the template is wrong: {reason}"), span));
+        }
+        Ok(template) => {
+            let unknown: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
+            for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(&environment, name)) {
+                found.push(
+                    Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
+                        .with_help(did_you_mean(name, known.iter().map(String::as_str))),
+                );
+            }
+        }
+    }
+}
+
+/// A node's value with every template filled in; the sentence says what went wrong.
+pub fn fill(node: &Node, names: &Names) -> Result<Node, String> {
+    let value = match &node.value {
+        Value::Text(text) if is_template(text) => from_json(&fill_text(text, names)?, node.span).value,
+        Value::List(items) => Value::List(items.iter().map(|item| fill(item, names)).collect::<Result<_, _>>()?),
+        Value::Map(entries) => Value::Map(
+            entries
+                .iter()
+                .map(|(key, value)| {
+                    let name = if is_template(&key.value) {
+                        text_of(&fill_text(&key.value, names)?)
+                    } else {
+                        key.value.clone()
+                    };
+                    Ok((super::Located::new(name, key.span), fill(value, names)?))
+                })
+                .collect::<Result<_, String>>()?,
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => return Ok(node.clone()),
+    };
+    Ok(Node { value, span: node.span })
+}
+
+/// A text with its templates filled in; keeps the type where the text is one template.
+pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
+    if !is_template(text) {
+        return Ok(text.into());
+    }
+    let environment = environment();
+    if let Some(expression) = whole_expression(text) {
+        return evaluate_in(&environment, expression, names);
+    }
+    environment.render_str(text, Serde(names)).map(Json::String).map_err(|error| sentence(&error, text))
+}
+
+/// The value of an expression such as `result.count > 2`.
+pub fn evaluate(expression: &str, names: &Names) -> Result<Json, String> {
+    evaluate_in(&environment(), expression, names)
+}
+
+/// Why an expression cannot be read; `None` when it can.
+pub fn expression_problem(expression: &str) -> Option<String> {
+    environment()
+        .compile_expression(expression)
+        .err()
+        .map(|error| error.detail().unwrap_or("it cannot be read").to_owned())
+}
+
+/// The text of a value as templates show it.
+pub fn text_of(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A node made from a value, all of it at one place.
+pub fn from_json(json: &Json, span: Span) -> Node {
+    let value = match json {
+        Json::Null => Value::Null,
+        Json::Bool(flag) => Value::Bool(*flag),
+        Json::Number(number) => Value::Number(number.clone()),
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Array(items) => Value::List(items.iter().map(|item| from_json(item, span)).collect()),
+        Json::Object(fields) => Value::Map(
+            fields.iter().map(|(key, item)| (super::Located::new(key.clone(), span), from_json(item, span))).collect(),
+        ),
+    };
+    Node { value, span }
+}
+
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_fuel(Some(1_000_000));
+    environment
+}
+
+fn is_builtin(environment: &Environment<'_>, name: &str) -> bool {
+    environment.globals().any(|(global, _)| global == name)
+}
+
+fn whole_expression(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+    (!inner.contains("{{") && !inner.contains("}}")).then_some(inner.trim())
+}
+
+fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -> Result<Json, String> {
+    let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
+    let value = compiled.eval(Serde(names)).map_err(|error| sentence(&error, expression))?;
+    if value.kind() == ValueKind::Undefined {
+        return Err(format!("`{expression}` names nothing"));
+    }
+    serde_json::to_value(&value).map_err(|error| format!("`{expression}` has no JSON value: {error}"))
+}
+
+fn sentence(error: &minijinja::Error, text: &str) -> String {
+    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    format!("`{}` cannot be filled in: {}", text.trim(), detail.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn names() -> Names {
+        json!({"id": "u1", "n": 3, "list": [1, 2]}).as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn a_lone_template_keeps_the_type() {
+        let check = |text: &str, expected: Json| assert_eq!(fill_text(text, &names()), Ok(expected));
+        check("{{ n }}", json!(3));
+        check("{{ list }}", json!([1, 2]));
+        check("n={{ n }}", json!("n=3"));
+        check("{{ id }}{{ n }}", json!("u13"));
+        check("{{ n + 1 }}", json!(4));
+        check("plain", json!("plain"));
+        assert!(fill_text("{{ nope }}", &names()).unwrap_err().contains("nope"));
+        assert!(fill_text("{{ id.nope.more }}", &names()).is_err());
+    }
+
+    #[test]
+    fn mistakes_are_found_without_values() {
+        let mut sources = super::super::Sources::default();
+        let source = sources.add(super::super::SourceFile::new("t", "x"));
+        let span = Span { source, start: 0, end: 1 };
+        let known = BTreeSet::from(["id".to_owned()]);
+        let codes = |text: &str| {
+            let mut found = Vec::new();
+            check_text(text, span, &known, &mut found);
+            found.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes("{{ id }} {{ range(3) }}"), Vec::<&str>::new());
+        assert_eq!(codes("{{ idd }}"), ["unknown-name"]);
+        assert_eq!(codes("{{ id"), ["bad-template"]);
+    }
+}

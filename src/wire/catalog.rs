@@ -1,0 +1,179 @@
+//! What a server offers, as it said so.
+
+use serde_json::Value;
+
+/// The four lists of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ListKind {
+    /// `tools/list`.
+    Tools,
+    /// `resources/list`.
+    Resources,
+    /// `resources/templates/list`.
+    ResourceTemplates,
+    /// `prompts/list`.
+    Prompts,
+}
+
+impl ListKind {
+    /// Every list.
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts];
+
+    /// The request that asks for it.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Resources => "resources/list",
+            Self::ResourceTemplates => "resources/templates/list",
+            Self::Prompts => "prompts/list",
+        }
+    }
+
+    /// The member of the result that holds the items.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// The server capability that promises it.
+    pub fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources | Self::ResourceTemplates => "resources",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// The word for it in a suite's `list:` step.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resource_templates",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// The list of that word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+/// One tool as the server listed it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Its name; empty where the server gave none.
+    pub name: String,
+    /// The whole entry, unknown members included.
+    pub raw: Value,
+}
+
+impl Tool {
+    /// Reads one entry of `tools/list`.
+    pub fn new(raw: Value) -> Self {
+        Self { name: raw["name"].as_str().unwrap_or_default().to_owned(), raw }
+    }
+
+    /// The declared schema of its arguments; `Null` where there is none.
+    pub fn input_schema(&self) -> &Value {
+        &self.raw["inputSchema"]
+    }
+
+    /// The declared schema of its structured content.
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.raw.get("outputSchema")
+    }
+
+    /// Whether a generated call could do harm: said so by its hints, or by its name where it has none.
+    pub fn may_destroy(&self) -> bool {
+        let hint = |name: &str| self.raw["annotations"][name].as_bool();
+        if hint("readOnlyHint") == Some(true) {
+            return false;
+        }
+        match (hint("readOnlyHint"), hint("destructiveHint")) {
+            (_, Some(destructive)) => destructive || name_sounds_destructive(&self.name),
+            (Some(false), None) => true,
+            (_, None) => name_sounds_destructive(&self.name),
+        }
+    }
+}
+
+/// Verbs that name a change no test can take back.
+const DESTRUCTIVE_VERBS: [&str; 17] = [
+    "delete",
+    "remove",
+    "drop",
+    "destroy",
+    "erase",
+    "purge",
+    "wipe",
+    "truncate",
+    "kill",
+    "reset",
+    "overwrite",
+    "format",
+    "shutdown",
+    "terminate",
+    "revoke",
+    "uninstall",
+    "clear",
+];
+
+fn name_sounds_destructive(name: &str) -> bool {
+    let spaced: String = name
+        .chars()
+        .flat_map(|c| if c.is_uppercase() { vec![' ', c.to_ascii_lowercase()] } else { vec![c] })
+        .map(|c| if c.is_alphanumeric() { c } else { ' ' })
+        .collect();
+    spaced.split_whitespace().any(|word| DESTRUCTIVE_VERBS.contains(&word))
+}
+
+/// Everything a server offers: the frozen base of a plan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Catalog {
+    /// The tools in listed order.
+    pub tools: Vec<Tool>,
+    /// The resources in listed order.
+    pub resources: Vec<Value>,
+    /// The resource templates in listed order.
+    pub resource_templates: Vec<Value>,
+    /// The prompts in listed order.
+    pub prompts: Vec<Value>,
+}
+
+impl Catalog {
+    /// The tool of that name.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// The names of all tools in listed order.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn harm_is_read_from_hints_and_names() {
+        let check = |raw: Value, expected: bool| assert_eq!(Tool::new(raw.clone()).may_destroy(), expected, "{raw}");
+        check(json!({"name": "get_user"}), false);
+        check(json!({"name": "deleteUser"}), true);
+        check(json!({"name": "drop-table"}), true);
+        check(json!({"name": "dropdown"}), false);
+        check(json!({"name": "delete_x", "annotations": {"readOnlyHint": true}}), false);
+        check(json!({"name": "write", "annotations": {"readOnlyHint": false}}), true);
+        check(json!({"name": "write", "annotations": {"readOnlyHint": false, "destructiveHint": false}}), false);
+        check(json!({"name": "write", "annotations": {"destructiveHint": true}}), true);
+    }
+}

@@ -1,0 +1,99 @@
+//! What a JSON value means in JSON-RPC 2.0, and how our own messages are written.
+
+use serde_json::{Value, json};
+
+/// The id of a request; the type is part of it, so `7` and `"7"` differ.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Id {
+    /// A whole number.
+    Number(i64),
+    /// Text.
+    Text(String),
+}
+
+impl Id {
+    /// Reads an id; `None` for null, fractions and everything that cannot be one.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(number) => number.as_i64().map(Self::Number),
+            Value::String(text) => Some(Self::Text(text.clone())),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+
+    /// The id as it travels.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Number(number) => (*number).into(),
+            Self::Text(text) => text.clone().into(),
+        }
+    }
+}
+
+/// A classified message; borrowed from the value it was read from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message<'a> {
+    /// Expects a response.
+    Request {
+        /// Pairs it with its response.
+        id: Id,
+        /// What to do.
+        method: &'a str,
+        /// With what.
+        params: Option<&'a Value>,
+    },
+    /// Expects none.
+    Notification {
+        /// What happened.
+        method: &'a str,
+        /// With what.
+        params: Option<&'a Value>,
+    },
+    /// Answers a request, well or badly formed; `id` is `None` where it is null or absent.
+    Response {
+        /// The request's id.
+        id: Option<Id>,
+    },
+    /// None of these; the sentence says why.
+    Invalid(String),
+}
+
+/// Says what a value means; lenient where a tester wants to look further, strict where nothing can be made of it.
+pub fn classify(value: &Value) -> Message<'_> {
+    let Value::Object(fields) = value else {
+        let what = if value.is_array() { "a batch, which this revision does not have" } else { "no JSON object" };
+        return Message::Invalid(format!("the message is {what}"));
+    };
+    let id = fields.get("id").and_then(Id::from_json);
+    let params = fields.get("params");
+    match (fields.get("method").and_then(Value::as_str), id) {
+        (Some(method), Some(id)) => Message::Request { id, method, params },
+        (Some(method), None) => Message::Notification { method, params },
+        (None, id) if fields.contains_key("result") || fields.contains_key("error") => Message::Response { id },
+        (None, _) => Message::Invalid("the message has no `method`, no `result` and no `error`".to_owned()),
+    }
+}
+
+/// A request as one line without its line break; key order is that of the specification's examples.
+pub fn request_line(id: &Id, method: &str, params: Option<&Value>) -> String {
+    match params {
+        Some(params) => json!({"jsonrpc": "2.0", "id": id.to_json(), "method": method, "params": params}).to_string(),
+        None => json!({"jsonrpc": "2.0", "id": id.to_json(), "method": method}).to_string(),
+    }
+}
+
+/// A notification as one line without its line break.
+pub fn notification_line(method: &str, params: Option<&Value>) -> String {
+    match params {
+        Some(params) => json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string(),
+        None => json!({"jsonrpc": "2.0", "method": method}).to_string(),
+    }
+}
+
+/// A response as one line without its line break; `outcome` is a result or an error object.
+pub fn response_line(id: &Id, outcome: Result<&Value, &Value>) -> String {
+    match outcome {
+        Ok(result) => json!({"jsonrpc": "2.0", "id": id.to_json(), "result": result}).to_string(),
+        Err(error) => json!({"jsonrpc": "2.0", "id": id.to_json(), "error": error}).to_string(),
+    }
+}

@@ -1,0 +1,19 @@
+//! What travels between a client and a server, and what can be said about it without knowing why it was sent.
+//!
+//! A [`Frame`] is what was seen, byte for byte; a [`Message`] is what it means in JSON-RPC, broken ones included; a
+//! [`Transcript`] is every frame of a session in order; [`Scanner`] finds what no server may send.
+//! Knows nothing about suites, cases or expectations. Start reading in [`Frame`].
+
+mod catalog;
+mod frame;
+mod message;
+mod revision;
+mod scan;
+mod transcript;
+
+pub use self::catalog::{Catalog, ListKind, Tool};
+pub use self::frame::{Channel, Direction, Frame};
+pub use self::message::{Id, Message, classify, notification_line, request_line, response_line};
+pub use self::revision::{Era, Revision};
+pub use self::scan::{Scanner, Violation};
+pub use self::transcript::Transcript;
