@@ -1,0 +1,116 @@
+//! One case and how it ended.
+
+use serde::{Deserialize, Serialize};
+
+use super::Finding;
+
+/// What identifies a case and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseInfo {
+    /// `file::test name[row]@server/revision`, unique in a run.
+    pub id: String,
+    /// The file as the user knows it.
+    pub file: String,
+    /// The line of the test or block, counted from one.
+    pub line: usize,
+    /// The column, counted from one.
+    pub column: usize,
+    /// The suite's name.
+    pub suite: String,
+    /// The test's name, or the generated case's.
+    pub name: String,
+    /// The row of a data-driven test.
+    pub row: Option<String>,
+    /// The server's name in the suite.
+    pub server: String,
+    /// The revision asked for: a date or `auto`.
+    pub revision: String,
+    /// The tags.
+    pub tags: Vec<String>,
+    /// The probes that the case belongs to; none for a plain test.
+    pub probes: Vec<String>,
+    /// The variants of the fault taxonomy that it can judge.
+    pub variants: Vec<String>,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every expectation held.
+    Passed,
+    /// An expectation or a MUST was broken.
+    Failed,
+    /// A SHOULD was broken.
+    Warned,
+    /// It was not run, for a reason.
+    Skipped,
+    /// It ran and could not be judged.
+    Inconclusive,
+    /// The environment or this program broke.
+    Errored,
+}
+
+/// One case with everything a report may want to show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseResult {
+    /// What it is.
+    pub case: CaseInfo,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it was skipped, inconclusive or errored, in one sentence.
+    pub reason: Option<String>,
+    /// Of the last attempt, setup and teardown included, in microseconds.
+    pub duration_us: u64,
+    /// The attempts before the last one; a passed case with any is flaky.
+    pub earlier: Vec<Attempt>,
+    /// What went wrong in the last attempt.
+    pub findings: Vec<Finding>,
+    /// What was sent and answered, in order; long texts cut.
+    pub exchanges: Vec<Exchange>,
+    /// The revision that was spoken; empty where none was.
+    pub spoken: String,
+    /// The command that runs this case again.
+    pub again: String,
+    /// The variants that this run judged, each with the frames that show it.
+    pub judged: Vec<String>,
+    /// The numbers of its frames in the session's transcript.
+    pub frames: Vec<u32>,
+}
+
+impl CaseResult {
+    /// Whether it passed only after an earlier attempt had not.
+    pub fn is_flaky(&self) -> bool {
+        self.outcome == Outcome::Passed && !self.earlier.is_empty()
+    }
+}
+
+/// An attempt that was followed by another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// In microseconds.
+    pub duration_us: u64,
+    /// What went wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// A request and what came back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// `setup`, `teardown`, or empty for a step of the case itself.
+    pub phase: String,
+    /// The method, with the tool, resource or prompt: `tools/call get_user`.
+    pub title: String,
+    /// The arguments or parameters as compact JSON, long ones cut.
+    pub sent: String,
+    /// The answer as compact JSON, long ones cut; empty where none came.
+    pub received: String,
+    /// The frame that carried the request, zero where nothing was sent.
+    pub frame: u32,
+    /// The frame that carried the answer.
+    pub answer_frame: Option<u32>,
+    /// From request to answer, in microseconds.
+    pub elapsed_us: u64,
+}

@@ -1,0 +1,131 @@
+//! What went wrong, with its evidence.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::source::Quote;
+
+/// How binding the broken rule is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// An expectation of the suite, or a MUST of the specification.
+    Must,
+    /// A SHOULD of the specification.
+    Should,
+}
+
+/// The name of a failure that is none of an expectation's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// The server's program could not be started.
+    CommandNotFound,
+    /// The server ended.
+    ProcessExited,
+    /// The server did not answer in time.
+    Timeout,
+    /// The server said something that is not the protocol.
+    ProtocolError,
+    /// Nothing listens there.
+    ConnectionRefused,
+    /// The secure connection could not be made.
+    TlsError,
+    /// An HTTP status that ends the exchange.
+    HttpStatus,
+    /// Credentials are needed.
+    AuthRequired,
+    /// This program broke.
+    Internal,
+}
+
+impl FailureClass {
+    /// The name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CommandNotFound => "command_not_found",
+            Self::ProcessExited => "process_exited",
+            Self::Timeout => "timeout",
+            Self::ProtocolError => "protocol_error",
+            Self::ConnectionRefused => "connection_refused",
+            Self::TlsError => "tls_error",
+            Self::HttpStatus => "http_status",
+            Self::AuthRequired => "auth_required",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+impl fmt::Display for FailureClass {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// One thing that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// A stable name: the matcher's, the scan's or the failure class's, kebab-case.
+    pub code: String,
+    /// How binding the broken rule is.
+    pub level: Level,
+    /// The failure class; `None` for a failed expectation.
+    pub class: Option<FailureClass>,
+    /// One lowercase sentence without a final period.
+    pub message: String,
+    /// The line of the suite to look at.
+    pub quote: Option<Quote>,
+    /// The place in the answer.
+    pub path: Option<String>,
+    /// What was expected there.
+    pub expected: Option<String>,
+    /// What was found there.
+    pub actual: Option<String>,
+    /// The difference, line by line, where the values are long.
+    pub diff: Option<String>,
+    /// The exchange that shows it, as an index into the case's exchanges.
+    pub exchange: Option<usize>,
+    /// The frame that shows it.
+    pub frame: Option<u32>,
+    /// Evidence: exit status, standard error, stray output, as name and text.
+    pub evidence: Vec<(String, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Finding {
+    /// A finding with a code and a sentence, everything else to be added.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            level: Level::Must,
+            class: None,
+            message: message.into(),
+            quote: None,
+            path: None,
+            expected: None,
+            actual: None,
+            diff: None,
+            exchange: None,
+            frame: None,
+            evidence: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// A failure of the conversation itself.
+    pub fn failure(class: FailureClass, message: impl Into<String>) -> Self {
+        Self { class: Some(class), ..Self::new(class.as_str().replace('_', "-"), message) }
+    }
+
+    /// Adds a piece of evidence unless it is empty.
+    #[must_use]
+    pub fn with_evidence(mut self, name: &str, text: impl Into<String>) -> Self {
+        let text = text.into();
+        if !text.is_empty() {
+            self.evidence.push((name.to_owned(), text));
+        }
+        self
+    }
+}

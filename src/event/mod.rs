@@ -1,0 +1,123 @@
+//! The one vocabulary between running and watching.
+//!
+//! The runner emits [`Event`]s in one total order; reports fold them and know nothing of the runner.
+//! Everything here is owned and serialisable, one JSON object a line, so that a recorded run can be turned into any
+//! report later. Start reading in [`Event`].
+
+mod case;
+mod failure;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome};
+pub use self::failure::{FailureClass, Finding, Level};
+
+/// The version of this vocabulary; a reader refuses what is newer than itself.
+pub const FORMAT: u32 = 1;
+
+/// One thing that happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// The first event of every run.
+    RunStarted(RunStarted),
+    /// A server answered its first request.
+    ServerReady(ServerReady),
+    /// A case begins an attempt.
+    CaseStarted(CaseStarted),
+    /// A case is decided.
+    CaseFinished(Box<CaseResult>),
+    /// A server broke the protocol in frames that belong to no case.
+    SessionJudged(SessionJudged),
+    /// The last event of every run, an interrupted one included.
+    RunFinished(RunFinished),
+}
+
+/// What is known before the first case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The version of the event vocabulary.
+    pub format: u32,
+    /// The program and its version.
+    pub program: String,
+    /// When the run began, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// The suites, as file and name.
+    pub suites: Vec<SuiteInfo>,
+    /// How many cases are planned; blocks that depend on the server's tools may add more.
+    pub planned: usize,
+}
+
+/// One suite of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuiteInfo {
+    /// The file as the user knows it.
+    pub file: String,
+    /// The suite's name.
+    pub name: String,
+}
+
+/// What is known of a server once it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerReady {
+    /// The suite's file.
+    pub file: String,
+    /// The server's name in the suite.
+    pub server: String,
+    /// The transport: `stdio` or `memory`.
+    pub transport: String,
+    /// The negotiated revision.
+    pub revision: String,
+    /// The name and version that the server gives itself.
+    pub implementation: Option<String>,
+    /// From start to the end of the handshake, in microseconds.
+    pub ready_us: u64,
+}
+
+/// A case begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseStarted {
+    /// The case id.
+    pub id: String,
+    /// The attempt, counted from one.
+    pub attempt: u32,
+}
+
+/// What the scans found in frames that belong to no case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionJudged {
+    /// The suite's file.
+    pub file: String,
+    /// The suite's name.
+    pub suite: String,
+    /// The line of the server in the suite.
+    pub line: usize,
+    /// The server's name in the suite.
+    pub server: String,
+    /// The negotiated revision.
+    pub revision: String,
+    /// The violations.
+    pub findings: Vec<Finding>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// From the first to the last event, in microseconds.
+    pub duration_us: u64,
+    /// Whether the user or the system stopped it.
+    pub interrupted: bool,
+    /// The number of cases that were planned and not reached.
+    pub not_run: usize,
+    /// What the run says about fault coverage.
+    pub coverage: Option<Coverage>,
+}
+
+/// What a run says about fault coverage, as scores of `taxonomy::score`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// From the plan.
+    pub declared: serde_json::Value,
+    /// From what ran.
+    pub exercised: serde_json::Value,
+}
