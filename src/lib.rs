@@ -1,5 +1,6 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
 
+pub mod demo;
 pub mod event;
 pub mod redact;
 pub mod source;

@@ -1,0 +1,184 @@
+//! The two eras on one connection: sessions opened by `initialize`, and stateless requests with their own `_meta`.
+//!
+//! Stands between rmcp's loop and the handler. Refuses what belongs to no era, and adds to results what the newer
+//! revision asks for and rmcp leaves out. Knows nothing about tools.
+
+use std::borrow::Cow;
+
+use rmcp::model::{
+    CacheScope, ClientNotification, ClientRequest, ErrorCode, ErrorData, MetaObject,
+    ProtocolVersion, ServerConfig, ServerResult,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{RoleServer, Service};
+use serde_json::Value;
+
+use super::server::Demo;
+
+/// How long lists may be kept: they never change while the server runs.
+const LISTS_STAY_FRESH: u64 = 3_600_000;
+
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// The era in which a request is answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Era {
+    /// 2025-11-25 and before.
+    Legacy,
+    /// 2026-07-28.
+    Modern,
+}
+
+/// The demo server with its eras kept apart.
+pub(super) struct Eras {
+    demo: Demo,
+}
+
+impl Eras {
+    /// Puts the eras in front of `demo`.
+    pub(super) fn new(demo: Demo) -> Self {
+        Self { demo }
+    }
+}
+
+impl Service<RoleServer> for Eras {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let method = request.method().to_owned();
+        let era = admit(&request, &context)?;
+        let mut result = Service::handle_request(&self.demo, request, context)
+            .await
+            .map_err(|error| explain(error, &method))?;
+        if era == Era::Modern {
+            complete(&mut result);
+        }
+        Ok(result)
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Service::handle_notification(&self.demo, notification, context).await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        Service::get_info(&self.demo)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Service::supported_protocol_versions(&self.demo)
+    }
+}
+
+/// The era of a request, or why it has none.
+fn admit(request: &ClientRequest, context: &RequestContext<RoleServer>) -> Result<Era, ErrorData> {
+    let is_open = context.peer.peer_info().is_some();
+    let names_version = context.meta.protocol_version().is_some();
+    let opens = matches!(request, ClientRequest::InitializeRequest(_));
+    // rmcp itself asks for the metadata of `server/discover`, and `ping` is allowed at any time.
+    let is_always_open = matches!(
+        request,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)
+    );
+    match (opens, names_version, is_open) {
+        (true, true, _) => Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            unknown_method("initialize"),
+            None,
+        )),
+        (true, false, true) => Err(ErrorData::invalid_request(
+            "the session is initialized already; start the server again to open another",
+            None,
+        )),
+        (false, true, _) => Ok(Era::Modern),
+        (false, false, false) if !is_always_open => Err(no_session(context)),
+        (true, false, false) | (false, false, _) => Ok(Era::Legacy),
+    }
+}
+
+fn no_session(context: &RequestContext<RoleServer>) -> ErrorData {
+    let missing = context
+        .meta
+        .missing_required_keys(&ProtocolVersion::V_2026_07_28);
+    ErrorData::invalid_params(
+        format!(
+            "no session is open, and `params._meta` lacks {}; send `initialize` first, or name them in every request",
+            missing
+                .iter()
+                .map(|key| format!("`{key}`"))
+                .collect::<Vec<_>>()
+                .join(" and ")
+        ),
+        None,
+    )
+}
+
+/// rmcp says no more about an unknown method than its name.
+fn explain(error: ErrorData, method: &str) -> ErrorData {
+    if error.code == ErrorCode::METHOD_NOT_FOUND {
+        return ErrorData {
+            message: unknown_method(method).into(),
+            ..error
+        };
+    }
+    error
+}
+
+fn unknown_method(method: &str) -> String {
+    format!(
+        "the server offers no method `{method}`; it serves tools, resources, prompts and completions"
+    )
+}
+
+/// Adds the server's name, and how long a list may be kept.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the server gives no other results in this era"
+)]
+fn complete(result: &mut ServerResult) {
+    let (meta, freshness) = match result {
+        ServerResult::CallToolResult(result) => (&mut result.meta, None),
+        ServerResult::CompleteResult(result) => (&mut result.meta, None),
+        ServerResult::GetPromptResult(result) => (&mut result.meta, None),
+        // What users are there can change at any time, so this keeps rmcp's "stale at once, for this client alone".
+        ServerResult::ReadResourceResult(result) => (&mut result.meta, None),
+        ServerResult::ListToolsResult(result) => (
+            &mut result.meta,
+            Some((&mut result.ttl_ms, &mut result.cache_scope)),
+        ),
+        ServerResult::ListPromptsResult(result) => (
+            &mut result.meta,
+            Some((&mut result.ttl_ms, &mut result.cache_scope)),
+        ),
+        ServerResult::ListResourcesResult(result) => (
+            &mut result.meta,
+            Some((&mut result.ttl_ms, &mut result.cache_scope)),
+        ),
+        ServerResult::ListResourceTemplatesResult(result) => (
+            &mut result.meta,
+            Some((&mut result.ttl_ms, &mut result.cache_scope)),
+        ),
+        ServerResult::DiscoverResult(result) => {
+            result.ttl_ms = LISTS_STAY_FRESH;
+            result.cache_scope = CacheScope::Public;
+            return;
+        }
+        _ => return,
+    };
+    meta.get_or_insert_with(MetaObject::new)
+        .0
+        .insert(SERVER_INFO.to_owned(), server_info());
+    if let Some((ttl, scope)) = freshness {
+        *ttl = Some(LISTS_STAY_FRESH);
+        *scope = Some(CacheScope::Public);
+    }
+}
+
+fn server_info() -> Value {
+    serde_json::to_value(Demo::identity()).unwrap_or_default()
+}

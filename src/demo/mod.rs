@@ -1,0 +1,105 @@
+//! The demo server: a small user directory that is right in every respect, on rmcp.
+//!
+//! It is what `mcprove serve demo` runs and what mcprove measures itself against, so a finding about it is a bug here or
+//! in the check. [`serve`] holds one conversation over any pair of byte streams, in both eras of the protocol, and knows
+//! nothing about suites. A message travels `transport` (lines and envelopes) → `era` (which era, is it open) → `server`
+//! (rmcp's handler) → `tools`, `resources` or `prompts`.
+
+mod era;
+mod prompts;
+mod resources;
+mod schema;
+mod server;
+mod store;
+mod tools;
+mod transport;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use rmcp::service::serve_directly;
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinError;
+use tokio::time::timeout;
+
+/// How long a client that stopped reading may hold up the end of a conversation.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Lines that are written at once at most; a flush follows each time.
+const LINES_AT_ONCE: usize = 256;
+
+/// Why a conversation ended before its input did.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The input failed.
+    #[error("failed to read a request: {0}")]
+    Read(io::Error),
+    /// The output failed; a client that closed it is not an error.
+    #[error("failed to write an answer: {0}")]
+    Write(io::Error),
+    /// The task that serves the conversation panicked.
+    #[error("the demo server stopped: {0}")]
+    Stopped(JoinError),
+}
+
+/// Serves one conversation over any byte stream pair until end of input.
+///
+/// Every call is a fresh server with no users. Dropping the future ends the conversation.
+pub async fn serve<R, W>(reader: R, writer: W) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (answers, lines) = mpsc::unbounded_channel();
+    let (end, ended) = watch::channel(transport::Input::Open);
+    let transport = transport::Lines::new(reader, answers, end);
+    let service = era::Eras::new(server::Demo::new(ended.clone()));
+    // rmcp's own handshake ends the server at a notification that comes too early; `era` opens sessions instead.
+    let running = serve_directly(service, transport, None);
+    let stop = running.cancellation_token();
+    let mut serving = pin!(running.waiting());
+    let mut writing = pin!(write(lines, writer));
+
+    let written = tokio::select! {
+        served = &mut serving => {
+            served.map_err(ServeError::Stopped)?;
+            timeout(LAST_WORDS, writing).await.unwrap_or(Ok(()))
+        }
+        written = &mut writing => {
+            stop.cancel();
+            serving.await.map_err(ServeError::Stopped)?;
+            written
+        }
+    };
+    if let transport::Input::Failed(error) = &*ended.borrow() {
+        return Err(ServeError::Read(io::Error::new(
+            error.kind(),
+            error.to_string(),
+        )));
+    }
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(ServeError::Write(error)),
+        Err(_) | Ok(()) => Ok(()),
+    }
+}
+
+/// Writes every line that is queued; ends when the transport is gone and the queue is empty.
+async fn write<W: AsyncWrite + Unpin>(
+    mut lines: mpsc::UnboundedReceiver<Vec<u8>>,
+    mut writer: W,
+) -> io::Result<()> {
+    let mut ready = Vec::new();
+    while lines.recv_many(&mut ready, LINES_AT_ONCE).await > 0 {
+        let bytes = ready.concat();
+        ready.clear();
+        writer.write_all(&bytes).await?;
+        writer.flush().await?;
+    }
+    writer.shutdown().await
+}

@@ -1,0 +1,174 @@
+//! Arguments against a schema, and what to say when they do not fit.
+//!
+//! The schema that a client sees is the only place that says what is valid: the sentences here are read off it. They are
+//! for a model to act on, so each names the parameter, the value that came, and a value to try.
+
+use std::sync::Arc;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use rmcp::model::{JsonObject, object};
+use serde_json::Value;
+
+/// Longer values are cut in messages.
+const SHOWN: usize = 80;
+
+/// A JSON Schema of an object, compiled.
+pub(super) struct Schema {
+    declared: Arc<JsonObject>,
+    validator: Validator,
+}
+
+impl Schema {
+    /// Compiles `schema`, which is part of this program.
+    pub(super) fn compile(schema: Value) -> Self {
+        let validator = jsonschema::validator_for(&schema).unwrap_or_else(|error| {
+            panic!("a schema of the demo server does not compile: {error}")
+        });
+        Self {
+            declared: Arc::new(object(schema)),
+            validator,
+        }
+    }
+
+    /// The schema as a client sees it.
+    pub(super) fn declared(&self) -> Arc<JsonObject> {
+        self.declared.clone()
+    }
+
+    /// What is wrong with `arguments`, one sentence each; nothing if they fit.
+    pub(super) fn complaints(&self, arguments: &Value) -> Vec<String> {
+        let mut complaints = Vec::new();
+        for error in self.validator.iter_errors(arguments) {
+            for complaint in self.explain(&error) {
+                // A value that breaks two rules of one parameter is one mistake.
+                if !complaints.contains(&complaint) {
+                    complaints.push(complaint);
+                }
+            }
+        }
+        complaints
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other rules concern a single value and read the same"
+    )]
+    fn explain(&self, error: &ValidationError<'_>) -> Vec<String> {
+        match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                vec![self.missing(property.as_str().unwrap_or_default())]
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
+                .iter()
+                .map(|name| self.unknown(name, &error.instance()[name]))
+                .collect(),
+            ValidationErrorKind::MinProperties { .. } => vec![self.too_few()],
+            _ => vec![self.unfit(
+                error.instance_path().as_str().trim_start_matches('/'),
+                error.instance(),
+            )],
+        }
+    }
+
+    fn missing(&self, name: &str) -> String {
+        format!(
+            "the parameter `{name}` is missing; it must be {}",
+            self.expected(name)
+        )
+    }
+
+    fn unknown(&self, name: &str, value: &Value) -> String {
+        let (name, value) = (cut(name), cut(&value.to_string()));
+        format!(
+            "there is no parameter `{name}`, but it is given as `{value}`; the parameters are {}",
+            self.names()
+        )
+    }
+
+    fn too_few(&self) -> String {
+        format!(
+            "too few parameters are given; the parameters are {}",
+            self.names()
+        )
+    }
+
+    fn unfit(&self, name: &str, value: &Value) -> String {
+        let value = cut(&value.to_string());
+        let way_out = if self.is_required(name) {
+            ""
+        } else {
+            ", or left out"
+        };
+        format!(
+            "the parameter `{name}` is `{value}`; it must be {}{way_out}",
+            self.expected(name)
+        )
+    }
+
+    /// What a parameter must be, with an example.
+    fn expected(&self, name: &str) -> String {
+        let rule = &self.properties()[name];
+        let expected = expectation(rule);
+        match rule["examples"].get(0) {
+            Some(example) => format!("{expected}, such as `{example}`"),
+            None => expected,
+        }
+    }
+
+    fn names(&self) -> String {
+        let names = self
+            .properties()
+            .as_object()
+            .into_iter()
+            .flat_map(JsonObject::keys);
+        names
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    fn properties(&self) -> &Value {
+        self.declared.get("properties").unwrap_or(&Value::Null)
+    }
+
+    fn is_required(&self, name: &str) -> bool {
+        let required = self.declared.get("required").and_then(Value::as_array);
+        required.is_some_and(|required| required.iter().any(|entry| entry == name))
+    }
+}
+
+/// One parameter's rule in words.
+fn expectation(rule: &Value) -> String {
+    if let Some(options) = rule["enum"].as_array() {
+        let options = options
+            .iter()
+            .map(|option| format!("`{option}`"))
+            .collect::<Vec<_>>();
+        return format!("one of {}", options.join(", "));
+    }
+    let kind = match rule["type"].as_str() {
+        Some("integer") => "an integer",
+        Some("string") => "a string",
+        Some(_) | None => "a number",
+    };
+    let mut words = vec![kind.to_owned()];
+    if let (Some(low), Some(high)) = (rule["minLength"].as_u64(), rule["maxLength"].as_u64()) {
+        words.push(format!("of {low} to {high} characters"));
+    }
+    if let (Some(low), Some(high)) = (rule["minimum"].as_i64(), rule["maximum"].as_i64()) {
+        words.push(format!("from {low} to {high}"));
+    }
+    if let Some(pattern) = rule["pattern"].as_str() {
+        words.push(format!("that matches `{pattern}`"));
+    }
+    words.join(" ")
+}
+
+/// The beginning of a text that may be long.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

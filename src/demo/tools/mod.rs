@@ -1,0 +1,177 @@
+//! The tools: a table of what is declared and what is run, and the one way to call them.
+
+mod directory;
+mod export;
+mod plain;
+
+use std::sync::LazyLock;
+
+use rmcp::model::{ErrorData, JsonObject, Tool, ToolAnnotations};
+use serde_json::Value;
+
+use self::export::Export;
+use super::schema::Schema;
+use super::store::Store;
+
+/// All tools, sorted by name.
+const TOOLS: [&Entry; 9] = [
+    &plain::ADD,
+    &directory::CREATE,
+    &directory::DELETE,
+    &plain::ECHO,
+    &export::EXPORT,
+    &directory::GET,
+    &directory::LIST,
+    &directory::SEARCH,
+    &directory::UPDATE,
+];
+
+/// What a tool is and does.
+struct Entry {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    effect: Effect,
+    input: fn() -> Value,
+    output: fn() -> Value,
+    run: Run,
+}
+
+/// What a call changes; nothing here reaches beyond the directory.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Nothing.
+    Reads,
+    /// It adds, and again when called again.
+    Adds,
+    /// It overwrites or removes, and a second call changes nothing more.
+    Replaces,
+}
+
+#[derive(Clone, Copy)]
+enum Run {
+    Quick(fn(&mut Store, &Arguments) -> Result<Value, String>),
+    Export,
+}
+
+/// Arguments that fit the tool's schema.
+struct Arguments(Value);
+
+/// A call that is ready to run.
+pub(super) enum Call {
+    /// It answers at once.
+    Quick(Quick),
+    /// It takes its time.
+    Export(Export),
+}
+
+/// A call that answers at once.
+pub(super) struct Quick {
+    run: fn(&mut Store, &Arguments) -> Result<Value, String>,
+    arguments: Arguments,
+}
+
+/// An entry with its schemas compiled.
+struct Compiled {
+    entry: &'static Entry,
+    input: Schema,
+    tool: Tool,
+}
+
+static COMPILED: LazyLock<Vec<Compiled>> =
+    LazyLock::new(|| TOOLS.into_iter().map(compile).collect());
+
+/// The tools as a client sees them.
+pub(super) fn list() -> Vec<Tool> {
+    COMPILED
+        .iter()
+        .map(|compiled| compiled.tool.clone())
+        .collect()
+}
+
+/// Finds the tool `name` and checks its arguments.
+///
+/// A tool that does not exist is the protocol's error, arguments that do not fit are the tool's own.
+pub(super) fn prepare(
+    name: &str,
+    arguments: JsonObject,
+) -> Result<Result<Call, String>, ErrorData> {
+    let Some(found) = COMPILED.iter().find(|compiled| compiled.entry.name == name) else {
+        let names: Vec<_> = TOOLS
+            .iter()
+            .map(|entry| format!("`{}`", entry.name))
+            .collect();
+        let message = format!(
+            "the server offers no tool `{name}`; the tools are {}",
+            names.join(", ")
+        );
+        return Err(ErrorData::invalid_params(message, None));
+    };
+    let arguments = Value::Object(arguments);
+    let complaints = found.input.complaints(&arguments);
+    if !complaints.is_empty() {
+        return Ok(Err(complaints.join("\n")));
+    }
+    let arguments = Arguments(arguments);
+    Ok(Ok(match found.entry.run {
+        Run::Quick(run) => Call::Quick(Quick { run, arguments }),
+        Run::Export => Call::Export(Export::new(&arguments)),
+    }))
+}
+
+impl Quick {
+    /// Runs the call; an error is a sentence for the caller.
+    pub(super) fn run(&self, store: &mut Store) -> Result<Value, String> {
+        (self.run)(store, &self.arguments)
+    }
+}
+
+impl Arguments {
+    /// A string, empty if it was left out.
+    fn text(&self, name: &str) -> &str {
+        self.0[name].as_str().unwrap_or_default()
+    }
+
+    /// A string that may be left out.
+    fn optional_text(&self, name: &str) -> Option<&str> {
+        self.0[name].as_str()
+    }
+
+    /// An integer that may be left out.
+    fn integer(&self, name: &str) -> Option<i64> {
+        let value = &self.0[name];
+        // JSON Schema counts `36.0` as an integer too; the bounds of the schemas make the cast exact.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "every schema bounds its integers well below 2^53"
+        )]
+        value
+            .as_i64()
+            .or_else(|| value.as_f64().map(|value| value as i64))
+    }
+}
+
+fn compile(entry: &'static Entry) -> Compiled {
+    let input = Schema::compile((entry.input)());
+    let output = Schema::compile((entry.output)());
+    let tool = Tool::new(entry.name, entry.description, input.declared())
+        .with_title(entry.title)
+        .with_raw_output_schema(output.declared())
+        .with_annotations(entry.effect.annotations());
+    Compiled { entry, input, tool }
+}
+
+impl Effect {
+    fn annotations(self) -> ToolAnnotations {
+        let (read_only, destructive, idempotent) = match self {
+            Self::Reads => (true, false, true),
+            Self::Adds => (false, false, false),
+            Self::Replaces => (false, true, true),
+        };
+        ToolAnnotations::new()
+            .read_only(read_only)
+            .destructive(destructive)
+            .idempotent(idempotent)
+            .open_world(false)
+    }
+}

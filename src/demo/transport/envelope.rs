@@ -1,0 +1,196 @@
+//! Judges what came on one line: a message for rmcp, a mistake to answer, or nothing to do.
+//!
+//! rmcp drops lines that it cannot read, loses the id of a request whose parameters do not fit, and takes such a request
+//! for an unknown method. Here each gets the answer that JSON-RPC has for it.
+
+use rmcp::model::{
+    CallToolRequest, CancelledNotification, ClientJsonRpcMessage, ClientRequest, CompleteRequest,
+    CustomRequest, DiscoverRequest, ErrorCode, GetPromptRequest, InitializeRequest, JsonObject,
+    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
+    PingRequest, ReadResourceRequest, RequestId, SubscriptionsListenRequest,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// What is to be done with a message.
+pub(super) enum Judged {
+    /// rmcp answers it.
+    Message(Box<ClientJsonRpcMessage>),
+    /// It is a mistake.
+    Refused(Refusal),
+    /// It is several messages in an array, which only one revision allows.
+    Batch(Vec<Value>),
+    /// It asks for nothing: a notification without effect here, or an answer to a request that was never made.
+    Ignored,
+}
+
+/// An error that is answered at once.
+pub(super) struct Refusal {
+    id: Option<Value>,
+    code: ErrorCode,
+    message: String,
+}
+
+impl Refusal {
+    /// A mistake in a message whose id cannot be read.
+    pub(super) fn unidentified(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// The answer. JSON-RPC has a null for an id that cannot be read, newer revisions leave it out.
+    pub(super) fn into_answer(self, unread_id: UnreadId) -> Value {
+        let mut answer = json!({ "jsonrpc": "2.0" });
+        match (self.id, unread_id) {
+            (Some(id), UnreadId::Null | UnreadId::LeftOut) => answer["id"] = id,
+            (None, UnreadId::Null) => answer["id"] = Value::Null,
+            (None, UnreadId::LeftOut) => {}
+        }
+        answer["error"] = json!({ "code": self.code, "message": self.message });
+        answer
+    }
+}
+
+/// How an answer to a message without a readable id shows that.
+#[derive(Clone, Copy)]
+pub(super) enum UnreadId {
+    /// As JSON-RPC has it, up to 2025-06-18.
+    Null,
+    /// As MCP has it since 2025-11-25.
+    LeftOut,
+}
+
+type Reader = fn(Value) -> Result<ClientRequest, serde_json::Error>;
+
+/// The methods that are served. All others are unknown, whatever their parameters.
+const REQUESTS: [(&str, Reader); 12] = [
+    ("completion/complete", read::<CompleteRequest>),
+    ("initialize", read::<InitializeRequest>),
+    ("ping", read::<PingRequest>),
+    ("prompts/get", read::<GetPromptRequest>),
+    ("prompts/list", read::<ListPromptsRequest>),
+    ("resources/list", read::<ListResourcesRequest>),
+    ("resources/read", read::<ReadResourceRequest>),
+    (
+        "resources/templates/list",
+        read::<ListResourceTemplatesRequest>,
+    ),
+    ("server/discover", read::<DiscoverRequest>),
+    ("subscriptions/listen", read::<SubscriptionsListenRequest>),
+    ("tools/call", read::<CallToolRequest>),
+    ("tools/list", read::<ListToolsRequest>),
+];
+
+/// Judges one line.
+pub(super) fn judge_line(line: &[u8]) -> Judged {
+    match serde_json::from_slice(line) {
+        Ok(Value::Array(messages)) => Judged::Batch(messages),
+        Ok(message) => judge(message),
+        Err(error) => refuse(
+            None,
+            ErrorCode::PARSE_ERROR,
+            format!("the line is not JSON: {error}"),
+        ),
+    }
+}
+
+/// Judges one message.
+pub(super) fn judge(message: Value) -> Judged {
+    let Value::Object(mut message) = message else {
+        return refuse(
+            None,
+            ErrorCode::INVALID_REQUEST,
+            "a message must be an object",
+        );
+    };
+    let is_answer = message.contains_key("result") || message.contains_key("error");
+    let speaks_2_0 = message
+        .get("jsonrpc")
+        .is_some_and(|version| version == "2.0");
+    let params = message.remove("params");
+    match (message.remove("method"), message.remove("id")) {
+        (Some(Value::String(method)), None) if !is_answer => {
+            if speaks_2_0 {
+                notification(&method, params)
+            } else {
+                Judged::Ignored
+            }
+        }
+        (Some(Value::String(method)), Some(id)) if !is_answer && speaks_2_0 => {
+            request(&method, id, params)
+        }
+        (None, _) if is_answer => Judged::Ignored,
+        (_, id) => {
+            let message = "a request needs `jsonrpc` (`2.0`), an `id`, a `method` (a string), and no `result` or `error`";
+            refuse(id, ErrorCode::INVALID_REQUEST, message)
+        }
+    }
+}
+
+fn request(method: &str, id: Value, params: Option<Value>) -> Judged {
+    let Ok(request_id) = serde_json::from_value::<RequestId>(id.clone()) else {
+        let message = format!("the id `{id}` is not a string or an integer of 64 bits");
+        return refuse(Some(id), ErrorCode::INVALID_REQUEST, message);
+    };
+    let params = match params {
+        None => None,
+        Some(Value::Object(params)) => Some(params),
+        Some(_) => {
+            return refuse(
+                Some(id),
+                ErrorCode::INVALID_PARAMS,
+                "`params` must be an object",
+            );
+        }
+    };
+    let known = REQUESTS.iter().find(|(name, _)| *name == method);
+    let read = known.map_or(read::<CustomRequest> as Reader, |(_, read)| *read);
+    match read(body(method, params)) {
+        Ok(request) => {
+            Judged::Message(Box::new(ClientJsonRpcMessage::request(request, request_id)))
+        }
+        Err(error) => {
+            let message = format!("the parameters of `{method}` do not fit: {error}");
+            refuse(Some(id), ErrorCode::INVALID_PARAMS, message)
+        }
+    }
+}
+
+/// Only a cancellation has an effect, and a malformed one is to be ignored like any notification.
+fn notification(method: &str, params: Option<Value>) -> Judged {
+    let Some(Value::Object(params)) = params else {
+        return Judged::Ignored;
+    };
+    match serde_json::from_value::<CancelledNotification>(body(method, Some(params))) {
+        Ok(cancelled) => Judged::Message(Box::new(ClientJsonRpcMessage::notification(
+            cancelled.into(),
+        ))),
+        Err(_) => Judged::Ignored,
+    }
+}
+
+fn body(method: &str, params: Option<JsonObject>) -> Value {
+    match params {
+        Some(params) => json!({ "method": method, "params": params }),
+        None => json!({ "method": method }),
+    }
+}
+
+fn read<T: DeserializeOwned + Into<ClientRequest>>(
+    body: Value,
+) -> Result<ClientRequest, serde_json::Error> {
+    serde_json::from_value::<T>(body).map(Into::into)
+}
+
+fn refuse(id: Option<Value>, code: ErrorCode, message: impl Into<String>) -> Judged {
+    // An id of another type cannot be sent back: an answer's id is a string or an integer.
+    let id = id.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
+    Judged::Refused(Refusal {
+        id,
+        code,
+        message: message.into(),
+    })
+}
