@@ -63,7 +63,7 @@ impl Schema {
                 .iter()
                 .map(|name| self.unknown(name, &error.instance()[name]))
                 .collect(),
-            ValidationErrorKind::MinProperties { .. } => vec![self.too_few()],
+            ValidationErrorKind::MinProperties { .. } => vec![self.too_few(error.instance())],
             _ => vec![self.unfit(
                 error.instance_path().as_str().trim_start_matches('/'),
                 error.instance(),
@@ -82,15 +82,13 @@ impl Schema {
         let (name, value) = (cut(name), cut(&value.to_string()));
         format!(
             "there is no parameter `{name}`, but it is given as `{value}`; the parameters are {}",
-            self.names()
+            self.names(|_| true)
         )
     }
 
-    fn too_few(&self) -> String {
-        format!(
-            "too few parameters are given; the parameters are {}",
-            self.names()
-        )
+    fn too_few(&self, given: &Value) -> String {
+        let others = self.names(|name| given.get(name).is_none());
+        format!("too few parameters are given; give at least one of {others} too")
     }
 
     fn unfit(&self, name: &str, value: &Value) -> String {
@@ -116,16 +114,18 @@ impl Schema {
         }
     }
 
-    fn names(&self) -> String {
+    /// The names of the parameters that `is_meant`.
+    fn names(&self, is_meant: impl Fn(&str) -> bool) -> String {
         let names = self
             .properties()
             .as_object()
             .into_iter()
             .flat_map(JsonObject::keys);
-        names
+        let names: Vec<_> = names
+            .filter(|name| is_meant(name))
             .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ")
+            .collect();
+        names.join(", ")
     }
 
     fn properties(&self) -> &Value {

@@ -133,6 +133,10 @@ async fn methods_that_are_not_offered_are_unknown() {
         "skills/list",
         "tools/Call",
     ];
+    let client = json!({ "name": "raw", "version": "1" });
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client, "uri": "users://all",
+    });
     for era in ERAS {
         let mut peer = Peer::open(era).await;
         let unknown = if era == Era::Modern {
@@ -141,7 +145,7 @@ async fn methods_that_are_not_offered_are_unknown() {
             never.iter().chain(&[])
         };
         for method in unknown {
-            let (code, message) = peer.error(method, json!({})).await;
+            let (code, message) = peer.error(method, params.clone()).await;
             assert_eq!(code, -32601, "{method}");
             assert!(message.contains(&format!("`{method}`")), "{message}");
         }

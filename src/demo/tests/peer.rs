@@ -41,7 +41,7 @@ pub(super) struct Peer {
 impl Peer {
     /// A server to which nothing was said.
     pub(super) fn connect(era: Era) -> Self {
-        let (client, server) = duplex(1024);
+        let (client, server) = duplex(64 * 1024);
         let (server_reader, server_writer) = split(server);
         let (reader, writer) = split(client);
         Self {

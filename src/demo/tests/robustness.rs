@@ -137,12 +137,18 @@ async fn lines_may_end_in_crlf_and_be_huge() {
     peer.line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r")
         .await;
     assert_eq!(peer.receive().await["id"], 1);
-    let message = "x".repeat(16 * 1024 * 1024);
+    let message = "x".repeat(1024 * 1024);
     assert_eq!(
         peer.call("echo", json!({ "message": message })).await["message"],
         message
     );
-    peer.line("x".repeat(64 * 1024 * 1024)).await;
+    let id = "x".repeat(16 * 1024 * 1024);
+    assert!(
+        peer.refusal("get_user", json!({ "id": id }))
+            .await
+            .contains("`id`")
+    );
+    peer.line("x".repeat(32 * 1024 * 1024)).await;
     assert_eq!(peer.receive().await["error"]["code"], -32600);
     peer.result("ping", json!({})).await;
 }
@@ -165,11 +171,11 @@ async fn one_revision_has_batches() {
     let slow =
         json!({ "name": "export_users", "arguments": { "format": "csv", "delay_ms": 1000 } });
     peer.send(&json!([
-        { "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": slow },
+        { "jsonrpc": "2.0", "id": 101, "method": "tools/call", "params": slow },
         { "jsonrpc": "2.0", "id": "2", "method": "nope" },
-        { "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": slow },
+        { "jsonrpc": "2.0", "id": 103, "method": "tools/call", "params": slow },
         { "jsonrpc": "2.0", "method": "notifications/initialized" },
-        { "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 3 } },
+        { "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 103 } },
         5,
     ]))
     .await;
@@ -180,7 +186,7 @@ async fn one_revision_has_batches() {
     outcomes.sort();
     let expected = [
         ("\"2\"".into(), Some(-32601)),
-        ("1".into(), None),
+        ("101".into(), None),
         ("null".into(), Some(-32600)),
     ];
     assert_eq!(outcomes, expected);

@@ -49,6 +49,18 @@ async fn users_live_through_all_tools() {
         );
         let export = peer.call("export_users", json!({ "format": "json" })).await;
         assert_eq!(export["data"], json!([ann, bob]).to_string());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_can_be_changed_and_deleted() {
+    for era in ERAS {
+        let mut peer = Peer::open(era).await;
+        peer.call(
+            "create_user",
+            json!({ "name": "Ann", "email": "ann@example.com", "age": 36 }),
+        )
+        .await;
         for _ in 0..2 {
             let changed = peer
                 .call("update_user", json!({ "id": "u1", "email": "a@b" }))
@@ -62,11 +74,11 @@ async fn users_live_through_all_tools() {
             peer.call("delete_user", json!({ "id": "u1" })).await,
             json!({ "id": "u1", "deleted": true })
         );
-        assert_eq!(peer.call("list_users", json!({})).await["total"], 1);
+        assert_eq!(peer.call("list_users", json!({})).await["total"], 0);
         let carl = peer
             .call("create_user", json!({ "name": "Carl", "email": "c@d" }))
             .await;
-        assert_eq!(carl["id"], "u3");
+        assert_eq!(carl["id"], "u2");
     }
 }
 
@@ -91,130 +103,18 @@ async fn plain_tools_compute() {
     }
 }
 
+/// Holds every call in `refusals.txt` to the message below it.
 #[tokio::test(start_paused = true)]
 async fn arguments_that_do_not_fit_are_explained() {
-    let ann = |name: &str, email: &str| json!({ "name": name, "email": email });
     for era in ERAS {
         let mut peer = Peer::open(era).await;
-        for (tool, arguments, named) in [
-            (
-                "create_user",
-                json!({}),
-                vec!["`name` is missing", "`email` is missing", "ann@example.com"],
-            ),
-            (
-                "create_user",
-                ann("", "a@b"),
-                vec!["`name` is `\"\"`", "1 to 80 characters"],
-            ),
-            (
-                "create_user",
-                ann(&"x".repeat(81), "a@b"),
-                vec!["`name` is `\"xxx", "…"],
-            ),
-            (
-                "create_user",
-                ann("Ann", "ann"),
-                vec!["`email` is `\"ann\"`", "@"],
-            ),
-            ("create_user", ann("Ann", "a b@c"), vec!["`email`"]),
-            (
-                "create_user",
-                json!({ "name": 5, "email": "a@b" }),
-                vec!["`name` is `5`", "a string"],
-            ),
-            (
-                "create_user",
-                json!({ "name": "A", "email": "a@b", "age": 151 }),
-                vec!["`age` is `151`", "0 to 150"],
-            ),
-            (
-                "create_user",
-                json!({ "name": "A", "email": "a@b", "age": 1.5 }),
-                vec!["`age` is `1.5`", "an integer"],
-            ),
-            (
-                "create_user",
-                json!({ "name": "A", "email": "a@b", "age": null }),
-                vec!["`age` is `null`", "left out"],
-            ),
-            (
-                "create_user",
-                json!({ "name": "A", "email": "a@b", "zz": 1 }),
-                vec!["`zz`", "`1`", "`age`"],
-            ),
-            (
-                "get_user",
-                json!({ "id": "nope" }),
-                vec!["`nope`", "`list_users`"],
-            ),
-            (
-                "get_user",
-                json!({ "id": 5 }),
-                vec!["`id` is `5`", "a string"],
-            ),
-            (
-                "delete_user",
-                json!({ "id": "u9" }),
-                vec!["`u9`", "`list_users`"],
-            ),
-            (
-                "update_user",
-                json!({ "id": "u9", "name": "A" }),
-                vec!["`u9`", "`list_users`"],
-            ),
-            (
-                "update_user",
-                json!({ "id": "u9" }),
-                vec!["`name`", "`email`"],
-            ),
-            (
-                "list_users",
-                json!({ "limit": 0 }),
-                vec!["`limit` is `0`", "1 to 100"],
-            ),
-            (
-                "list_users",
-                json!({ "limit": 101 }),
-                vec!["`limit` is `101`", "1 to 100"],
-            ),
-            (
-                "add",
-                json!({ "a": "2", "b": 3 }),
-                vec!["`a` is `\"2\"`", "a number", "`2`"],
-            ),
-            (
-                "add",
-                json!({ "a": 1e300, "b": 3 }),
-                vec!["`a` is `1e+300`"],
-            ),
-            ("echo", json!({}), vec!["`message` is missing"]),
-            (
-                "export_users",
-                json!({ "format": "xml" }),
-                vec!["`format` is `\"xml\"`", "`\"csv\"`"],
-            ),
-            (
-                "export_users",
-                json!({ "format": "csv", "delay_ms": 10001 }),
-                vec!["`delay_ms` is `10001`"],
-            ),
-            (
-                "export_users",
-                json!({ "format": "csv", "steps": 0 }),
-                vec!["`steps` is `0`", "1 to 20"],
-            ),
-            (
-                "search_users",
-                json!({ "query": "" }),
-                vec!["`query`", "1 to 100"],
-            ),
-        ] {
-            let message = peer.refusal(tool, arguments).await;
-            assert!(
-                named.iter().all(|name| message.contains(name)),
-                "{named:?}: {message}"
-            );
+        for block in include_str!("refusals.txt").split("\n\n") {
+            let (call, expected) = block.split_once('\n').unwrap();
+            let (tool, arguments) = call.split_once(' ').unwrap();
+            let message = peer
+                .refusal(tool, serde_json::from_str(arguments).unwrap())
+                .await;
+            assert_eq!(message, expected.trim_end(), "{call}");
         }
         assert_eq!(peer.call("list_users", json!({})).await["total"], 0);
     }

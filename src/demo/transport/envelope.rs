@@ -146,6 +146,13 @@ fn request(method: &str, id: Value, params: Option<Value>) -> Judged {
             );
         }
     };
+    // rmcp reads a cursor that is no string as no cursor at all.
+    if let Some(cursor) = params.as_ref().and_then(|params| params.get("cursor"))
+        && !cursor.is_string()
+    {
+        let message = format!("the cursor of `{method}` is `{cursor}`; it must be a string");
+        return refuse(Some(id), ErrorCode::INVALID_PARAMS, message);
+    }
     let known = REQUESTS.iter().find(|(name, _)| *name == method);
     let read = known.map_or(read::<CustomRequest> as Reader, |(_, read)| *read);
     match read(body(method, params)) {

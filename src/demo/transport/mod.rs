@@ -26,7 +26,7 @@ use self::batch::{Batches, Settled};
 use self::envelope::{Judged, Refusal, UnreadId, judge, judge_line};
 
 /// Longer lines are refused instead of filling the memory.
-const LONGEST_LINE: usize = 64 * 1024 * 1024;
+const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
 /// How the input of a conversation stands.
 #[derive(Debug)]
