@@ -50,7 +50,8 @@ pub enum ServeError {
 
 /// Serves one conversation over any byte stream pair until end of input.
 ///
-/// Every call is a fresh server with no users. Dropping the future ends the conversation.
+/// Every call is a fresh server with no users. On a current-thread runtime, requests are worked on in the order in which
+/// they came, so that the first `create_user` gives `u1` even with many in flight. Dropping the future ends the conversation.
 pub async fn serve<R, W>(reader: R, writer: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,

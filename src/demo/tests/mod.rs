@@ -3,6 +3,7 @@
 //! The clock is paused: what takes seconds on the server takes none here.
 
 mod catalog;
+mod ends;
 mod lifecycle;
 mod peer;
 mod robustness;
