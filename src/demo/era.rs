@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use rmcp::model::{
-    CacheScope, ClientNotification, ClientRequest, ErrorCode, ErrorData, MetaObject,
-    ProtocolVersion, ServerConfig, ServerResult,
+    CacheScope, ClientNotification, ClientRequest, ErrorCode, ErrorData, MetaObject, ProtocolVersion, ServerConfig,
+    ServerResult,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, Service};
@@ -49,9 +49,8 @@ impl Service<RoleServer> for Eras {
     ) -> Result<ServerResult, ErrorData> {
         let method = request.method().to_owned();
         let era = admit(&request, &context)?;
-        let mut result = Service::handle_request(&self.demo, request, context)
-            .await
-            .map_err(|error| explain(error, &method))?;
+        let mut result =
+            Service::handle_request(&self.demo, request, context).await.map_err(|error| explain(error, &method))?;
         if era == Era::Modern {
             complete(&mut result);
         }
@@ -81,16 +80,9 @@ fn admit(request: &ClientRequest, context: &RequestContext<RoleServer>) -> Resul
     let names_version = context.meta.protocol_version().is_some();
     let opens = matches!(request, ClientRequest::InitializeRequest(_));
     // rmcp itself asks for the metadata of `server/discover`, and `ping` is allowed at any time.
-    let is_always_open = matches!(
-        request,
-        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)
-    );
+    let is_always_open = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_));
     match (opens, names_version, is_open) {
-        (true, true, _) => Err(ErrorData::new(
-            ErrorCode::METHOD_NOT_FOUND,
-            unknown_method("initialize"),
-            None,
-        )),
+        (true, true, _) => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, unknown_method("initialize"), None)),
         (true, false, true) => Err(ErrorData::invalid_request(
             "the session is initialized already; start the server again to open another",
             None,
@@ -102,17 +94,11 @@ fn admit(request: &ClientRequest, context: &RequestContext<RoleServer>) -> Resul
 }
 
 fn no_session(context: &RequestContext<RoleServer>) -> ErrorData {
-    let missing = context
-        .meta
-        .missing_required_keys(&ProtocolVersion::V_2026_07_28);
+    let missing = context.meta.missing_required_keys(&ProtocolVersion::V_2026_07_28);
     ErrorData::invalid_params(
         format!(
             "no session is open, and `params._meta` lacks {}; send `initialize` first, or name them in every request",
-            missing
-                .iter()
-                .map(|key| format!("`{key}`"))
-                .collect::<Vec<_>>()
-                .join(" and ")
+            missing.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" and ")
         ),
         None,
     )
@@ -121,25 +107,17 @@ fn no_session(context: &RequestContext<RoleServer>) -> ErrorData {
 /// rmcp says no more about an unknown method than its name.
 fn explain(error: ErrorData, method: &str) -> ErrorData {
     if error.code == ErrorCode::METHOD_NOT_FOUND {
-        return ErrorData {
-            message: unknown_method(method).into(),
-            ..error
-        };
+        return ErrorData { message: unknown_method(method).into(), ..error };
     }
     error
 }
 
 fn unknown_method(method: &str) -> String {
-    format!(
-        "the server offers no method `{method}`; it serves tools, resources, prompts and completions"
-    )
+    format!("the server offers no method `{method}`; it serves tools, resources, prompts and completions")
 }
 
 /// Adds the server's name, and how long a list may be kept.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the server gives no other results in this era"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the server gives no other results in this era")]
 fn complete(result: &mut ServerResult) {
     let (meta, freshness) = match result {
         ServerResult::CallToolResult(result) => (&mut result.meta, None),
@@ -147,22 +125,18 @@ fn complete(result: &mut ServerResult) {
         ServerResult::GetPromptResult(result) => (&mut result.meta, None),
         // What users are there can change at any time, so this keeps rmcp's "stale at once, for this client alone".
         ServerResult::ReadResourceResult(result) => (&mut result.meta, None),
-        ServerResult::ListToolsResult(result) => (
-            &mut result.meta,
-            Some((&mut result.ttl_ms, &mut result.cache_scope)),
-        ),
-        ServerResult::ListPromptsResult(result) => (
-            &mut result.meta,
-            Some((&mut result.ttl_ms, &mut result.cache_scope)),
-        ),
-        ServerResult::ListResourcesResult(result) => (
-            &mut result.meta,
-            Some((&mut result.ttl_ms, &mut result.cache_scope)),
-        ),
-        ServerResult::ListResourceTemplatesResult(result) => (
-            &mut result.meta,
-            Some((&mut result.ttl_ms, &mut result.cache_scope)),
-        ),
+        ServerResult::ListToolsResult(result) => {
+            (&mut result.meta, Some((&mut result.ttl_ms, &mut result.cache_scope)))
+        }
+        ServerResult::ListPromptsResult(result) => {
+            (&mut result.meta, Some((&mut result.ttl_ms, &mut result.cache_scope)))
+        }
+        ServerResult::ListResourcesResult(result) => {
+            (&mut result.meta, Some((&mut result.ttl_ms, &mut result.cache_scope)))
+        }
+        ServerResult::ListResourceTemplatesResult(result) => {
+            (&mut result.meta, Some((&mut result.ttl_ms, &mut result.cache_scope)))
+        }
         ServerResult::DiscoverResult(result) => {
             result.ttl_ms = LISTS_STAY_FRESH;
             result.cache_scope = CacheScope::Public;
@@ -170,9 +144,7 @@ fn complete(result: &mut ServerResult) {
         }
         _ => return,
     };
-    meta.get_or_insert_with(MetaObject::new)
-        .0
-        .insert(SERVER_INFO.to_owned(), server_info());
+    meta.get_or_insert_with(MetaObject::new).0.insert(SERVER_INFO.to_owned(), server_info());
     if let Some((ttl, scope)) = freshness {
         *ttl = Some(LISTS_STAY_FRESH);
         *scope = Some(CacheScope::Public);

@@ -79,10 +79,7 @@ where
         }
     };
     if let transport::Input::Failed(error) = &*ended.borrow() {
-        return Err(ServeError::Read(io::Error::new(
-            error.kind(),
-            error.to_string(),
-        )));
+        return Err(ServeError::Read(io::Error::new(error.kind(), error.to_string())));
     }
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(ServeError::Write(error)),
@@ -91,10 +88,7 @@ where
 }
 
 /// Writes every line that is queued; ends when the transport is gone and the queue is empty.
-async fn write<W: AsyncWrite + Unpin>(
-    mut lines: mpsc::UnboundedReceiver<Vec<u8>>,
-    mut writer: W,
-) -> io::Result<()> {
+async fn write<W: AsyncWrite + Unpin>(mut lines: mpsc::UnboundedReceiver<Vec<u8>>, mut writer: W) -> io::Result<()> {
     let mut ready = Vec::new();
     while lines.recv_many(&mut ready, LINES_AT_ONCE).await > 0 {
         let bytes = ready.concat();

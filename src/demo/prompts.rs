@@ -1,8 +1,7 @@
 //! The one prompt, `welcome_user`, and completions for its arguments.
 
 use rmcp::model::{
-    ArgumentInfo, CompletionInfo, ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument,
-    PromptMessage, Role,
+    ArgumentInfo, CompletionInfo, ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role,
 };
 
 use super::resources::suggest;
@@ -16,49 +15,30 @@ const TONES: [&str; 3] = ["friendly", "formal", "playful"];
 
 /// All prompts.
 pub(super) fn list() -> Vec<Prompt> {
-    let name = PromptArgument::new(NAME)
-        .with_description("The name of the user to welcome")
-        .with_required(true);
+    let name = PromptArgument::new(NAME).with_description("The name of the user to welcome").with_required(true);
     let tone = PromptArgument::new(TONE)
-        .with_description(format!(
-            "The tone of the message: {}; `{}` if left out",
-            quoted(&TONES),
-            TONES[0]
-        ))
+        .with_description(format!("The tone of the message: {}; `{}` if left out", quoted(&TONES), TONES[0]))
         .with_required(false);
     let description = "Asks for a short welcome message to the user `name`, in the tone `tone`";
-    vec![
-        Prompt::new(WELCOME, Some(description), Some(vec![name, tone]))
-            .with_title("Welcome a user"),
-    ]
+    vec![Prompt::new(WELCOME, Some(description), Some(vec![name, tone])).with_title("Welcome a user")]
 }
 
 /// The prompt called `prompt`, filled in.
 pub(super) fn get(prompt: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     known(prompt)?;
-    if let Some(unknown) = arguments
-        .keys()
-        .find(|argument| ![NAME, TONE].contains(&argument.as_str()))
-    {
+    if let Some(unknown) = arguments.keys().find(|argument| ![NAME, TONE].contains(&argument.as_str())) {
         return Err(no_argument(unknown));
     }
     let Some(name) = text(arguments, NAME)?.filter(|name| !name.is_empty()) else {
-        return Err(invalid(format!(
-            "the argument `{NAME}` is missing; give the name of the user, such as `Ann`"
-        )));
+        return Err(invalid(format!("the argument `{NAME}` is missing; give the name of the user, such as `Ann`")));
     };
     let tone = text(arguments, TONE)?.unwrap_or(TONES[0]);
     if !TONES.contains(&tone) {
-        return Err(invalid(format!(
-            "the argument `{TONE}` is `{tone}`; it must be one of {}",
-            quoted(&TONES)
-        )));
+        return Err(invalid(format!("the argument `{TONE}` is `{tone}`; it must be one of {}", quoted(&TONES))));
     }
     let message = format!("Write a short, {tone} welcome message to {name}, who has just joined.");
-    Ok(
-        GetPromptResult::new(vec![PromptMessage::new_text(Role::User, message)])
-            .with_description(format!("A {tone} welcome to {name}")),
-    )
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, message)])
+        .with_description(format!("A {tone} welcome to {name}")))
 }
 
 /// Values that fit an argument and begin with what is typed.
@@ -75,9 +55,7 @@ fn known(prompt: &str) -> Result<(), ErrorData> {
     if prompt == WELCOME {
         return Ok(());
     }
-    Err(invalid(format!(
-        "the server offers no prompt `{prompt}`; the only one is `{WELCOME}`"
-    )))
+    Err(invalid(format!("the server offers no prompt `{prompt}`; the only one is `{WELCOME}`")))
 }
 
 fn text<'a>(arguments: &'a JsonObject, name: &str) -> Result<Option<&'a str>, ErrorData> {
@@ -85,26 +63,17 @@ fn text<'a>(arguments: &'a JsonObject, name: &str) -> Result<Option<&'a str>, Er
         None => Ok(None),
         Some(value) => match value.as_str() {
             Some(text) => Ok(Some(text)),
-            None => Err(invalid(format!(
-                "the argument `{name}` is `{value}`; it must be a string"
-            ))),
+            None => Err(invalid(format!("the argument `{name}` is `{value}`; it must be a string"))),
         },
     }
 }
 
 fn no_argument(name: &str) -> ErrorData {
-    invalid(format!(
-        "the prompt `{WELCOME}` has no argument `{name}`; it takes {}",
-        quoted(&[NAME, TONE])
-    ))
+    invalid(format!("the prompt `{WELCOME}` has no argument `{name}`; it takes {}", quoted(&[NAME, TONE])))
 }
 
 fn quoted(names: &[&str]) -> String {
-    names
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn invalid(message: String) -> ErrorData {

@@ -1,8 +1,7 @@
 //! The resources: all users at `users://all`, and each at `users://{id}`.
 
 use rmcp::model::{
-    ArgumentInfo, CompletionInfo, ErrorData, ReadResourceResult, Resource, ResourceContents,
-    ResourceTemplate,
+    ArgumentInfo, CompletionInfo, ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::{Value, json};
 
@@ -37,10 +36,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 pub(super) fn read(store: &Store, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let found: Option<Value> = match uri {
         ALL => Some(store.all().map(User::to_json).collect()),
-        _ => uri
-            .strip_prefix(SCHEME)
-            .and_then(|id| store.find(id))
-            .map(User::to_json),
+        _ => uri.strip_prefix(SCHEME).and_then(|id| store.find(id)).map(User::to_json),
     };
     let Some(found) = found else {
         return Err(ErrorData::resource_not_found(
@@ -53,42 +49,23 @@ pub(super) fn read(store: &Store, uri: &str) -> Result<ReadResourceResult, Error
 }
 
 /// Ids of users that begin with what is typed.
-pub(super) fn complete(
-    store: &Store,
-    template: &str,
-    argument: &ArgumentInfo,
-) -> Result<CompletionInfo, ErrorData> {
+pub(super) fn complete(store: &Store, template: &str, argument: &ArgumentInfo) -> Result<CompletionInfo, ErrorData> {
     if template != ONE {
         let message = format!("no resource template is `{template}`; the only one is `{ONE}`");
         return Err(ErrorData::invalid_params(message, None));
     }
     if argument.name != "id" {
-        let message = format!(
-            "the template `{ONE}` has no variable `{}`; the only one is `id`",
-            argument.name
-        );
+        let message = format!("the template `{ONE}` has no variable `{}`; the only one is `id`", argument.name);
         return Err(ErrorData::invalid_params(message, None));
     }
-    Ok(suggest(
-        store.all().map(|user| user.id.as_str()),
-        &argument.value,
-    ))
+    Ok(suggest(store.all().map(|user| user.id.as_str()), &argument.value))
 }
 
 /// The candidates that begin with `typed`, as many as an answer may hold.
-pub(super) fn suggest<'a>(
-    candidates: impl Iterator<Item = &'a str>,
-    typed: &str,
-) -> CompletionInfo {
-    let fitting: Vec<&str> = candidates
-        .filter(|candidate| candidate.starts_with(typed))
-        .collect();
+pub(super) fn suggest<'a>(candidates: impl Iterator<Item = &'a str>, typed: &str) -> CompletionInfo {
+    let fitting: Vec<&str> = candidates.filter(|candidate| candidate.starts_with(typed)).collect();
     let mut completion = CompletionInfo::default();
-    completion.values = fitting
-        .iter()
-        .take(CompletionInfo::MAX_VALUES)
-        .map(ToString::to_string)
-        .collect();
+    completion.values = fitting.iter().take(CompletionInfo::MAX_VALUES).map(ToString::to_string).collect();
     completion.total = u32::try_from(fitting.len()).ok();
     completion.has_more = Some(fitting.len() > CompletionInfo::MAX_VALUES);
     completion

@@ -22,13 +22,9 @@ pub(super) struct Schema {
 impl Schema {
     /// Compiles `schema`, which is part of this program.
     pub(super) fn compile(schema: Value) -> Self {
-        let validator = jsonschema::validator_for(&schema).unwrap_or_else(|error| {
-            panic!("a schema of the demo server does not compile: {error}")
-        });
-        Self {
-            declared: Arc::new(object(schema)),
-            validator,
-        }
+        let validator = jsonschema::validator_for(&schema)
+            .unwrap_or_else(|error| panic!("a schema of the demo server does not compile: {error}"));
+        Self { declared: Arc::new(object(schema)), validator }
     }
 
     /// The schema as a client sees it.
@@ -50,32 +46,22 @@ impl Schema {
         complaints
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "all other rules concern a single value and read the same"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other rules concern a single value and read the same")]
     fn explain(&self, error: &ValidationError<'_>) -> Vec<String> {
         match error.kind() {
             ValidationErrorKind::Required { property } => {
                 vec![self.missing(property.as_str().unwrap_or_default())]
             }
-            ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
-                .iter()
-                .map(|name| self.unknown(name, &error.instance()[name]))
-                .collect(),
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                unexpected.iter().map(|name| self.unknown(name, &error.instance()[name])).collect()
+            }
             ValidationErrorKind::MinProperties { .. } => vec![self.too_few(error.instance())],
-            _ => vec![self.unfit(
-                error.instance_path().as_str().trim_start_matches('/'),
-                error.instance(),
-            )],
+            _ => vec![self.unfit(error.instance_path().as_str().trim_start_matches('/'), error.instance())],
         }
     }
 
     fn missing(&self, name: &str) -> String {
-        format!(
-            "the parameter `{name}` is missing; it must be {}",
-            self.expected(name)
-        )
+        format!("the parameter `{name}` is missing; it must be {}", self.expected(name))
     }
 
     fn unknown(&self, name: &str, value: &Value) -> String {
@@ -93,15 +79,8 @@ impl Schema {
 
     fn unfit(&self, name: &str, value: &Value) -> String {
         let value = cut(&value.to_string());
-        let way_out = if self.is_required(name) {
-            ""
-        } else {
-            ", or left out"
-        };
-        format!(
-            "the parameter `{name}` is `{value}`; it must be {}{way_out}",
-            self.expected(name)
-        )
+        let way_out = if self.is_required(name) { "" } else { ", or left out" };
+        format!("the parameter `{name}` is `{value}`; it must be {}{way_out}", self.expected(name))
     }
 
     /// What a parameter must be, with an example.
@@ -116,15 +95,8 @@ impl Schema {
 
     /// The names of the parameters that `is_meant`.
     fn names(&self, is_meant: impl Fn(&str) -> bool) -> String {
-        let names = self
-            .properties()
-            .as_object()
-            .into_iter()
-            .flat_map(JsonObject::keys);
-        let names: Vec<_> = names
-            .filter(|name| is_meant(name))
-            .map(|name| format!("`{name}`"))
-            .collect();
+        let names = self.properties().as_object().into_iter().flat_map(JsonObject::keys);
+        let names: Vec<_> = names.filter(|name| is_meant(name)).map(|name| format!("`{name}`")).collect();
         names.join(", ")
     }
 
@@ -141,10 +113,7 @@ impl Schema {
 /// One parameter's rule in words.
 fn expectation(rule: &Value) -> String {
     if let Some(options) = rule["enum"].as_array() {
-        let options = options
-            .iter()
-            .map(|option| format!("`{option}`"))
-            .collect::<Vec<_>>();
+        let options = options.iter().map(|option| format!("`{option}`")).collect::<Vec<_>>();
         return format!("one of {}", options.join(", "));
     }
     let kind = match rule["type"].as_str() {

@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    ContentBlock, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities, ServerConfig,
     SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
@@ -42,16 +41,12 @@ pub(super) struct Demo {
 impl Demo {
     /// A server without users that stops its work once `input` is over.
     pub(super) fn new(input: watch::Receiver<Input>) -> Self {
-        Self {
-            store: Mutex::default(),
-            input,
-        }
+        Self { store: Mutex::default(), input }
     }
 
     /// Name and version, as both eras show them.
     pub(super) fn identity() -> Implementation {
-        Implementation::new("mcprove-demo", env!("CARGO_PKG_VERSION"))
-            .with_title("mcprove demo server")
+        Implementation::new("mcprove-demo", env!("CARGO_PKG_VERSION")).with_title("mcprove demo server")
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {
@@ -67,9 +62,7 @@ impl ServerHandler for Demo {
             .enable_resources()
             .enable_tools()
             .build();
-        ServerConfig::new(capabilities)
-            .with_server_info(Self::identity())
-            .with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(Self::identity()).with_instructions(INSTRUCTIONS)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -84,9 +77,7 @@ impl ServerHandler for Demo {
         if !LEGACY.contains(&request.protocol_version) {
             request.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         }
-        let answer = self
-            .get_info()
-            .with_protocol_version(request.protocol_version.clone());
+        let answer = self.get_info().with_protocol_version(request.protocol_version.clone());
         context.peer.set_peer_info(request);
         Ok(answer)
     }
@@ -136,9 +127,7 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         only_page(request)?;
-        Ok(ListResourceTemplatesResult::with_all_items(
-            resources::templates(),
-        ))
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
     async fn read_resource(
@@ -173,19 +162,14 @@ impl ServerHandler for Demo {
     ) -> Result<CompleteResult, ErrorData> {
         let completion = match &request.r#ref {
             Reference::Prompt(prompt) => prompts::complete(&prompt.name, &request.argument),
-            Reference::Resource(template) => {
-                resources::complete(&self.store(), &template.uri, &request.argument)
-            }
+            Reference::Resource(template) => resources::complete(&self.store(), &template.uri, &request.argument),
             reference => Err(unknown_reference(reference)),
         };
         completion.map(CompleteResult::new)
     }
 
     /// Accepts every subscription and promises nothing in it: no list changes, and resources are not watched.
-    fn accepted_subscription_filter(
-        &self,
-        _requested: &SubscriptionFilter,
-    ) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         Some(SubscriptionFilter::default())
     }
 
@@ -201,19 +185,14 @@ impl ServerHandler for Demo {
 
 fn unknown_reference(reference: &Reference) -> ErrorData {
     let kind = reference.reference_type();
-    ErrorData::invalid_params(
-        format!("nothing of the kind `{kind}` can be completed"),
-        None,
-    )
+    ErrorData::invalid_params(format!("nothing of the kind `{kind}` can be completed"), None)
 }
 
 /// Every list fits on one page, so no cursor was ever given out.
 fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         Some(cursor) => Err(ErrorData::invalid_params(
-            format!(
-                "no page has the cursor `{cursor}`; the list has one page, so leave `cursor` out"
-            ),
+            format!("no page has the cursor `{cursor}`; the list has one page, so leave `cursor` out"),
             None,
         )),
         None => Ok(()),

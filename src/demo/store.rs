@@ -38,12 +38,7 @@ impl Store {
     /// Adds a user under the next id.
     pub(super) fn create(&mut self, name: &str, email: &str, age: Option<i64>) -> &User {
         self.created += 1;
-        let user = User {
-            id: format!("u{}", self.created),
-            name: name.to_owned(),
-            email: email.to_owned(),
-            age,
-        };
+        let user = User { id: format!("u{}", self.created), name: name.to_owned(), email: email.to_owned(), age };
         self.users.entry(user.id.clone()).or_insert(user)
     }
 

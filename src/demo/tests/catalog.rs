@@ -17,20 +17,12 @@ async fn lists_are_complete_sorted_and_cacheable() {
             ("resources/templates/list", "resourceTemplates", "user"),
         ] {
             let result = peer.result(method, json!({})).await;
-            let listed: Vec<_> = result[key]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|item| item["name"].as_str().unwrap())
-                .collect();
+            let listed: Vec<_> =
+                result[key].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
             assert_eq!(listed.join(" "), names);
             assert_eq!(result.get("nextCursor"), None);
             assert_eq!(result["ttlMs"].is_u64(), era == Era::Modern, "{result}");
-            assert_eq!(
-                result["cacheScope"] == "public",
-                era == Era::Modern,
-                "{result}"
-            );
+            assert_eq!(result["cacheScope"] == "public", era == Era::Modern, "{result}");
             assert_eq!(peer.error(method, json!({ "cursor": "x" })).await.0, -32602);
             assert_eq!(peer.result(method, json!({})).await, result);
         }
@@ -51,31 +43,14 @@ async fn tools_are_fully_declared() {
                 assert!(rule["description"].is_string(), "{rule}");
                 let checker = jsonschema::validator_for(rule).unwrap();
                 let examples = rule["examples"].as_array().into_iter().flatten();
-                assert!(
-                    examples
-                        .chain(rule.get("default"))
-                        .all(|example| checker.is_valid(example)),
-                    "{rule}"
-                );
+                assert!(examples.chain(rule.get("default")).all(|example| checker.is_valid(example)), "{rule}");
             }
         }
-        for parameter in tool["inputSchema"]["properties"]
-            .as_object()
-            .unwrap()
-            .keys()
-        {
-            assert!(
-                description.contains(&format!("`{parameter}`")),
-                "{parameter}: {description}"
-            );
+        for parameter in tool["inputSchema"]["properties"].as_object().unwrap().keys() {
+            assert!(description.contains(&format!("`{parameter}`")), "{parameter}: {description}");
         }
         assert!(tool["title"].is_string());
-        for hint in [
-            "readOnlyHint",
-            "destructiveHint",
-            "idempotentHint",
-            "openWorldHint",
-        ] {
+        for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean());
         }
     }
@@ -85,32 +60,16 @@ async fn tools_are_fully_declared() {
 async fn resources_show_the_users() {
     for (era, not_found) in [(Era::Legacy, -32002), (Era::Modern, -32602)] {
         let mut peer = Peer::open(era).await;
-        let ann = peer
-            .call(
-                "create_user",
-                json!({ "name": "Ann", "email": "ann@example.com", "age": 36 }),
-            )
-            .await;
+        let ann = peer.call("create_user", json!({ "name": "Ann", "email": "ann@example.com", "age": 36 })).await;
         for (uri, expected) in [("users://all", json!([ann])), ("users://u1", ann.clone())] {
             let result = peer.result("resources/read", json!({ "uri": uri })).await;
             let contents = &result["contents"][0];
             assert_eq!(contents["uri"], uri);
             assert_eq!(contents["mimeType"], "application/json");
-            assert_eq!(
-                serde_json::from_str::<Value>(contents["text"].as_str().unwrap()).unwrap(),
-                expected
-            );
+            assert_eq!(serde_json::from_str::<Value>(contents["text"].as_str().unwrap()).unwrap(), expected);
             assert_eq!(result["ttlMs"] == 0, era == Era::Modern);
         }
-        for uri in [
-            "users://u2",
-            "users://",
-            "users://u1/",
-            "file:///etc/passwd",
-            "",
-            "users://../u1",
-            "Users://all",
-        ] {
+        for uri in ["users://u2", "users://", "users://u1/", "file:///etc/passwd", "", "users://../u1", "Users://all"] {
             let error = peer.request("resources/read", json!({ "uri": uri })).await["error"].take();
             assert_eq!(error["code"], not_found, "{uri}");
             assert_eq!(error["data"]["uri"], uri);
@@ -123,35 +82,18 @@ async fn prompts_are_filled_in() {
     for era in ERAS {
         let mut peer = Peer::open(era).await;
         let arguments = json!({ "name": "Ann {{x}}", "tone": "formal" });
-        let result = peer
-            .result(
-                "prompts/get",
-                json!({ "name": "welcome_user", "arguments": arguments }),
-            )
-            .await;
+        let result = peer.result("prompts/get", json!({ "name": "welcome_user", "arguments": arguments })).await;
         assert_eq!(result["messages"][0]["role"], "user");
         let text = result["messages"][0]["content"]["text"].as_str().unwrap();
-        assert!(
-            text.contains("Ann {{x}}") && text.contains("formal"),
-            "{text}"
-        );
+        assert!(text.contains("Ann {{x}}") && text.contains("formal"), "{text}");
         for (name, arguments, named) in [
             ("welcome_user", json!({}), "`name`"),
             ("welcome_user", json!({ "name": 5 }), "`5`"),
-            (
-                "welcome_user",
-                json!({ "name": "Ann", "tone": "rude" }),
-                "`rude`",
-            ),
+            ("welcome_user", json!({ "name": "Ann", "tone": "rude" }), "`rude`"),
             ("welcome_user", json!({ "name": "Ann", "zz": "1" }), "`zz`"),
             ("nope", json!({}), "`nope`"),
         ] {
-            let (code, message) = peer
-                .error(
-                    "prompts/get",
-                    json!({ "name": name, "arguments": arguments }),
-                )
-                .await;
+            let (code, message) = peer.error("prompts/get", json!({ "name": name, "arguments": arguments })).await;
             assert_eq!(code, -32602);
             assert!(message.contains(named), "{message}");
         }
@@ -165,11 +107,7 @@ async fn arguments_are_completed() {
     for era in ERAS {
         let mut peer = Peer::open(era).await;
         for _ in 0..101 {
-            peer.call(
-                "create_user",
-                json!({ "name": "Ann", "email": "ann@example.com" }),
-            )
-            .await;
+            peer.call("create_user", json!({ "name": "Ann", "email": "ann@example.com" })).await;
         }
         for (reference, argument, value, values, total) in [
             (&prompt, "tone", "f", 2, 2),
@@ -178,8 +116,7 @@ async fn arguments_are_completed() {
             (&template, "id", "u10", 3, 3),
             (&template, "id", "", 100, 101),
         ] {
-            let params =
-                json!({ "ref": reference, "argument": { "name": argument, "value": value } });
+            let params = json!({ "ref": reference, "argument": { "name": argument, "value": value } });
             let completion = peer.result("completion/complete", params).await["completion"].take();
             assert_eq!(completion["values"].as_array().unwrap().len(), values);
             assert_eq!(completion["total"], total);
@@ -187,12 +124,7 @@ async fn arguments_are_completed() {
         }
         let other = json!({ "type": "ref/prompt", "name": "nope" });
         let file = json!({ "type": "ref/resource", "uri": "file:///{path}" });
-        for (reference, argument) in [
-            (&prompt, "zz"),
-            (&template, "zz"),
-            (&other, "tone"),
-            (&file, "id"),
-        ] {
+        for (reference, argument) in [(&prompt, "zz"), (&template, "zz"), (&other, "tone"), (&file, "id")] {
             let params = json!({ "ref": reference, "argument": { "name": argument, "value": "" } });
             assert_eq!(peer.error("completion/complete", params).await.0, -32602);
         }

@@ -17,8 +17,7 @@ async fn initialize_echoes_every_legacy_revision_and_offers_the_newest_otherwise
         assert_eq!(result["serverInfo"]["name"], "mcprove-demo");
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
         assert!(result["instructions"].is_string());
-        let capabilities =
-            json!({ "completions": {}, "prompts": {}, "resources": {}, "tools": {} });
+        let capabilities = json!({ "completions": {}, "prompts": {}, "resources": {}, "tools": {} });
         assert_eq!(result["capabilities"], capabilities);
     }
 }
@@ -42,18 +41,14 @@ async fn an_unknown_revision_in_a_request_is_refused_with_the_known_ones() {
         let named = json!({ "io.modelcontextprotocol/protocolVersion": version });
         let error = peer.request("tools/list", json!({ "_meta": named })).await["error"].take();
         assert_eq!(error["code"], -32022);
-        assert_eq!(
-            error["data"],
-            json!({ "requested": version, "supported": ["2026-07-28"] })
-        );
+        assert_eq!(error["data"], json!({ "requested": version, "supported": ["2026-07-28"] }));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_of_no_era_is_refused_until_a_session_is_open() {
     let mut peer = Peer::connect(Era::Legacy);
-    peer.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
-        .await;
+    peer.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     peer.line(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).await;
     assert_eq!(peer.result("ping", json!({})).await, json!({}));
     let (code, message) = peer.error("tools/list", json!({})).await;
@@ -72,9 +67,7 @@ async fn every_field_of_the_metadata_is_asked_for() {
     for missing in ["protocolVersion", "clientCapabilities"] {
         let mut peer = Peer::connect(Era::Legacy);
         let mut meta = meta();
-        meta.as_object_mut()
-            .unwrap()
-            .remove(&format!("io.modelcontextprotocol/{missing}"));
+        meta.as_object_mut().unwrap().remove(&format!("io.modelcontextprotocol/{missing}"));
         let (code, message) = peer.error("tools/list", json!({ "_meta": meta })).await;
         assert_eq!(code, -32602);
         assert!(message.contains(missing), "{message}");
@@ -88,10 +81,7 @@ async fn both_eras_share_one_connection() {
     assert_eq!(peer.receive().await["result"]["resultType"], "complete");
     peer.initialize("2025-06-18").await;
     peer.result("tools/list", json!({})).await;
-    peer.send(
-        &json!({ "jsonrpc": "2.0", "id": 2, "method": "ping", "params": { "_meta": meta() } }),
-    )
-    .await;
+    peer.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ping", "params": { "_meta": meta() } })).await;
     assert_eq!(peer.receive().await["error"]["code"], -32601);
     peer.result("ping", json!({})).await;
 }
@@ -99,51 +89,27 @@ async fn both_eras_share_one_connection() {
 #[tokio::test(start_paused = true)]
 async fn what_is_sent_behind_initialize_without_waiting_is_served_in_order() {
     let mut peer = Peer::connect(Era::Legacy);
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "a", "version": "1" } });
-    peer.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }))
-        .await;
-    peer.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
-        .await;
-    peer.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }))
-        .await;
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "a", "version": "1" } });
+    peer.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })).await;
+    peer.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    peer.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })).await;
     let answers = peer.close().await;
-    assert_eq!(
-        answers
-            .iter()
-            .map(|answer| &answer["id"])
-            .collect::<Vec<_>>(),
-        [1, 2]
-    );
+    assert_eq!(answers.iter().map(|answer| &answer["id"]).collect::<Vec<_>>(), [1, 2]);
     assert!(answers[1]["result"]["tools"].is_array());
 }
 
 #[tokio::test(start_paused = true)]
 async fn methods_that_are_not_offered_are_unknown() {
-    let gone = [
-        "ping",
-        "initialize",
-        "resources/subscribe",
-        "resources/unsubscribe",
-    ];
-    let never = [
-        "nope",
-        "logging/setLevel",
-        "tasks/list",
-        "tasks/get",
-        "skills/list",
-        "tools/Call",
-    ];
+    let gone = ["ping", "initialize", "resources/subscribe", "resources/unsubscribe"];
+    let never = ["nope", "logging/setLevel", "tasks/list", "tasks/get", "skills/list", "tools/Call"];
     let client = json!({ "name": "raw", "version": "1" });
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client, "uri": "users://all",
     });
     for era in ERAS {
         let mut peer = Peer::open(era).await;
-        let unknown = if era == Era::Modern {
-            gone.iter().chain(&never)
-        } else {
-            never.iter().chain(&[])
-        };
+        let unknown = if era == Era::Modern { gone.iter().chain(&never) } else { never.iter().chain(&[]) };
         for method in unknown {
             let (code, message) = peer.error(method, params.clone()).await;
             assert_eq!(code, -32601, "{method}");
@@ -151,18 +117,8 @@ async fn methods_that_are_not_offered_are_unknown() {
         }
     }
     let mut peer = Peer::open(Era::Legacy).await;
-    assert_eq!(
-        peer.error("resources/subscribe", json!({ "uri": "users://all" }))
-            .await
-            .0,
-        -32601
-    );
-    assert_eq!(
-        peer.error("subscriptions/listen", json!({ "notifications": {} }))
-            .await
-            .0,
-        -32601
-    );
+    assert_eq!(peer.error("resources/subscribe", json!({ "uri": "users://all" })).await.0, -32601);
+    assert_eq!(peer.error("subscriptions/listen", json!({ "notifications": {} })).await.0, -32601);
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,15 +126,7 @@ async fn ids_come_back_as_they_were_sent() {
     for era in ERAS {
         let mut peer = Peer::open(era).await;
         let uuid = "2c5ea4c0-4067-11e9-8bad-9b1deb4d3b7d";
-        for id in [
-            json!(0),
-            json!(-7),
-            json!(i64::MAX),
-            json!("7"),
-            json!(""),
-            json!(uuid),
-            json!("ü\n"),
-        ] {
+        for id in [json!(0), json!(-7), json!(i64::MAX), json!("7"), json!(""), json!(uuid), json!("ü\n")] {
             peer.start_as(&id, "tools/list", json!({})).await;
             assert_eq!(peer.receive().await["id"], id);
             peer.start_as(&id, "nope", json!({})).await;
@@ -190,31 +138,14 @@ async fn ids_come_back_as_they_were_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_subscription_is_acknowledged_and_stays_open_until_it_is_cancelled() {
     let mut peer = Peer::open(Era::Modern).await;
-    peer.start_as(
-        &json!("sub"),
-        "subscriptions/listen",
-        json!({ "notifications": { "toolsListChanged": true } }),
-    )
-    .await;
+    peer.start_as(&json!("sub"), "subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }))
+        .await;
     let acknowledged = peer.receive().await;
-    assert_eq!(
-        acknowledged["method"],
-        "notifications/subscriptions/acknowledged"
-    );
-    assert_eq!(
-        acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-        "sub"
-    );
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "sub");
     assert_eq!(acknowledged["params"]["notifications"], json!({}));
-    peer.call(
-        "create_user",
-        json!({ "name": "Ann", "email": "ann@example.com" }),
-    )
-    .await;
-    peer.line(
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"sub"}}"#,
-    )
-    .await;
+    peer.call("create_user", json!({ "name": "Ann", "email": "ann@example.com" })).await;
+    peer.line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"sub"}}"#).await;
     assert_eq!(peer.close().await, Vec::<Value>::new());
 }
 
@@ -222,12 +153,7 @@ async fn a_subscription_is_acknowledged_and_stays_open_until_it_is_cancelled() {
 async fn every_conversation_starts_without_users() {
     for _ in 0..2 {
         let mut peer = Peer::open(Era::Legacy).await;
-        let user = peer
-            .call(
-                "create_user",
-                json!({ "name": "Ann", "email": "ann@example.com" }),
-            )
-            .await;
+        let user = peer.call("create_user", json!({ "name": "Ann", "email": "ann@example.com" })).await;
         assert_eq!(user["id"], "u1");
     }
 }

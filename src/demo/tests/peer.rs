@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tokio::io::{
-    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split,
-};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::task::JoinHandle;
 
 use crate::demo::{ServeError, serve};
@@ -65,8 +63,7 @@ impl Peer {
         if era == Era::Legacy {
             let answer = peer.initialize(revision).await;
             assert_eq!(answer["result"]["protocolVersion"], revision);
-            peer.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
-                .await;
+            peer.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         }
         peer
     }
@@ -77,10 +74,7 @@ impl Peer {
             "capabilities": {},
             "clientInfo": { "name": "raw", "version": "1" },
         });
-        self.send(
-            &json!({ "jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params }),
-        )
-        .await;
+        self.send(&json!({ "jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params })).await;
         self.receive().await
     }
 
@@ -110,8 +104,7 @@ impl Peer {
             }
             params["_meta"] = whole;
         }
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
-            .await;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
     }
 
     /// The next message, which must be sound.
@@ -126,10 +119,7 @@ impl Peer {
             return None;
         }
         let message: Value = serde_json::from_str(&line).unwrap();
-        assert!(
-            message.is_array() || message["jsonrpc"] == "2.0",
-            "{message}"
-        );
+        assert!(message.is_array() || message["jsonrpc"] == "2.0", "{message}");
         Some(message)
     }
 
@@ -159,32 +149,19 @@ impl Peer {
     pub(super) async fn error(&mut self, method: &str, params: Value) -> (i64, String) {
         let answer = self.request(method, params).await;
         let error = &answer["error"];
-        (
-            error["code"].as_i64().unwrap(),
-            error["message"].as_str().unwrap().to_owned(),
-        )
+        (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned())
     }
 
     /// Calls a tool that must succeed, holds the result to its output schema, and gives the structured content.
     pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let result = self
-            .result(
-                "tools/call",
-                json!({ "name": tool, "arguments": arguments }),
-            )
-            .await;
+        let result = self.result("tools/call", json!({ "name": tool, "arguments": arguments })).await;
         self.check_output(tool, &result).await;
         result["structuredContent"].clone()
     }
 
     /// Calls a tool that must refuse, and gives its message.
     pub(super) async fn refusal(&mut self, tool: &str, arguments: Value) -> String {
-        let result = self
-            .result(
-                "tools/call",
-                json!({ "name": tool, "arguments": arguments }),
-            )
-            .await;
+        let result = self.result("tools/call", json!({ "name": tool, "arguments": arguments })).await;
         assert_eq!(result["isError"], true, "{result}");
         assert_eq!(result.get("structuredContent"), None, "{result}");
         result["content"][0]["text"].as_str().unwrap().to_owned()
@@ -195,8 +172,7 @@ impl Peer {
             let list = self.result("tools/list", json!({})).await;
             for tool in list["tools"].as_array().unwrap() {
                 let schema = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
-                self.output_schemas
-                    .insert(tool["name"].as_str().unwrap().to_owned(), schema);
+                self.output_schemas.insert(tool["name"].as_str().unwrap().to_owned(), schema);
             }
         }
         assert_eq!(result["isError"], false, "{result}");

@@ -21,9 +21,7 @@ async fn progress_goes_to_those_who_ask() {
         let mut peer = Peer::open(era).await;
         for (delay, token) in [(1000, json!("t")), (1000, json!(7)), (0, json!("t"))] {
             let start = Instant::now();
-            let id = peer
-                .start("tools/call", export(delay, Some(token.clone())))
-                .await;
+            let id = peer.start("tools/call", export(delay, Some(token.clone()))).await;
             for step in 1..=4 {
                 let progress = peer.receive().await;
                 assert_eq!(progress["method"], "notifications/progress");
@@ -38,10 +36,7 @@ async fn progress_goes_to_those_who_ask() {
             peer.check_output("export_users", &answer["result"]).await;
             assert_eq!(start.elapsed().as_millis(), u128::from(delay));
         }
-        assert_eq!(
-            peer.result("tools/call", export(1000, None)).await["isError"],
-            false
-        );
+        assert_eq!(peer.result("tools/call", export(1000, None)).await["isError"], false);
         assert_eq!(peer.close().await, Vec::<Value>::new());
     }
 }
@@ -50,13 +45,15 @@ async fn progress_goes_to_those_who_ask() {
 async fn a_cancelled_request_is_not_answered_and_stops() {
     for era in ERAS {
         let mut peer = Peer::open(era).await;
-        let id = peer
-            .start("tools/call", export(8000, Some(json!("t"))))
-            .await;
+        let id = peer.start("tools/call", export(8000, Some(json!("t")))).await;
         assert_eq!(peer.receive().await["params"]["progress"], 1.0);
-        peer.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })).await;
+        peer.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }))
+            .await;
         for other in [json!(id), json!(999), json!("x"), json!(null), json!({})] {
-            peer.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": other } })).await;
+            peer.send(
+                &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": other } }),
+            )
+            .await;
         }
         assert_eq!(peer.call("add", json!({ "a": 1, "b": 1 })).await["sum"], 2);
         advance(Duration::from_secs(20)).await;
@@ -82,18 +79,10 @@ async fn the_end_of_input_ends_slow_work() {
         let mut peer = Peer::open(era).await;
         let start = Instant::now();
         let id = peer.start("tools/call", export(10_000, None)).await;
-        let fast = peer
-            .start(
-                "tools/call",
-                json!({ "name": "echo", "arguments": { "message": "x" } }),
-            )
-            .await;
+        let fast = peer.start("tools/call", json!({ "name": "echo", "arguments": { "message": "x" } })).await;
         let answers = peer.close().await;
         assert_eq!(start.elapsed(), Duration::ZERO);
-        let ids: BTreeSet<_> = answers
-            .iter()
-            .map(|answer| answer["id"].as_u64().unwrap())
-            .collect();
+        let ids: BTreeSet<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
         assert_eq!(ids, BTreeSet::from([id, fast]));
     }
 }
@@ -105,8 +94,7 @@ async fn pipelined_calls_are_answered_once_each() {
         for number in 0..200 {
             let arguments = json!({ "name": format!("N{number}"), "email": "a@b" });
             let params = json!({ "name": "create_user", "arguments": arguments });
-            peer.start_as(&json!(format!("c{number}")), "tools/call", params)
-                .await;
+            peer.start_as(&json!(format!("c{number}")), "tools/call", params).await;
         }
         let mut names = BTreeSet::new();
         for _ in 0..200 {

@@ -22,9 +22,7 @@ pub(super) const CREATE: Entry = Entry {
     output: user,
     run: Run::Quick(|store, arguments| {
         let (name, email) = (arguments.text("name"), arguments.text("email"));
-        Ok(store
-            .create(name, email, arguments.integer("age"))
-            .to_json())
+        Ok(store.create(name, email, arguments.integer("age")).to_json())
     }),
 };
 
@@ -64,14 +62,8 @@ pub(super) const LIST: Entry = Entry {
     },
     output: users,
     run: Run::Quick(|store, arguments| {
-        let limit = arguments
-            .integer("limit")
-            .and_then(|limit| usize::try_from(limit).ok());
-        let listed: Value = store
-            .all()
-            .take(limit.unwrap_or(usize::MAX))
-            .map(User::to_json)
-            .collect();
+        let limit = arguments.integer("limit").and_then(|limit| usize::try_from(limit).ok());
+        let listed: Value = store.all().take(limit.unwrap_or(usize::MAX)).map(User::to_json).collect();
         Ok(json!({ "users": listed, "total": store.all().len() }))
     }),
 };
@@ -102,11 +94,8 @@ pub(super) const SEARCH: Entry = Entry {
     run: Run::Quick(|store, arguments| {
         let query = arguments.text("query").to_lowercase();
         let fits = |text: &str| text.to_lowercase().contains(&query);
-        let found: Vec<Value> = store
-            .all()
-            .filter(|user| fits(&user.name) || fits(&user.email))
-            .map(User::to_json)
-            .collect();
+        let found: Vec<Value> =
+            store.all().filter(|user| fits(&user.name) || fits(&user.email)).map(User::to_json).collect();
         let total = found.len();
         Ok(json!({ "users": found, "total": total }))
     }),

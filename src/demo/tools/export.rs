@@ -82,18 +82,10 @@ enum Format {
 
 impl Export {
     pub(super) fn new(arguments: &Arguments) -> Self {
-        let delay = arguments
-            .integer("delay_ms")
-            .and_then(|delay| u64::try_from(delay).ok());
-        let steps = arguments
-            .integer("steps")
-            .and_then(|steps| u32::try_from(steps).ok());
+        let delay = arguments.integer("delay_ms").and_then(|delay| u64::try_from(delay).ok());
+        let steps = arguments.integer("steps").and_then(|steps| u32::try_from(steps).ok());
         Self {
-            format: if arguments.text("format") == "csv" {
-                Format::Csv
-            } else {
-                Format::Json
-            },
+            format: if arguments.text("format") == "csv" { Format::Csv } else { Format::Json },
             delay: Duration::from_millis(delay.unwrap_or_default()),
             steps: steps.unwrap_or(DEFAULT_STEPS),
         }
@@ -123,8 +115,7 @@ impl Export {
         let Some(token) = context.meta.get_progress_token() else {
             return;
         };
-        let progress =
-            ProgressNotificationParam::new(token, step.into()).with_total(self.steps.into());
+        let progress = ProgressNotificationParam::new(token, step.into()).with_total(self.steps.into());
         // It fails when the client is gone, which ends the export by itself.
         let _ = context.peer.notify_progress(progress).await;
     }
@@ -133,14 +124,7 @@ impl Export {
     pub(in crate::demo) fn result(&self, store: &Store) -> Value {
         let (format, data) = match self.format {
             Format::Csv => ("csv", csv(store.all())),
-            Format::Json => (
-                "json",
-                store
-                    .all()
-                    .map(User::to_json)
-                    .collect::<Value>()
-                    .to_string(),
-            ),
+            Format::Json => ("json", store.all().map(User::to_json).collect::<Value>().to_string()),
         };
         json!({ "format": format, "total": store.all().len(), "data": data })
     }
@@ -152,9 +136,7 @@ fn csv<'a>(users: impl Iterator<Item = &'a User>) -> String {
         let (name, email) = (field(&user.name), field(&user.email));
         format!("{},{name},{email},{age}\n", user.id)
     });
-    std::iter::once("id,name,email,age\n".to_owned())
-        .chain(rows)
-        .collect()
+    std::iter::once("id,name,email,age\n".to_owned()).chain(rows).collect()
 }
 
 /// A field as RFC 4180 quotes it.

@@ -78,33 +78,20 @@ struct Compiled {
     tool: Tool,
 }
 
-static COMPILED: LazyLock<Vec<Compiled>> =
-    LazyLock::new(|| TOOLS.into_iter().map(compile).collect());
+static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| TOOLS.into_iter().map(compile).collect());
 
 /// The tools as a client sees them.
 pub(super) fn list() -> Vec<Tool> {
-    COMPILED
-        .iter()
-        .map(|compiled| compiled.tool.clone())
-        .collect()
+    COMPILED.iter().map(|compiled| compiled.tool.clone()).collect()
 }
 
 /// Finds the tool `name` and checks its arguments.
 ///
 /// A tool that does not exist is the protocol's error, arguments that do not fit are the tool's own.
-pub(super) fn prepare(
-    name: &str,
-    arguments: JsonObject,
-) -> Result<Result<Call, String>, ErrorData> {
+pub(super) fn prepare(name: &str, arguments: JsonObject) -> Result<Result<Call, String>, ErrorData> {
     let Some(found) = COMPILED.iter().find(|compiled| compiled.entry.name == name) else {
-        let names: Vec<_> = TOOLS
-            .iter()
-            .map(|entry| format!("`{}`", entry.name))
-            .collect();
-        let message = format!(
-            "the server offers no tool `{name}`; the tools are {}",
-            names.join(", ")
-        );
+        let names: Vec<_> = TOOLS.iter().map(|entry| format!("`{}`", entry.name)).collect();
+        let message = format!("the server offers no tool `{name}`; the tools are {}", names.join(", "));
         return Err(ErrorData::invalid_params(message, None));
     };
     let arguments = Value::Object(arguments);
@@ -141,13 +128,8 @@ impl Arguments {
     fn integer(&self, name: &str) -> Option<i64> {
         let value = &self.0[name];
         // JSON Schema counts `36.0` as an integer too; the bounds of the schemas make the cast exact.
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "every schema bounds its integers well below 2^53"
-        )]
-        value
-            .as_i64()
-            .or_else(|| value.as_f64().map(|value| value as i64))
+        #[expect(clippy::cast_possible_truncation, reason = "every schema bounds its integers well below 2^53")]
+        value.as_i64().or_else(|| value.as_f64().map(|value| value as i64))
     }
 }
 
@@ -168,10 +150,6 @@ impl Effect {
             Self::Adds => (false, false, false),
             Self::Replaces => (false, true, true),
         };
-        ToolAnnotations::new()
-            .read_only(read_only)
-            .destructive(destructive)
-            .idempotent(idempotent)
-            .open_world(false)
+        ToolAnnotations::new().read_only(read_only).destructive(destructive).idempotent(idempotent).open_world(false)
     }
 }

@@ -41,11 +41,7 @@ impl Batches {
 
     /// Files the answer to `id`; `None` stands for a request that was cancelled and gets none.
     pub(super) fn settle(&mut self, id: &RequestId, answer: Option<Value>) -> Settled {
-        let Some(position) = self
-            .open
-            .iter()
-            .position(|batch| batch.waiting.contains(id))
-        else {
+        let Some(position) = self.open.iter().position(|batch| batch.waiting.contains(id)) else {
             return Settled::Alone;
         };
         let batch = &mut self.open[position];

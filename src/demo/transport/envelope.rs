@@ -4,10 +4,10 @@
 //! for an unknown method. Here each gets the answer that JSON-RPC has for it.
 
 use rmcp::model::{
-    CallToolRequest, CancelledNotification, ClientJsonRpcMessage, ClientRequest, CompleteRequest,
-    CustomRequest, DiscoverRequest, ErrorCode, GetPromptRequest, InitializeRequest, JsonObject,
-    ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
-    PingRequest, ReadResourceRequest, RequestId, SubscriptionsListenRequest,
+    CallToolRequest, CancelledNotification, ClientJsonRpcMessage, ClientRequest, CompleteRequest, CustomRequest,
+    DiscoverRequest, ErrorCode, GetPromptRequest, InitializeRequest, JsonObject, ListPromptsRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, PingRequest, ReadResourceRequest, RequestId,
+    SubscriptionsListenRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -34,11 +34,7 @@ pub(super) struct Refusal {
 impl Refusal {
     /// A mistake in a message whose id cannot be read.
     pub(super) fn unidentified(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            id: None,
-            code,
-            message: message.into(),
-        }
+        Self { id: None, code, message: message.into() }
     }
 
     /// The answer. JSON-RPC has a null for an id that cannot be read, newer revisions leave it out.
@@ -74,10 +70,7 @@ const REQUESTS: [(&str, Reader); 12] = [
     ("prompts/list", read::<ListPromptsRequest>),
     ("resources/list", read::<ListResourcesRequest>),
     ("resources/read", read::<ReadResourceRequest>),
-    (
-        "resources/templates/list",
-        read::<ListResourceTemplatesRequest>,
-    ),
+    ("resources/templates/list", read::<ListResourceTemplatesRequest>),
     ("server/discover", read::<DiscoverRequest>),
     ("subscriptions/listen", read::<SubscriptionsListenRequest>),
     ("tools/call", read::<CallToolRequest>),
@@ -89,27 +82,17 @@ pub(super) fn judge_line(line: &[u8]) -> Judged {
     match serde_json::from_slice(line) {
         Ok(Value::Array(messages)) => Judged::Batch(messages),
         Ok(message) => judge(message),
-        Err(error) => refuse(
-            None,
-            ErrorCode::PARSE_ERROR,
-            format!("the line is not JSON: {error}"),
-        ),
+        Err(error) => refuse(None, ErrorCode::PARSE_ERROR, format!("the line is not JSON: {error}")),
     }
 }
 
 /// Judges one message.
 pub(super) fn judge(message: Value) -> Judged {
     let Value::Object(mut message) = message else {
-        return refuse(
-            None,
-            ErrorCode::INVALID_REQUEST,
-            "a message must be an object",
-        );
+        return refuse(None, ErrorCode::INVALID_REQUEST, "a message must be an object");
     };
     let is_answer = message.contains_key("result") || message.contains_key("error");
-    let speaks_2_0 = message
-        .get("jsonrpc")
-        .is_some_and(|version| version == "2.0");
+    let speaks_2_0 = message.get("jsonrpc").is_some_and(|version| version == "2.0");
     let params = message.remove("params");
     match (message.remove("method"), message.remove("id")) {
         (Some(Value::String(method)), None) if !is_answer => {
@@ -119,12 +102,11 @@ pub(super) fn judge(message: Value) -> Judged {
                 Judged::Ignored
             }
         }
-        (Some(Value::String(method)), Some(id)) if !is_answer && speaks_2_0 => {
-            request(&method, id, params)
-        }
+        (Some(Value::String(method)), Some(id)) if !is_answer && speaks_2_0 => request(&method, id, params),
         (None, _) if is_answer => Judged::Ignored,
         (_, id) => {
-            let message = "a request needs `jsonrpc` (`2.0`), an `id`, a `method` (a string), and no `result` or `error`";
+            let message =
+                "a request needs `jsonrpc` (`2.0`), an `id`, a `method` (a string), and no `result` or `error`";
             refuse(id, ErrorCode::INVALID_REQUEST, message)
         }
     }
@@ -139,11 +121,7 @@ fn request(method: &str, id: Value, params: Option<Value>) -> Judged {
         None => None,
         Some(Value::Object(params)) => Some(params),
         Some(_) => {
-            return refuse(
-                Some(id),
-                ErrorCode::INVALID_PARAMS,
-                "`params` must be an object",
-            );
+            return refuse(Some(id), ErrorCode::INVALID_PARAMS, "`params` must be an object");
         }
     };
     // rmcp reads a cursor that is no string as no cursor at all.
@@ -156,9 +134,7 @@ fn request(method: &str, id: Value, params: Option<Value>) -> Judged {
     let known = REQUESTS.iter().find(|(name, _)| *name == method);
     let read = known.map_or(read::<CustomRequest> as Reader, |(_, read)| *read);
     match read(body(method, params)) {
-        Ok(request) => {
-            Judged::Message(Box::new(ClientJsonRpcMessage::request(request, request_id)))
-        }
+        Ok(request) => Judged::Message(Box::new(ClientJsonRpcMessage::request(request, request_id))),
         Err(error) => {
             let message = format!("the parameters of `{method}` do not fit: {error}");
             refuse(Some(id), ErrorCode::INVALID_PARAMS, message)
@@ -172,9 +148,7 @@ fn notification(method: &str, params: Option<Value>) -> Judged {
         return Judged::Ignored;
     };
     match serde_json::from_value::<CancelledNotification>(body(method, Some(params))) {
-        Ok(cancelled) => Judged::Message(Box::new(ClientJsonRpcMessage::notification(
-            cancelled.into(),
-        ))),
+        Ok(cancelled) => Judged::Message(Box::new(ClientJsonRpcMessage::notification(cancelled.into()))),
         Err(_) => Judged::Ignored,
     }
 }
@@ -186,18 +160,12 @@ fn body(method: &str, params: Option<JsonObject>) -> Value {
     }
 }
 
-fn read<T: DeserializeOwned + Into<ClientRequest>>(
-    body: Value,
-) -> Result<ClientRequest, serde_json::Error> {
+fn read<T: DeserializeOwned + Into<ClientRequest>>(body: Value) -> Result<ClientRequest, serde_json::Error> {
     serde_json::from_value::<T>(body).map(Into::into)
 }
 
 fn refuse(id: Option<Value>, code: ErrorCode, message: impl Into<String>) -> Judged {
     // An id of another type cannot be sent back: an answer's id is a string or an integer.
     let id = id.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
-    Judged::Refused(Refusal {
-        id,
-        code,
-        message: message.into(),
-    })
+    Judged::Refused(Refusal { id, code, message: message.into() })
 }

@@ -13,8 +13,8 @@ use std::io;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, JsonRpcMessage,
-    ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, JsonRpcMessage, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::transport::Transport;
 use serde::Serialize;
@@ -71,11 +71,7 @@ enum Read {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads from `reader`, queues lines on `answers`, and tells `input` when there is nothing more to read.
-    pub(super) fn new(
-        reader: R,
-        answers: mpsc::UnboundedSender<Vec<u8>>,
-        input: watch::Sender<Input>,
-    ) -> Self {
+    pub(super) fn new(reader: R, answers: mpsc::UnboundedSender<Vec<u8>>, input: watch::Sender<Input>) -> Self {
         Self {
             reader: BufReader::new(reader),
             line: Vec::new(),
@@ -106,11 +102,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             self.reader.consume(used);
             if newline.is_some() {
-                return Ok(if std::mem::take(&mut self.is_too_long) {
-                    Read::TooLong
-                } else {
-                    Read::Line
-                });
+                return Ok(if std::mem::take(&mut self.is_too_long) { Read::TooLong } else { Read::Line });
             }
         }
     }
@@ -200,9 +192,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     fn put(&self, message: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        self.answers
-            .send(line)
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.answers.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     fn queue(&mut self, message: &ServerJsonRpcMessage) -> io::Result<()> {
@@ -221,9 +211,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
         match id {
             Some(id) if self.batches.expects(id) => {
-                let settled = self
-                    .batches
-                    .settle(id, Some(serde_json::to_value(message)?));
+                let settled = self.batches.settle(id, Some(serde_json::to_value(message)?));
                 self.put_batch(settled);
                 Ok(())
             }
@@ -238,10 +226,7 @@ where
 {
     type Error = io::Error;
 
-    fn send(
-        &mut self,
-        message: ServerJsonRpcMessage,
-    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         ready(self.queue(&message))
     }
 
