@@ -3,4 +3,5 @@
 pub mod event;
 pub mod redact;
 pub mod source;
+pub mod taxonomy;
 pub mod wire;
