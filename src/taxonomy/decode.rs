@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::source::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, did_you_mean, parse, shape};
+use crate::source::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, did_you_mean, nearest, parse, shape};
 
 use super::model::{Family, Holds, Leaf, Mutant, Need, Revisions, Severity, Tier, Transport, Variant};
-use super::{PROBES, REGISTRY, Registry, probe};
+use super::{REGISTRY, Registry, probe};
 
 pub(super) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<Diagnostic>> {
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
@@ -91,12 +91,14 @@ impl Decoder {
             );
         }
         for token in named.iter().filter_map(Node::located_text) {
-            if !registry.probes().any(|known| known == token.value) {
-                let names = PROBES.iter().map(|probe| probe.id).chain(registry.own_probes.keys().map(String::as_str));
-                let help = did_you_mean(&token.value, names).unwrap_or_default();
+            if !registry.probes().any(|one| one == token.value) {
+                let help = match nearest(&token.value, registry.probes()) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => format!("declare it with its meaning: `probes: {{ {}: … }}` in this file", token.value),
+                };
                 self.mistakes.push(
                     Diagnostic::error("unknown-probe", format!("there is no probe `{}`", token.value), token.span)
-                        .with_help(format!("{help}; a probe of your own is declared under `probes:` of the registry")),
+                        .with_help(help),
                 );
             }
         }
@@ -172,7 +174,8 @@ impl Decoder {
             family.leaves.push(leaf);
             return;
         }
-        let ids: Vec<String> = families.iter().map(|family| format!("`FAULT-{}-…`", family.id)).collect();
+        let mut ids: Vec<String> = families.iter().map(|family| format!("`FAULT-{}-…`", family.id)).collect();
+        ids.dedup();
         self.mistakes.push(
             Diagnostic::error("unknown-family", format!("`{}` names no family of this registry", leaf.id), span)
                 .with_help((!ids.is_empty()).then(|| format!("a leaf starts with one of {}", ids.join(", ")))),
@@ -203,8 +206,7 @@ impl Decoder {
 
 fn is_well_written(kind: &str, id: &str) -> bool {
     let free = kind == "mutant";
-    let part =
-        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
+    let part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
     if free { !id.trim().is_empty() } else { id.split('-').all(part) }
 }
 

@@ -16,7 +16,11 @@ static FILE: Object = Object {
     name: "a registry",
     doc: "The faults that coverage counts.",
     keys: &[&[
-        required("families", Shape::List(&Shape::Object(&FAMILY)), "The categories of faults, in the order of reports."),
+        required(
+            "families",
+            Shape::List(&Shape::Object(&FAMILY)),
+            "The categories of faults, in the order of reports.",
+        ),
         required("leaves", Shape::List(&Shape::Object(&LEAF)), "The faults; the id of each names its family."),
         key("probes", Shape::Map(&Shape::Text), "Probes of your own, each with its meaning."),
     ]],
@@ -68,8 +72,5 @@ static VARIANT: Object = Object {
 static MUTANT: Object = Object {
     name: "a mutant",
     doc: "One imitation of a variant.",
-    keys: &[&[
-        required("id", Shape::Text, "Its name."),
-        required("meaning", Shape::Text, "What it does."),
-    ]],
+    keys: &[&[required("id", Shape::Text, "Its name."), required("meaning", Shape::Text, "What it does.")]],
 };

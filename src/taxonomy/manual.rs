@@ -11,6 +11,7 @@ This page is made from `src/taxonomy/registry.yml`; `UPDATE=1 cargo test taxonom
 
 A family is a category of faults, a leaf is one fault, a variant is one way in which a leaf shows in real servers.
 `mcprove fault-coverage` counts leaves; `mcprove run` also counts the variants that cases judged.
+The weighted figure spreads the weight of a family, its fault threads in arXiv 2606.05339, evenly over its leaves.
 A variant that *must* not occur fails a case, one that *should* not occur warns, and a *heuristic* says what experience expects.
 
 Tiers say what it takes to imitate a variant: W changes frames one by one, S needs memory of earlier frames, L needs \

@@ -187,10 +187,3 @@ impl Revisions {
         }
     }
 }
-
-impl Leaf {
-    /// The ids of all variants that show this leaf, those that are counted elsewhere last.
-    pub fn shown_by(&self) -> impl Iterator<Item = &str> {
-        self.variants.iter().map(|variant| variant.id.as_str()).chain(self.shared.iter().map(String::as_str))
-    }
-}

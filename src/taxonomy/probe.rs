@@ -22,7 +22,7 @@ pub const PROBES: &[Probe] = &[
     define("output-schema", "holds results against the declared output schema", "output_schema:"),
     define("test-isolation", "gives every case a fresh server, or compares states", "restart_policy: per_test"),
     define("agent", "lets a model work with the tools", "agents:"),
-    define("tool-selection", "watches which tools a model chooses", "agents: with trajectory:"),
+    define("tool-selection", "watches which tools a model of `agents:` chooses", "trajectory:"),
     define("fuzz", "calls tools with generated arguments", "fuzz:"),
     define("schema-lint", "reads the declared schemas critically", "schema_lint:"),
     define("exec-policy", "goes against configured limits", "config:"),

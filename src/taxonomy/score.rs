@@ -19,7 +19,7 @@ pub struct Score {
     pub variants: Tally,
     /// The families that are fully covered, among applicable ones.
     pub covered: Tally,
-    /// The probes that were claimed to have run elsewhere.
+    /// The probes that were claimed to have run elsewhere, rather than planned.
     pub claimed: Vec<String>,
     /// The families, in the order of the registry.
     pub families: Vec<FamilyScore>,
@@ -97,7 +97,7 @@ pub struct LeafScore {
     pub probes: Vec<String>,
     /// Those of its probes that are planned.
     pub planned: Vec<String>,
-    /// Those of its probes that were claimed to have run elsewhere.
+    /// Those of its probes that were claimed to have run elsewhere, rather than planned.
     pub claimed: Vec<String>,
     /// Variant by variant.
     pub by_variant: Vec<VariantScore>,
