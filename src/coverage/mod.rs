@@ -29,7 +29,7 @@ pub struct Planned {
     pub variants: BTreeSet<String>,
     /// Whether a model works with the tools.
     pub agents: bool,
-    /// The transports and revisions in use; none where they are not known, and an empty text for half that is not.
+    /// The transports and revisions in use; none where nothing is known, an empty text or `auto` where half is not.
     pub settings: BTreeSet<(String, String)>,
 }
 

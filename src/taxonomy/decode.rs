@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::source::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, did_you_mean, nearest, parse, shape};
+use crate::wire::Revision;
 
 use super::model::{Family, Holds, Leaf, Mutant, Need, Revisions, Severity, Tier, Transport, Variant};
 use super::{REGISTRY, Registry, probe};
@@ -108,18 +109,22 @@ impl Decoder {
     fn variant(&mut self, node: &Node) -> Variant {
         self.refuse_empty(node, "revisions");
         self.refuse_empty(node, "transports");
-        let listed: Vec<Transport> =
+        let mut transports: Vec<Transport> =
             items(node, "transports").iter().filter_map(Node::text).filter_map(Transport::from_word).collect();
+        transports.sort();
+        transports.dedup();
         Variant {
             id: self.id("variant", node),
             meaning: text(node, "meaning"),
             severity: word(node, "severity", Severity::from_word).unwrap_or(Severity::Low),
             holds: word(node, "holds", Holds::from_word).unwrap_or(Holds::Heuristic),
             revisions: match node.get("revisions").map(|node| &node.value) {
-                Some(Value::List(_)) => Revisions::Only(texts(node, "revisions")),
+                Some(Value::List(listed)) => {
+                    Revisions::Only(listed.iter().filter_map(Node::text).filter_map(Revision::parse).collect())
+                }
                 _ => Revisions::All,
             },
-            transports: if listed.is_empty() { vec![Transport::Stdio, Transport::Http] } else { listed },
+            transports: if transports.is_empty() { vec![Transport::Stdio, Transport::Http] } else { transports },
             provoke: text(node, "provoke"),
             oracle: text(node, "oracle"),
             tier: word(node, "tier", Tier::from_word).unwrap_or(Tier::Impossible),

@@ -74,3 +74,16 @@ static MUTANT: Object = Object {
     doc: "One imitation of a variant.",
     keys: &[&[required("id", Shape::Text, "Its name."), required("meaning", Shape::Text, "What it does.")]],
 };
+
+#[cfg(test)]
+mod tests {
+    use crate::wire::Revision;
+
+    use super::*;
+
+    #[test]
+    fn every_revision_may_be_named() {
+        let Shape::Choice(words) = REVISION else { panic!("a revision is one of some words") };
+        assert_eq!(words, Revision::ALL.map(Revision::as_str));
+    }
+}

@@ -104,7 +104,7 @@ fn variant_cells(variant: &Variant) -> [String; 10] {
     };
     let revisions = match &variant.revisions {
         Revisions::All => "all".to_owned(),
-        Revisions::Only(listed) => listed.join(", "),
+        Revisions::Only(listed) => listed.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", "),
     };
     [
         variant.id.clone(),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Revision;
+
 /// One of the categories of faults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
@@ -80,7 +82,7 @@ pub enum Revisions {
     /// All of them, the ones to come included.
     All,
     /// These.
-    Only(Vec<String>),
+    Only(Vec<Revision>),
 }
 
 /// An enum whose values are words in a registry.
@@ -168,8 +170,9 @@ words! {
 }
 
 impl Variant {
-    /// Whether the variant can occur over a transport in a revision; an empty text stands for one that is not known.
+    /// Whether the variant can occur over a transport in a revision.
     ///
+    /// An empty text stands for a transport or a revision that is not known, `auto` for a revision not yet agreed on.
     /// A transport that registries have no word for, such as memory, can show whatever is bound to none.
     pub fn holds_for(&self, transport: &str, revision: &str) -> bool {
         let unbound = self.transports.len() == Transport::WORDS.len();
@@ -179,11 +182,11 @@ impl Variant {
 }
 
 impl Revisions {
-    /// Whether a revision is among them; an empty text stands for one that is not known.
+    /// Whether a revision is, or may turn out to be, among them.
     pub fn contains(&self, revision: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Only(listed) => revision.is_empty() || listed.iter().any(|one| one == revision),
+            Self::Only(listed) => ["", "auto"].contains(&revision) || listed.iter().any(|one| one.as_str() == revision),
         }
     }
 }

@@ -126,7 +126,7 @@ pub struct Evidence {
     /// The case.
     pub case: String,
     /// Its frames in the transcript.
-    pub frames: Vec<u64>,
+    pub frames: Vec<u32>,
 }
 
 impl Level {

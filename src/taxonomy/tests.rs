@@ -84,7 +84,7 @@ fn variants_hold_where_they_can_occur() {
     let holds = |id, over, at| Registry::builtin().variant(id).unwrap().holds_for(over, at);
     assert!(holds("PROTO-REQUEST-BEFORE-INIT", "stdio", "2025-11-25"));
     assert!(!holds("PROTO-REQUEST-BEFORE-INIT", "stdio", "2026-07-28"));
-    assert!(holds("PROTO-REQUEST-BEFORE-INIT", "stdio", ""));
+    assert!(holds("PROTO-REQUEST-BEFORE-INIT", "stdio", "") && holds("PROTO-REQUEST-BEFORE-INIT", "", "auto"));
     assert!(!holds("STATE-STALE-SESSION", "stdio", "2025-11-25"));
     assert!(holds("STATE-STALE-SESSION", "http", "2025-11-25"));
     assert!(!holds("STATE-STALE-SESSION", "http", "2026-07-28"));
