@@ -1,7 +1,14 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
 
+pub mod coverage;
 pub mod demo;
 pub mod event;
+pub mod generate;
+pub mod matching;
+pub mod plan;
 pub mod redact;
+pub mod report;
 pub mod source;
+pub mod suite;
+pub mod taxonomy;
 pub mod wire;

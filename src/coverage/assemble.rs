@@ -1,0 +1,125 @@
+//! Puts a score together from the answers to "does this leaf count" and "does this variant count".
+
+use crate::taxonomy::score::{Evidence, FamilyScore, LeafScore, Level, Score, Status, Tally, VariantScore};
+use crate::taxonomy::{Family, Leaf, Need, Registry, Variant};
+
+use super::Planned;
+
+/// One level of evidence.
+pub(super) struct Setting<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) level: Level,
+    pub(super) planned: &'a Planned,
+    /// Whether a variant counts where it can occur.
+    pub(super) counts: &'a dyn Fn(&str) -> bool,
+    pub(super) evidence: &'a dyn Fn(&str) -> Vec<Evidence>,
+}
+
+pub(super) fn assemble(setting: &Setting<'_>) -> Score {
+    let families: Vec<FamilyScore> = setting.registry.families.iter().map(|family| setting.family(family)).collect();
+    let applicable: Vec<&FamilyScore> = families.iter().filter(|one| one.status != Status::NotApplicable).collect();
+    let leaves: Tally = applicable.iter().map(|family| family.leaves).sum();
+    Score {
+        level: setting.level,
+        percent: share(ratio(leaves), 1.0),
+        weighted: share(
+            applicable.iter().map(|family| family.weight * ratio(family.leaves)).sum(),
+            applicable.iter().map(|family| family.weight).sum(),
+        ),
+        leaves,
+        variants: applicable.iter().map(|family| family.variants).sum(),
+        covered: Tally::count(&applicable, |family| family.status == Status::Covered),
+        claimed: setting.claims().cloned().collect(),
+        families,
+    }
+}
+
+impl Setting<'_> {
+    fn family(&self, family: &Family) -> FamilyScore {
+        let by_leaf: Vec<LeafScore> = family.leaves.iter().map(|leaf| self.leaf(leaf)).collect();
+        let possible: Vec<&LeafScore> = by_leaf.iter().filter(|leaf| leaf.applicable).collect();
+        let leaves = Tally::count(&possible, |leaf| leaf.counted);
+        let variants = by_leaf.iter().flat_map(|leaf| &leaf.by_variant).filter(|one| one.applicable);
+        FamilyScore {
+            id: family.id.clone(),
+            name: family.name.clone(),
+            weight: family.weight,
+            status: if self.meets_need(family) { status(leaves) } else { Status::NotApplicable },
+            leaves,
+            variants: Tally::count(&variants.collect::<Vec<_>>(), |one| one.counted),
+            by_leaf,
+        }
+    }
+
+    fn leaf(&self, leaf: &Leaf) -> LeafScore {
+        let by_variant: Vec<VariantScore> = leaf.variants.iter().map(|variant| self.variant(variant)).collect();
+        let applicable = by_variant.is_empty() || by_variant.iter().any(|variant| variant.applicable);
+        let planned: Vec<String> =
+            leaf.probes.iter().filter(|probe| self.planned.probes.contains(*probe)).cloned().collect();
+        let claimed: Vec<String> = self.claims().filter(|probe| leaf.probes.contains(probe)).cloned().collect();
+        let is_probed = self.level == Level::Declared && !(planned.is_empty() && claimed.is_empty());
+        LeafScore {
+            id: leaf.id.clone(),
+            meaning: leaf.meaning.clone(),
+            applicable,
+            counted: applicable && (is_probed || self.is_shown(leaf)),
+            probes: leaf.probes.clone(),
+            planned,
+            claimed,
+            by_variant,
+            shared: leaf.shared.clone(),
+        }
+    }
+
+    fn is_shown(&self, leaf: &Leaf) -> bool {
+        let shared = leaf.shared.iter().filter_map(|id| self.registry.variant(id));
+        leaf.variants.iter().chain(shared).any(|variant| (self.counts)(&variant.id) && self.can_occur(variant))
+    }
+
+    fn can_occur(&self, variant: &Variant) -> bool {
+        let settings = &self.planned.settings;
+        settings.is_empty() || settings.iter().any(|(transport, revision)| variant.holds_for(transport, revision))
+    }
+
+    fn variant(&self, variant: &Variant) -> VariantScore {
+        let applicable = self.can_occur(variant);
+        VariantScore {
+            id: variant.id.clone(),
+            severity: variant.severity,
+            applicable,
+            counted: applicable && (self.counts)(&variant.id),
+            evidence: (self.evidence)(&variant.id),
+        }
+    }
+
+    /// A family that needs a model applies when one is planned, or is said to have been at work elsewhere.
+    fn meets_need(&self, family: &Family) -> bool {
+        let Some(Need::Agents) = family.needs else { return true };
+        let mut probes = family.leaves.iter().flat_map(|leaf| &leaf.probes);
+        self.planned.agents || probes.any(|p| self.planned.probes.contains(p) || self.claims().any(|claim| claim == p))
+    }
+
+    /// What is claimed rather than planned; claims count as declared and never as evidence of a run.
+    fn claims(&self) -> impl Iterator<Item = &String> {
+        let planned = self.planned;
+        planned.claimed.iter().filter(|claim| self.level == Level::Declared && !planned.probes.contains(*claim))
+    }
+}
+
+fn status(leaves: Tally) -> Status {
+    match leaves {
+        Tally { of: 0, .. } => Status::NotApplicable,
+        Tally { counted: 0, .. } => Status::Uncovered,
+        Tally { counted, of } if counted == of => Status::Covered,
+        Tally { .. } => Status::Partial,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a registry has fewer leaves than a double has whole numbers")]
+fn ratio(tally: Tally) -> f64 {
+    if tally.of == 0 { 0.0 } else { tally.counted as f64 / tally.of as f64 }
+}
+
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
+}

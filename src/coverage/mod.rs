@@ -1,0 +1,63 @@
+//! How much of the registry a plan or a run covers; arithmetic only.
+//!
+//! [`declared`] scores what is [`Planned`], [`exercised`] what was [`Judged`], and [`meets`] compares a score with a
+//! threshold.
+//! Knows nothing about suites or sessions: whoever calls says in plain words what was planned and what ran.
+
+mod assemble;
+#[cfg(test)]
+mod tests;
+mod threshold;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::taxonomy::Registry;
+use crate::taxonomy::score::{Evidence, Level, Score};
+
+pub use self::threshold::{meets, meets_weighted, parse_threshold};
+
+use self::assemble::{Setting, assemble};
+
+/// What a plan holds, as far as coverage is concerned.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Planned {
+    /// The probes of the planned cases; cases that are skipped plan nothing.
+    pub probes: BTreeSet<String>,
+    /// The probes that were claimed to have run elsewhere.
+    pub claimed: BTreeSet<String>,
+    /// The variants that planned cases can judge.
+    pub variants: BTreeSet<String>,
+    /// Whether a model works with the tools.
+    pub agents: bool,
+    /// The transports and revisions in use; none where nothing is known, an empty text or `auto` where half is not.
+    pub settings: BTreeSet<(String, String)>,
+}
+
+/// What a run judged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// By variant, the cases that ran to a verdict on it; a variant without any was not judged.
+    pub by_variant: BTreeMap<String, Vec<Evidence>>,
+}
+
+/// Scores a plan: a leaf counts when a probe of it is planned or claimed, or a planned case can judge a variant of it.
+pub fn declared(registry: &Registry, planned: &Planned) -> Score {
+    assemble(&Setting {
+        registry,
+        level: Level::Declared,
+        planned,
+        counts: &|variant| planned.variants.contains(variant),
+        evidence: &|_| Vec::new(),
+    })
+}
+
+/// Scores a run: a leaf counts when a variant of it was judged; claims count for nothing here.
+pub fn exercised(registry: &Registry, planned: &Planned, judged: &Judged) -> Score {
+    assemble(&Setting {
+        registry,
+        level: Level::Exercised,
+        planned,
+        counts: &|variant| judged.by_variant.get(variant).is_some_and(|cases| !cases.is_empty()),
+        evidence: &|variant| judged.by_variant.get(variant).cloned().unwrap_or_default(),
+    })
+}

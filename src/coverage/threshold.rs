@@ -1,0 +1,33 @@
+//! Whether a score is high enough.
+
+use crate::taxonomy::score::Score;
+
+/// Sums of thirds and sevenths miss whole numbers by less than this.
+const ROUNDING: f64 = 1e-9;
+
+/// Whether the plain figure reaches a threshold; a score over nothing reaches none, not even 0.
+pub fn meets(score: &Score, threshold: f64) -> bool {
+    reaches(score, score.percent, threshold)
+}
+
+/// Whether the weighted figure reaches a threshold; a score over nothing reaches none, not even 0.
+pub fn meets_weighted(score: &Score, threshold: f64) -> bool {
+    reaches(score, score.weighted, threshold)
+}
+
+/// Reads a threshold in percent, or says what is wrong with it.
+pub fn parse_threshold(text: &str) -> Result<f64, String> {
+    let typed = text.trim();
+    if typed.is_empty() {
+        return Err("a threshold is a number from 0 to 100, and none was given".to_owned());
+    }
+    match typed.parse::<f64>() {
+        Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
+        Ok(_) => Err(format!("`{typed}` is outside of 0 to 100; write a percentage such as `60`")),
+        Err(_) => Err(format!("`{typed}` is no number; write a percentage such as `60`")),
+    }
+}
+
+fn reaches(score: &Score, figure: f64, threshold: f64) -> bool {
+    score.leaves.of > 0 && figure + ROUNDING >= threshold
+}

@@ -1,0 +1,233 @@
+//! Coverage as text and JSON: the table of `fault-coverage`, and the levels at the end of a run.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style as Paint};
+
+use crate::source::{Color, Style};
+use crate::taxonomy::probe;
+use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
+
+/// What `fault-coverage` prints: families, the figure, what is missing, what was claimed.
+pub fn fault_coverage(score: &Score, style: &Style) -> String {
+    let width = name_width(score);
+    let mut text = format!("{:<width$}  status     leaves\n", "family");
+    for family in &score.families {
+        let status = painted(family.status, format!("{:<9}", family.status.word()), style);
+        let _ = writeln!(text, "{:<width$}  {status}  {}", family.id, family.leaves);
+    }
+    let _ = writeln!(
+        text,
+        "\n{} of applicable faults exercised; {} of {} fully covered",
+        percent(score.percent),
+        score.covered.counted,
+        families(score.covered.of),
+    );
+    let _ = writeln!(text, "{} weighted by how often families fail in practice", percent(score.weighted));
+    text.push_str(&missing(score));
+    text.push_str(&conditional(score));
+    text.push_str(&claims(score));
+    text
+}
+
+/// The levels side by side, as printed at the end of `run`.
+pub fn levels(declared: &Score, exercised: Option<&Score>, proven: Option<&Score>, style: &Style) -> String {
+    let scores: Vec<&Score> = [Some(declared), exercised, proven].into_iter().flatten().collect();
+    let width = name_width(declared);
+    let headings: Vec<String> = scores.iter().map(|score| heading(score.level)).collect();
+    let mut text = row(&format!("  {:width$}", ""), &headings);
+    for (at, family) in declared.families.iter().enumerate() {
+        let of_family = scores.iter().filter_map(|score| score.families.get(at).map(|one| (one, score.level)));
+        let cells: Vec<String> = of_family.map(|(one, level)| cell(one, level, style)).collect();
+        text.push_str(&row(&format!("  {:width$}", family.id), &cells));
+    }
+    let last = scores.last().copied().unwrap_or(declared);
+    let _ = writeln!(
+        text,
+        "  {}; {} of {} fully {}",
+        figures(&scores, " of faults", |score| score.percent),
+        last.covered.counted,
+        families(last.covered.of),
+        last.level.word(),
+    );
+    let weighted = figures(&scores, "", |score| score.weighted);
+    let _ = writeln!(text, "  weighted by how often families fail: {weighted}");
+    text
+}
+
+/// A score for machines, with exact figures.
+pub fn to_json(score: &Score) -> serde_json::Value {
+    serde_json::to_value(score).unwrap_or_default()
+}
+
+fn missing(score: &Score) -> String {
+    let leaves: Vec<&LeafScore> = score.applicable_leaves().filter(|leaf| !leaf.counted).collect();
+    if leaves.is_empty() {
+        return String::new();
+    }
+    let width = leaves.iter().map(|leaf| leaf.id.len()).max().unwrap_or(0);
+    let mut text = String::from("\nnot exercised, and the probe that exercises it:\n");
+    for leaf in leaves {
+        let block = leaf.probes.first().and_then(|id| probe(id)).map_or("", |probe| probe.block);
+        let cure = if block.is_empty() { String::new() } else { format!(": add `{block}`") };
+        let _ = writeln!(text, "  {:<width$}  {}{cure}", leaf.id, leaf.probes.join(" or "));
+    }
+    text
+}
+
+fn conditional(score: &Score) -> String {
+    let mut text = String::new();
+    for family in score.families.iter().filter(|one| one.status == Status::NotApplicable && one.leaves.of > 0) {
+        let _ = writeln!(text, "\n{} is not applicable: it counts once a suite has `agents:`", family.id);
+    }
+    text
+}
+
+fn claims(score: &Score) -> String {
+    if score.claimed.is_empty() {
+        return String::new();
+    }
+    let tokens = score.claimed.iter().map(|token| format!("`--probe {token}`")).collect::<Vec<_>>().join(", ");
+    let only: Vec<&str> = score.applicable_leaves().filter(|one| one.counts_by_claim()).map(|one| &*one.id).collect();
+    if only.is_empty() {
+        return format!("\nclaimed with {tokens}, not planned; no leaf counts for that alone\n");
+    }
+    format!("\nclaimed with {tokens}, not planned; counted for that alone:\n  {}\n", only.join("\n  "))
+}
+
+fn heading(level: Level) -> String {
+    match level {
+        Level::Declared => level.word().to_owned(),
+        Level::Exercised | Level::Proven => format!("{} (variants)", level.word()),
+    }
+}
+
+/// The figures of all levels in one sentence.
+fn figures(scores: &[&Score], noun: &str, figure: fn(&Score) -> f64) -> String {
+    let each = scores.iter().enumerate().map(|(at, score)| {
+        format!("{}{} {}", percent(figure(score)), if at == 0 { noun } else { "" }, score.level.word())
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// One row; columns are as wide as their headings need.
+fn row(name: &str, cells: &[String]) -> String {
+    const WIDTHS: [usize; 3] = [11, 23, 0];
+    let mut text = format!("{name}   ");
+    for (cell, width) in cells.iter().zip(WIDTHS) {
+        let shown = anstream::adapter::strip_str(cell).to_string().chars().count();
+        text.push_str(cell);
+        text.push_str(&" ".repeat(width.saturating_sub(shown)));
+    }
+    format!("{}\n", text.trim_end())
+}
+
+/// How wide the column of family names is.
+fn name_width(score: &Score) -> usize {
+    score.families.iter().map(|family| family.id.len()).max().unwrap_or(0).max(8)
+}
+
+fn cell(family: &FamilyScore, level: Level, style: &Style) -> String {
+    if family.status == Status::NotApplicable {
+        return painted(family.status, family.status.word().to_owned(), style);
+    }
+    let variants = match level {
+        Level::Declared => String::new(),
+        Level::Exercised | Level::Proven => format!("  ({})", family.variants),
+    };
+    painted(family.status, family.leaves.to_string(), style) + &variants
+}
+
+fn painted(status: Status, text: String, style: &Style) -> String {
+    let paint = match status {
+        Status::Covered => Paint::new().fg_color(Some(AnsiColor::Green.into())),
+        Status::Partial => Paint::new().fg_color(Some(AnsiColor::Yellow.into())),
+        Status::Uncovered => Paint::new().fg_color(Some(AnsiColor::Red.into())),
+        Status::NotApplicable => Paint::new().dimmed(),
+    };
+    match style.color {
+        Color::Always => format!("{paint}{text}{paint:#}"),
+        Color::Never => text,
+    }
+}
+
+/// A whole percentage; half is rounded up, as the published figures are.
+fn percent(figure: f64) -> String {
+    format!("{}%", figure.round())
+}
+
+fn families(count: usize) -> String {
+    if count == 1 { "1 family".to_owned() } else { format!("{count} families") }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::coverage::{Judged, Planned, declared, exercised};
+    use crate::taxonomy::Registry;
+    use crate::taxonomy::score::Evidence;
+
+    use super::*;
+
+    /// What `examples/negative-path.yml --probe fuzz` plans and claims.
+    fn example() -> Planned {
+        Planned {
+            probes: ["negative-path".to_owned()].into(),
+            claimed: ["fuzz".to_owned()].into(),
+            ..Planned::default()
+        }
+    }
+
+    fn judged(variants: &[&str]) -> Judged {
+        let case = || vec![Evidence { case: "users.yml::t@users/2025-11-25".to_owned(), frames: vec![7] }];
+        Judged { by_variant: variants.iter().map(|id| ((*id).to_owned(), case())).collect() }
+    }
+
+    #[test]
+    fn the_published_table() {
+        insta::assert_snapshot!(fault_coverage(&declared(Registry::builtin(), &example()), &Style::PLAIN));
+    }
+
+    #[test]
+    fn everything_covered() {
+        let probes = Registry::builtin().probes().map(str::to_owned).collect();
+        let planned = Planned { probes, agents: true, ..Planned::default() };
+        insta::assert_snapshot!(fault_coverage(&declared(Registry::builtin(), &planned), &Style::PLAIN));
+    }
+
+    #[test]
+    fn an_empty_registry() {
+        insta::assert_snapshot!(fault_coverage(&declared(&Registry::default(), &example()), &Style::PLAIN));
+    }
+
+    #[test]
+    fn levels_side_by_side() {
+        let registry = Registry::builtin();
+        let planned = Planned { settings: [("stdio".to_owned(), "2025-11-25".to_owned())].into(), ..example() };
+        let plan = declared(registry, &planned);
+        let run = exercised(
+            registry,
+            &planned,
+            &judged(&["TOOL-UNKNOWN-ACCEPTED", "TOOL-ERROR-AS-SUCCESS", "SCHEMA-INPUT-NOT-VALIDATED"]),
+        );
+        let mut proof = exercised(registry, &planned, &judged(&["TOOL-UNKNOWN-ACCEPTED"]));
+        proof.level = Level::Proven;
+        insta::assert_snapshot!(levels(&plan, Some(&run), Some(&proof), &Style::PLAIN));
+        let painted = levels(&plan, Some(&run), Some(&proof), &Style::new(Color::Always, 80));
+        assert_eq!(
+            anstream::adapter::strip_str(&painted).to_string(),
+            levels(&plan, Some(&run), Some(&proof), &Style::PLAIN)
+        );
+        assert!(
+            levels(&plan, None, None, &Style::PLAIN).contains("38% of faults declared; 1 of 7 families fully declared")
+        );
+    }
+
+    #[test]
+    fn json_is_exact_and_reads_back() {
+        let score = declared(Registry::builtin(), &example());
+        let json = to_json(&score);
+        assert_eq!((json["percent"].as_f64(), json["families"][4]["status"].as_str()), (Some(37.5), Some("n/a")));
+        assert_eq!(serde_json::from_value::<Score>(json.clone()).unwrap(), score);
+        insta::assert_json_snapshot!(json["families"][1]["by_leaf"][0]);
+    }
+}

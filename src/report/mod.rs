@@ -1,0 +1,3 @@
+//! Documents made from what happened.
+
+pub mod coverage;

@@ -1,0 +1,89 @@
+//! What a registry file looks like, as data: it checks files and becomes their JSON Schema.
+
+use crate::source::shape::{Object, Shape, key, required};
+
+use super::model::{Holds, Need, Severity, Tier, Transport};
+
+/// A registry file.
+pub const REGISTRY: Shape = Shape::Object(&FILE);
+
+/// The protocol revisions that a variant may be bound to.
+const REVISION: Shape = Shape::Choice(&["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);
+
+const TEXTS: Shape = Shape::List(&Shape::Text);
+
+static FILE: Object = Object {
+    name: "a registry",
+    doc: "The faults that coverage counts.",
+    keys: &[&[
+        required(
+            "families",
+            Shape::List(&Shape::Object(&FAMILY)),
+            "The categories of faults, in the order of reports.",
+        ),
+        required("leaves", Shape::List(&Shape::Object(&LEAF)), "The faults; the id of each names its family."),
+        key("probes", Shape::Map(&Shape::Text), "Probes of your own, each with its meaning."),
+    ]],
+};
+
+static FAMILY: Object = Object {
+    name: "a family",
+    doc: "A category of faults.",
+    keys: &[&[
+        required("id", Shape::Text, "A name in capital letters, such as `TOOL`."),
+        required("name", Shape::Text, "What it is about."),
+        required("weight", Shape::Number, "How often it fails in practice, against the other families."),
+        key("needs", Shape::Choice(Need::WORDS), "What a suite must have for the family to apply."),
+    ]],
+};
+
+static LEAF: Object = Object {
+    name: "a leaf",
+    doc: "One fault.",
+    keys: &[&[
+        required("id", Shape::Text, "`FAULT-<FAMILY>-<NAME>`."),
+        required("meaning", Shape::Text, "What goes wrong."),
+        required("probes", TEXTS, "The kinds of checks that exercise it."),
+        key("example", Shape::Text, "The suite that shows how to exercise it."),
+        key("references", TEXTS, "Papers, advisories and the like."),
+        required("variants", Shape::List(&Shape::Object(&VARIANT)), "The ways in which it shows."),
+    ]],
+};
+
+static VARIANT: Object = Object {
+    name: "a variant",
+    doc: "One way in which a leaf shows.",
+    keys: &[&[
+        required("id", Shape::Text, "A name in capital letters."),
+        required("meaning", Shape::Text, "What goes wrong."),
+        required("severity", Shape::Choice(Severity::WORDS), "How bad it is."),
+        required("holds", Shape::Choice(Holds::WORDS), "How firmly it may be judged."),
+        key("revisions", Shape::Either(&[Shape::Choice(&["all"]), Shape::List(&REVISION)]), "Where it can occur."),
+        key("transports", Shape::List(&Shape::Choice(Transport::WORDS)), "What it can occur over; both if left out."),
+        required("provoke", Shape::Text, "How to bring it about."),
+        required("oracle", Shape::Text, "How a healthy server differs."),
+        required("tier", Shape::Choice(Tier::WORDS), "What it takes to imitate it."),
+        key("imitation", Shape::Text, "How it is imitated."),
+        key("also", TEXTS, "Other leaves that it shows too; it is counted once."),
+        key("mutants", Shape::List(&Shape::Object(&MUTANT)), "Its imitations one by one."),
+    ]],
+};
+
+static MUTANT: Object = Object {
+    name: "a mutant",
+    doc: "One imitation of a variant.",
+    keys: &[&[required("id", Shape::Text, "Its name."), required("meaning", Shape::Text, "What it does.")]],
+};
+
+#[cfg(test)]
+mod tests {
+    use crate::wire::Revision;
+
+    use super::*;
+
+    #[test]
+    fn every_revision_may_be_named() {
+        let Shape::Choice(words) = REVISION else { panic!("a revision is one of some words") };
+        assert_eq!(words, Revision::ALL.map(Revision::as_str));
+    }
+}

@@ -1,0 +1,130 @@
+//! Writes the reference of all faults, `docs/faults.md`.
+
+use std::fmt::Write as _;
+
+use super::{Family, Leaf, PROBES, Registry, Revisions, Transport, Variant};
+
+const INTRODUCTION: &str = "\
+# Faults
+
+This page is made from `src/taxonomy/registry.yml`; `UPDATE=1 cargo test taxonomy` writes it.
+
+A family is a category of faults, a leaf is one fault, a variant is one way in which a leaf shows in real servers.
+`mcprove fault-coverage` counts leaves; `mcprove run` also counts the variants that cases judged.
+The weighted figure spreads the weight of a family, its fault threads in arXiv 2606.05339, evenly over its leaves.
+A variant that *must* not occur fails a case, one that *should* not occur warns, and a *heuristic* says what experience expects.
+
+Tiers say what it takes to imitate a variant: W changes frames one by one, S needs memory of earlier frames, L needs \
+control over how the server starts and ends, C needs a companion such as a canary file or a second server, and N cannot \
+be imitated.
+";
+
+/// The reference of all faults in Markdown.
+pub fn manual(registry: &Registry) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    page.push_str(&overview(registry));
+    page.push_str(&probes(registry));
+    for family in &registry.families {
+        page.push_str(&family_section(family));
+    }
+    page
+}
+
+fn overview(registry: &Registry) -> String {
+    let mut rows = String::from("\n| family | about | leaves | variants | weight |\n| --- | --- | --- | --- | --- |\n");
+    for family in &registry.families {
+        let variants: usize = family.leaves.iter().map(|leaf| leaf.variants.len()).sum();
+        let row = [
+            &format!("[{0}](#{1})", family.id, family.id.to_lowercase()),
+            &family.name,
+            &family.leaves.len().to_string(),
+            &variants.to_string(),
+            &family.weight.to_string(),
+        ];
+        push_row(&mut rows, row);
+    }
+    let totals = format!("| | | {} | {} | |\n", registry.leaves().count(), registry.variants().count());
+    rows + &totals
+}
+
+fn probes(registry: &Registry) -> String {
+    let mut rows = String::from("\n## Probes\n\n| probe | what it does | in a suite |\n| --- | --- | --- |\n");
+    for probe in PROBES {
+        push_row(&mut rows, [&code(probe.id), probe.meaning, &code(probe.block)]);
+    }
+    for (id, meaning) in &registry.own_probes {
+        push_row(&mut rows, [&code(id), meaning, ""]);
+    }
+    rows
+}
+
+fn family_section(family: &Family) -> String {
+    let mut page = format!("\n## {}\n\n", family.id);
+    let _ = writeln!(page, "Faults of {}.", family.name);
+    if let Some(need) = family.needs {
+        let _ = writeln!(page, "Counted only where a suite has `{}:`.", need.word());
+    }
+    page.push_str("\n| leaf | what goes wrong | probes | variants |\n| --- | --- | --- | --- |\n");
+    for leaf in &family.leaves {
+        let probes = leaf.probes.iter().map(|probe| code(probe)).collect::<Vec<_>>().join(", ");
+        push_row(&mut page, [&leaf.id, &leaf.meaning, &probes, &leaf.variants.len().to_string()]);
+    }
+    for leaf in &family.leaves {
+        page.push_str(&leaf_section(leaf));
+    }
+    page
+}
+
+fn leaf_section(leaf: &Leaf) -> String {
+    let mut page = format!("\n### {}\n\n", leaf.id);
+    if let Some(example) = &leaf.example {
+        let _ = writeln!(page, "Example: `{example}`.");
+    }
+    if !leaf.references.is_empty() {
+        let _ = writeln!(page, "References: {}.", leaf.references.join(", "));
+    }
+    if !leaf.shared.is_empty() {
+        let _ = writeln!(page, "Also shown by {}, which is counted elsewhere.", leaf.shared.join(", "));
+    }
+    page.push_str(
+        "\n| variant | what goes wrong | severity | holds | revisions | transports | provoked by | a healthy server | imitated by | tier |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for variant in &leaf.variants {
+        push_row(&mut page, variant_cells(variant));
+    }
+    page
+}
+
+fn variant_cells(variant: &Variant) -> [String; 10] {
+    let transports = if variant.transports.len() == Transport::WORDS.len() {
+        "all".to_owned()
+    } else {
+        variant.transports.iter().map(|transport| transport.word()).collect::<Vec<_>>().join(", ")
+    };
+    let revisions = match &variant.revisions {
+        Revisions::All => "all".to_owned(),
+        Revisions::Only(listed) => listed.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    [
+        variant.id.clone(),
+        variant.meaning.clone(),
+        variant.severity.word().to_owned(),
+        variant.holds.word().to_owned(),
+        revisions,
+        transports,
+        variant.provoke.clone(),
+        variant.oracle.clone(),
+        variant.imitation.clone().unwrap_or_default(),
+        variant.tier.word().to_owned(),
+    ]
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn push_row<const N: usize>(page: &mut String, cells: [impl AsRef<str>; N]) {
+    let cells = cells.map(|cell| cell.as_ref().replace('|', "\\|"));
+    let _ = writeln!(page, "| {} |", cells.join(" | "));
+}

@@ -1,0 +1,78 @@
+//! What can go wrong: families of faults, their leaves, and the variants in which a leaf shows.
+//!
+//! `registry.yml` beside this file is the only place that says so; [`Registry::builtin`] is that file, read once and
+//! only when somebody asks, and [`Registry::load`] reads a customised copy.
+//! [`PROBES`] are the kinds of checks that exercise leaves, [`score`] is what coverage is reported as, and [`manual()`]
+//! writes `docs/faults.md`.
+//! Knows nothing about suites, plans or runs. Start reading in `registry.yml`.
+
+mod decode;
+mod grammar;
+mod manual;
+mod model;
+mod probe;
+pub mod score;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::source::{Diagnostic, SourceFile, SourceId, Sources};
+
+pub use self::grammar::REGISTRY;
+pub use self::manual::manual;
+pub use self::model::{Family, Holds, Leaf, Mutant, Need, Revisions, Severity, Tier, Transport, Variant};
+pub use self::probe::{PROBES, Probe, probe};
+
+/// Every fault that is known, in the order of the file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Registry {
+    /// The families with their leaves.
+    pub families: Vec<Family>,
+    /// Probes that this registry declares beside [`PROBES`], with their meaning.
+    pub own_probes: BTreeMap<String, String>,
+}
+
+impl Registry {
+    /// The registry that comes with the program; read at the first call.
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
+            let mut sources = Sources::default();
+            let source = sources.add(SourceFile::new("<built-in registry>", include_str!("registry.yml")));
+            Registry::load(&sources, source)
+                .unwrap_or_else(|mistakes| panic!("the built-in registry has mistakes: {mistakes:?}"))
+        });
+        &BUILTIN
+    }
+
+    /// Reads a registry; every mistake at once, in the order of the file.
+    pub fn load(sources: &Sources, source: SourceId) -> Result<Self, Vec<Diagnostic>> {
+        decode::load(sources, source)
+    }
+
+    /// Every leaf, in order.
+    pub fn leaves(&self) -> impl Iterator<Item = &Leaf> {
+        self.families.iter().flat_map(|family| &family.leaves)
+    }
+
+    /// Every variant, in order.
+    pub fn variants(&self) -> impl Iterator<Item = &Variant> {
+        self.leaves().flat_map(|leaf| &leaf.variants)
+    }
+
+    /// The leaf with that id.
+    pub fn leaf(&self, id: &str) -> Option<&Leaf> {
+        self.leaves().find(|leaf| leaf.id == id)
+    }
+
+    /// The variant with that id.
+    pub fn variant(&self, id: &str) -> Option<&Variant> {
+        self.variants().find(|variant| variant.id == id)
+    }
+
+    /// The names of all probes: the common ones, then those that this registry declares.
+    pub fn probes(&self) -> impl Iterator<Item = &str> {
+        PROBES.iter().map(|probe| probe.id).chain(self.own_probes.keys().map(String::as_str))
+    }
+}

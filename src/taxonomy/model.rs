@@ -1,0 +1,192 @@
+//! What a registry holds once it is read: families, leaves and variants.
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::Revision;
+
+/// One of the categories of faults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    /// Its name in reports, such as `TOOL`.
+    pub id: String,
+    /// What it is about.
+    pub name: String,
+    /// How often it fails in practice, in fault threads.
+    pub weight: f64,
+    /// What a suite must have for the family to apply at all.
+    pub needs: Option<Need>,
+    /// Its faults.
+    pub leaves: Vec<Leaf>,
+}
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leaf {
+    /// Its name, `FAULT-<FAMILY>-<NAME>`.
+    pub id: String,
+    /// What goes wrong.
+    pub meaning: String,
+    /// The kinds of checks that exercise it; at least one.
+    pub probes: Vec<String>,
+    /// The suite that shows how to exercise it.
+    pub example: Option<String>,
+    /// Papers, advisories and the like.
+    pub references: Vec<String>,
+    /// The ways in which it shows.
+    pub variants: Vec<Variant>,
+    /// Variants of other leaves that show this one too; they are counted there.
+    pub shared: Vec<String>,
+}
+
+/// One way in which a leaf shows in real servers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub id: String,
+    /// What goes wrong.
+    pub meaning: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// How firmly it may be judged.
+    pub holds: Holds,
+    /// Where it can occur.
+    pub revisions: Revisions,
+    /// What it can occur over; at least one.
+    pub transports: Vec<Transport>,
+    /// How to bring it about.
+    pub provoke: String,
+    /// How a healthy server differs.
+    pub oracle: String,
+    /// What it takes to imitate it.
+    pub tier: Tier,
+    /// How it is imitated; absent where it cannot be.
+    pub imitation: Option<String>,
+    /// Other leaves that it shows too.
+    pub also: Vec<String>,
+    /// Its imitations one by one.
+    pub mutants: Vec<Mutant>,
+}
+
+/// One imitation of a variant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mutant {
+    /// Its name.
+    pub id: String,
+    /// What it does.
+    pub meaning: String,
+}
+
+/// The protocol revisions in which a variant can occur.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Revisions {
+    /// All of them, the ones to come included.
+    All,
+    /// These.
+    Only(Vec<Revision>),
+}
+
+/// An enum whose values are words in a registry.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum $name { $($(#[$value_doc])* #[serde(rename = $word)] $value,)+ }
+
+        impl $name {
+            /// The words, as a registry writes them.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The word for this value.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$value => $word,)+ }
+            }
+
+            /// The value for a word.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$value),)+ _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// How bad a variant is where it occurs.
+    Severity {
+        /// Data is lost, leaked or wrong, or the server dies.
+        Critical = "critical",
+        /// Callers are misled or stopped.
+        High = "high",
+        /// Callers can work around it.
+        Medium = "medium",
+        /// Callers hardly notice.
+        Low = "low",
+    }
+}
+
+words! {
+    /// How firmly a variant may be judged.
+    Holds {
+        /// The specification demands otherwise.
+        Must = "must",
+        /// The specification recommends otherwise.
+        Should = "should",
+        /// Experience says otherwise.
+        Heuristic = "heuristic",
+    }
+}
+
+words! {
+    /// What it takes to imitate a variant.
+    Tier {
+        /// A change to single frames.
+        Frames = "W",
+        /// A change that remembers earlier frames.
+        Memory = "S",
+        /// Control over how the server starts and ends.
+        Launch = "L",
+        /// A companion, such as a canary file or a second server.
+        Companion = "C",
+        /// Nothing imitates it.
+        Impossible = "N",
+    }
+}
+
+words! {
+    /// What frames travel over.
+    Transport {
+        /// The standard streams of a child process.
+        Stdio = "stdio",
+        /// Streamable HTTP.
+        Http = "http",
+    }
+}
+
+words! {
+    /// What a suite must have for a family to apply.
+    Need {
+        /// A model that works with the tools.
+        Agents = "agents",
+    }
+}
+
+impl Variant {
+    /// Whether the variant can occur over a transport in a revision.
+    ///
+    /// An empty text stands for a transport or a revision that is not known, `auto` for a revision not yet agreed on.
+    /// A transport that registries have no word for, such as memory, can show whatever is bound to none.
+    pub fn holds_for(&self, transport: &str, revision: &str) -> bool {
+        let unbound = self.transports.len() == Transport::WORDS.len();
+        let carried = unbound || transport.is_empty() || self.transports.iter().any(|t| t.word() == transport);
+        carried && self.revisions.contains(revision)
+    }
+}
+
+impl Revisions {
+    /// Whether a revision is, or may turn out to be, among them.
+    pub fn contains(&self, revision: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(listed) => ["", "auto"].contains(&revision) || listed.iter().any(|one| one.as_str() == revision),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The kinds of checks that exercise leaves, and what plans them.
+
+/// A kind of check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe {
+    /// The token that suites, registries and `--probe` use.
+    pub id: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// What to write into a suite to have it planned.
+    pub block: &'static str,
+}
+
+/// The probes that every registry may name.
+pub const PROBES: &[Probe] = &[
+    define("compliance", "checks the sentences of the specification one by one", "compliance:"),
+    define("conformance", "holds whole conversations against the specification", "compliance:"),
+    define("security", "scans and attacks the server with known tricks", "security:"),
+    define("trust-boundary", "carries data across a line and looks for it beyond", "trust_boundary:"),
+    define("fault-recovery", "breaks the conversation and watches what follows", "faults:"),
+    define("negative-path", "sends what the server has to refuse", "negative_path:"),
+    define("output-schema", "holds results against the declared output schema", "output_schema:"),
+    define("test-isolation", "gives every case a fresh server, or compares states", "restart_policy: per_test"),
+    define("agent", "lets a model work with the tools", "agents:"),
+    define("tool-selection", "watches which tools a model of `agents:` chooses", "trajectory:"),
+    define("fuzz", "calls tools with generated arguments", "fuzz:"),
+    define("schema-lint", "reads the declared schemas critically", "schema_lint:"),
+    define("exec-policy", "goes against configured limits", "config:"),
+];
+
+/// The common probe with that token.
+pub fn probe(id: &str) -> Option<&'static Probe> {
+    PROBES.iter().find(|probe| probe.id == id)
+}
+
+const fn define(id: &'static str, meaning: &'static str, block: &'static str) -> Probe {
+    Probe { id, meaning, block }
+}

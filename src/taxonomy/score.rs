@@ -1,0 +1,190 @@
+//! What coverage is reported as: plain data, owned and serialisable, so that events and reports can carry it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Severity;
+
+/// Coverage at one level of evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// What it took for a leaf to count.
+    pub level: Level,
+    /// Counted leaves among applicable ones, from 0 to 100, exact.
+    pub percent: f64,
+    /// The same, with each family weighted by how often it fails in practice.
+    pub weighted: f64,
+    /// The leaves of applicable families.
+    pub leaves: Tally,
+    /// The applicable variants of applicable families.
+    pub variants: Tally,
+    /// The families that are fully covered, among applicable ones.
+    pub covered: Tally,
+    /// The probes that were claimed to have run elsewhere, rather than planned.
+    pub claimed: Vec<String>,
+    /// The families, in the order of the registry.
+    pub families: Vec<FamilyScore>,
+}
+
+/// What it takes for a leaf to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// A case is planned.
+    Declared,
+    /// A case ran and judged.
+    Exercised,
+    /// Imitations were found out.
+    Proven,
+}
+
+/// How many of how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// How many count.
+    pub counted: usize,
+    /// How many could.
+    pub of: usize,
+}
+
+/// Coverage of one family.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FamilyScore {
+    /// The family.
+    pub id: String,
+    /// What it is about.
+    pub name: String,
+    /// How often it fails in practice.
+    pub weight: f64,
+    /// The word for how much of it is covered.
+    pub status: Status,
+    /// Its leaves; also where the family is not applicable.
+    pub leaves: Tally,
+    /// Its applicable variants; also where the family is not applicable.
+    pub variants: Tally,
+    /// Leaf by leaf.
+    pub by_leaf: Vec<LeafScore>,
+}
+
+/// How much of a family is covered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// Every leaf.
+    #[serde(rename = "covered")]
+    Covered,
+    /// Some leaves.
+    #[serde(rename = "partial")]
+    Partial,
+    /// No leaf.
+    #[serde(rename = "uncovered")]
+    Uncovered,
+    /// It does not apply and is left out of the figures.
+    #[serde(rename = "n/a")]
+    NotApplicable,
+}
+
+/// Coverage of one leaf.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LeafScore {
+    /// The leaf.
+    pub id: String,
+    /// What goes wrong.
+    pub meaning: String,
+    /// Whether it can occur with the transports and revisions in use.
+    pub applicable: bool,
+    /// Whether it counts.
+    pub counted: bool,
+    /// The probes that exercise it.
+    pub probes: Vec<String>,
+    /// Those of its probes that are planned.
+    pub planned: Vec<String>,
+    /// Those of its probes that were claimed to have run elsewhere, rather than planned.
+    pub claimed: Vec<String>,
+    /// Variant by variant.
+    pub by_variant: Vec<VariantScore>,
+    /// Variants of other leaves that count for this one too, without being counted again.
+    pub shared: Vec<String>,
+}
+
+/// Coverage of one variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VariantScore {
+    /// The variant.
+    pub id: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Whether it can occur with the transports and revisions in use.
+    pub applicable: bool,
+    /// Whether it counts.
+    pub counted: bool,
+    /// What makes it count.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A case that judged a variant, and where to look.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The case.
+    pub case: String,
+    /// Its frames in the transcript.
+    pub frames: Vec<u32>,
+}
+
+impl Level {
+    /// The word in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Declared => "declared",
+            Self::Exercised => "exercised",
+            Self::Proven => "proven",
+        }
+    }
+}
+
+impl Status {
+    /// The word in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Covered => "covered",
+            Self::Partial => "partial",
+            Self::Uncovered => "uncovered",
+            Self::NotApplicable => "n/a",
+        }
+    }
+}
+
+impl Tally {
+    /// Counts the items that count.
+    pub fn count<T>(items: &[T], counts: impl Fn(&T) -> bool) -> Self {
+        Self { counted: items.iter().filter(|item| counts(item)).count(), of: items.len() }
+    }
+}
+
+impl std::iter::Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), |sum, one| Self { counted: sum.counted + one.counted, of: sum.of + one.of })
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(&format!("{}/{}", self.counted, self.of))
+    }
+}
+
+impl LeafScore {
+    /// Whether the leaf counts for no other reason than a claim.
+    pub fn counts_by_claim(&self) -> bool {
+        self.counted
+            && self.planned.is_empty()
+            && !self.claimed.is_empty()
+            && self.by_variant.iter().all(|variant| !variant.counted)
+    }
+}
+
+impl Score {
+    /// The leaves of applicable families that could count, in order.
+    pub fn applicable_leaves(&self) -> impl Iterator<Item = &LeafScore> {
+        let applicable = self.families.iter().filter(|family| family.status != Status::NotApplicable);
+        applicable.flat_map(|family| &family.by_leaf).filter(|leaf| leaf.applicable)
+    }
+}
