@@ -9,6 +9,8 @@ mod failure;
 
 use serde::{Deserialize, Serialize};
 
+use crate::taxonomy::score::Score;
+
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome};
 pub use self::failure::{FailureClass, Finding, Level};
 
@@ -113,11 +115,11 @@ pub struct RunFinished {
     pub coverage: Option<Coverage>,
 }
 
-/// What a run says about fault coverage, as scores of `taxonomy::score`.
+/// What a run says about fault coverage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
     /// From the plan.
-    pub declared: serde_json::Value,
+    pub declared: Score,
     /// From what ran.
-    pub exercised: serde_json::Value,
+    pub exercised: Score,
 }

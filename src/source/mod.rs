@@ -136,6 +136,11 @@ impl Sources {
         &self.files[id.0 as usize]
     }
 
+    /// Every text, in order.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.text.as_str())
+    }
+
     /// The name, line and column at which a span starts.
     pub fn place(&self, span: Span) -> (&str, usize, usize) {
         let file = self.file(span.source);

@@ -1,0 +1,160 @@
+//! Cases and their order.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Selection;
+use crate::source::template::Names;
+use crate::source::{Sources, Span};
+use crate::suite::{Answers, NegativePath, Protocol, Step, Suite, Test, ToolSelection};
+
+/// Everything that would run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The suites in the order in which they run.
+    pub suites: Vec<SuitePlan>,
+    /// What was asked for; also picks among cases that are made later.
+    pub selection: Selection,
+    /// The texts that spans refer to.
+    pub sources: Arc<Sources>,
+}
+
+impl Plan {
+    /// Every case in order.
+    pub fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.suites.iter().flat_map(|suite| &suite.cases)
+    }
+}
+
+/// One suite of a plan.
+#[derive(Debug, Clone)]
+pub struct SuitePlan {
+    /// The suite.
+    pub suite: Arc<Suite>,
+    /// Its servers, each once per revision.
+    pub lanes: Vec<Lane>,
+    /// Its cases in declared order, lane by lane.
+    pub cases: Vec<Case>,
+}
+
+/// A server spoken to in one revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// The server's name in the suite.
+    pub server: String,
+    /// The revision.
+    pub protocol: Protocol,
+}
+
+/// One thing that can pass or fail.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// `file::test name[row]@server/revision`, unique in a run.
+    pub id: String,
+    /// The test's name, or the generated case's.
+    pub name: String,
+    /// The row of a data-driven test.
+    pub row: Option<String>,
+    /// The lane, as an index into the suite's lanes.
+    pub lane: usize,
+    /// Where it is written.
+    pub span: Span,
+    /// The same as file, line and column.
+    pub place: Place,
+    /// Words to select it by.
+    pub tags: Vec<String>,
+    /// The probes that it belongs to.
+    pub probes: BTreeSet<String>,
+    /// The variants that it can judge.
+    pub variants: BTreeSet<String>,
+    /// Names that only this case has: its row, its loop variable.
+    pub names: Names,
+    /// What the client answers.
+    pub answers: Answers,
+    /// Whether it shares a session.
+    pub session: SessionNeed,
+    /// How often it is tried again.
+    pub retries: u32,
+    /// What it does.
+    pub body: Body,
+}
+
+/// A place as people name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file as the user knows it.
+    pub file: String,
+    /// The line, counted from one.
+    pub line: usize,
+    /// The last line that the test covers.
+    pub last_line: usize,
+    /// The column, counted from one.
+    pub column: usize,
+}
+
+/// Whether a case shares a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionNeed {
+    /// It runs beside others on the lane's session.
+    Shared,
+    /// It gets a server of its own.
+    Own,
+}
+
+/// What a case does.
+#[derive(Debug, Clone)]
+pub enum Body {
+    /// It runs these steps.
+    Script(Box<Script>),
+    /// It does not run.
+    Skipped(SkipReason),
+    /// It becomes cases once the server's catalog is known.
+    Template(Box<Template>),
+}
+
+/// Why a case does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkipReason {
+    /// The suite says so.
+    Asked(String),
+    /// This version cannot run it; holds what it would need.
+    NotAvailable(String),
+    /// It would need something that is not there, or that it must not touch.
+    NotApplicable(String),
+}
+
+impl SkipReason {
+    /// The reason in reports.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Asked(reason) | Self::NotApplicable(reason) => reason.clone(),
+            Self::NotAvailable(what) => format!("{what} is not available yet"),
+        }
+    }
+}
+
+/// The steps of a case.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// Steps before.
+    pub setup: Vec<Step>,
+    /// Calls that must be served before the verdict counts; empty for tests written by hand.
+    pub witness: Vec<Step>,
+    /// The steps that are judged.
+    pub steps: Vec<Step>,
+    /// Steps after, whatever happened.
+    pub teardown: Vec<Step>,
+}
+
+/// What becomes cases once the catalog is known.
+#[derive(Debug, Clone)]
+pub enum Template {
+    /// A test with `for_each`.
+    ForEach(Arc<Test>),
+    /// Refusals derived from a test.
+    NegativeTest(Arc<Test>, NegativePath),
+    /// Refusals derived for a selection of tools.
+    NegativeBlock(NegativePath),
+    /// Structured content of a selection of tools.
+    OutputBlock(ToolSelection),
+}

@@ -1,0 +1,81 @@
+//! From templates to cases, once the server has said what it offers.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::build::{Planner, script_of};
+use super::case::{Body, Case, SkipReason, SuitePlan, Template};
+use super::{Plan, negative, output};
+use crate::source::template::{Names, evaluate, is_template};
+use crate::suite::{ForEach, Loop, Row, Test};
+use crate::wire::Catalog;
+
+/// The cases that `case` stands for on a server that offers `catalog`; a case that stands for itself is returned as is.
+///
+/// The result is in the order in which the server lists things, and holds at least one case: a template that matches
+/// nothing becomes a skipped case that says so.
+pub fn expand(plan: &Plan, suite: &SuitePlan, case: Case, catalog: &Catalog) -> Vec<Case> {
+    let Body::Template(template) = &case.body else { return vec![case] };
+    let lane = &suite.lanes[case.lane];
+    let planner = Planner { suite: &suite.suite, lane, index: case.lane, sources: &plan.sources, has_only: false };
+    let mut cases = match template.as_ref() {
+        Template::ForEach(test) => for_each(&planner, test, catalog),
+        Template::NegativeTest(test, negative) => negative::test_cases(&planner, &case, (test, negative), catalog),
+        Template::NegativeBlock(negative) => negative::block_cases(&planner, &case, negative, catalog),
+        Template::OutputBlock(tools) => output::cases(&planner, &case, tools, catalog),
+    };
+    if cases.is_empty() {
+        let reason = "the server offers nothing that this applies to".to_owned();
+        cases.push(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..case });
+    }
+    cases.retain(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes));
+    cases
+}
+
+fn for_each(planner: &Planner<'_>, test: &Arc<Test>, catalog: &Catalog) -> Vec<Case> {
+    let Some(for_each) = &test.for_each else { return Vec::new() };
+    let items = items(for_each.over, catalog);
+    items
+        .into_iter()
+        .filter_map(|item| {
+            let label = label(&item);
+            let names = Names::from_iter([(for_each.over.variable().to_owned(), item)]);
+            let picked = picks(for_each, &names);
+            // A name without a template would be the same for all; the item then names the row.
+            let row = Row { name: label, values: names };
+            let mut case = planner.test_case(test, Some(&row), Body::Script(Box::new(script_of(test))));
+            if is_template(&test.name.value) {
+                case.row = None;
+                case.id = planner.id(&case.name, None);
+            }
+            match picked {
+                Ok(true) => Some(case),
+                Ok(false) => None,
+                Err(reason) => Some(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..case }),
+            }
+        })
+        .collect()
+}
+
+fn picks(for_each: &ForEach, names: &Names) -> Result<bool, String> {
+    let Some(filter) = &for_each.filter else { return Ok(true) };
+    match evaluate(&filter.value, names)? {
+        Json::Bool(picked) => Ok(picked),
+        Json::Null => Ok(false),
+        other => Ok(other != Json::from(0) && other != Json::from("")),
+    }
+}
+
+fn items(over: Loop, catalog: &Catalog) -> Vec<Json> {
+    match over {
+        Loop::Tools => catalog.tools.iter().map(|tool| tool.raw.clone()).collect(),
+        Loop::Resources => catalog.resources.clone(),
+        Loop::Prompts => catalog.prompts.clone(),
+    }
+}
+
+fn label(item: &Json) -> String {
+    let named = item["name"].as_str().or(item["uri"].as_str());
+    named.unwrap_or("unnamed").to_owned()
+}

@@ -1,0 +1,19 @@
+//! Which cases run, in which order, on which server: a suite with every choice made.
+//!
+//! [`build`] needs no server and decides what a suite declares; what depends on the server's tools stays a
+//! [`Body::Template`] until [`expand`] has a catalog.
+//! Nothing here is optional that a runner would have to decide. Start reading in [`Plan`].
+
+mod build;
+mod case;
+mod expand;
+mod filter;
+mod negative;
+mod output;
+mod select;
+
+pub use self::build::{build, declared};
+pub use self::case::{Body, Case, Lane, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template};
+pub use self::expand::expand;
+pub use self::filter::Filter;
+pub use self::select::{LineSelection, Selection};

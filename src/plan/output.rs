@@ -1,0 +1,63 @@
+//! Structured content of every selected tool against its declared schema.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::build::Planner;
+use super::case::{Body, Case, Script, SkipReason};
+use super::negative::{Witness, witness};
+use crate::matching::Expectation;
+use crate::source::Span;
+use crate::source::template::from_json;
+use crate::suite::ToolSelection;
+use crate::wire::Catalog;
+
+/// The variants that the check judges.
+pub(super) const JUDGES: [&str; 2] = ["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED"];
+
+/// One case per selected tool that declares an output schema.
+pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
+    let selected = catalog.tools.iter().filter(|tool| tools.selects(&tool.name));
+    selected
+        .map(|tool| {
+            let name = format!("output_schema: {}", tool.name);
+            let body = match (tool.output_schema(), witness(planner.suite, catalog, tool)) {
+                (None, _) => skipped(format!("`{}` declares no outputSchema", tool.name)),
+                (Some(_), Err(reason)) => skipped(reason),
+                (Some(_), Ok(witness)) => Body::Script(Box::new(script(witness, template.span))),
+            };
+            let mut case = planner.case(&name, None, template.span, body);
+            case.probes.insert("output-schema".to_owned());
+            case.variants = JUDGES.map(str::to_owned).into_iter().collect::<BTreeSet<_>>();
+            case
+        })
+        .collect()
+}
+
+fn script(witness: Witness, span: Span) -> Script {
+    let mut steps = witness.steps;
+    let call = steps.pop().map(|mut call| {
+        call.expect = vec![expectation(span)];
+        call
+    });
+    Script { setup: witness.setup, witness: steps, steps: call.into_iter().collect(), teardown: witness.teardown }
+}
+
+fn skipped(reason: String) -> Body {
+    Body::Skipped(SkipReason::NotApplicable(reason))
+}
+
+/// `output_schema: true`, to be quoted at `span`.
+pub(super) fn expectation(span: Span) -> Expectation {
+    built(&json!({"output_schema": true}), span)
+}
+
+/// An expectation that this program writes itself.
+pub(super) fn built(item: &serde_json::Value, span: Span) -> Expectation {
+    let mut found = Vec::new();
+    match Expectation::build(&from_json(item, span), &mut found) {
+        Some(expectation) => expectation,
+        None => unreachable!("a generated expectation is wrong: {item} {found:?}"),
+    }
+}

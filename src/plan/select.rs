@@ -1,0 +1,47 @@
+//! Which cases were asked for.
+
+use std::collections::BTreeSet;
+
+use super::Filter;
+use super::case::{Body, Case, Lane};
+use crate::suite::Suite;
+
+/// What was asked for; empty keeps everything.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// `--filter`; all of them must hold.
+    pub filters: Vec<Filter>,
+    /// `FILE:LINE`; one of them must hold for the files that have any.
+    pub lines: Vec<LineSelection>,
+    /// `--row`; one of them must hold.
+    pub rows: Vec<String>,
+    /// `--last-failed`: the ids that did not pass.
+    pub failed: Option<BTreeSet<String>>,
+}
+
+/// A file and a line in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineSelection {
+    /// The file as typed.
+    pub file: String,
+    /// The line, counted from one.
+    pub line: usize,
+}
+
+impl Selection {
+    /// Whether a case is wanted. What a template will become is only known later, so it is kept unless its place or
+    /// its lane already rules it out.
+    pub(super) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {
+        let lines: Vec<&LineSelection> = self.lines.iter().filter(|line| line.file == suite.file).collect();
+        let lined = lines.is_empty()
+            || lines.iter().any(|line| {
+                case.place.file == line.file && (case.place.line..=case.place.last_line).contains(&line.line)
+            });
+        if !lined || matches!(case.body, Body::Template(_)) {
+            return lined;
+        }
+        (self.rows.is_empty() || case.row.as_ref().is_some_and(|row| self.rows.contains(row)))
+            && self.failed.as_ref().is_none_or(|failed| failed.contains(&case.id))
+            && self.filters.iter().all(|filter| filter.matches(case, suite, &lanes[case.lane]))
+    }
+}

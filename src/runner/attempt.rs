@@ -1,0 +1,228 @@
+//! One attempt at a case: setup, witness, steps, teardown, and what the scans say.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+use super::exchange::{Speaker, blank};
+use super::finding;
+use super::lane::{Lane, NoSession, Opened};
+use super::options::Stop;
+use super::phases::{Conversation, violations};
+use crate::event::{Exchange, FailureClass, Finding, Outcome};
+use crate::plan::{Case, Script, SessionNeed};
+use crate::source::duration_text;
+use crate::suite::{Action, Step};
+
+/// How an attempt ended.
+pub(super) struct Attempted {
+    pub(super) outcome: Outcome,
+    pub(super) reason: Option<String>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) exchanges: Vec<Exchange>,
+    pub(super) spoken: String,
+    pub(super) frames: Vec<u32>,
+    pub(super) duration: Duration,
+}
+
+/// What an attempt may take and when it must stop.
+pub(super) struct Bounds<'a> {
+    pub(super) timeout: Duration,
+    pub(super) stop: &'a Stop,
+}
+
+/// The verdict before the scans had their say.
+struct Verdict {
+    outcome: Outcome,
+    reason: Option<String>,
+    findings: Vec<Finding>,
+}
+
+impl Verdict {
+    fn passed() -> Self {
+        Self { outcome: Outcome::Passed, reason: None, findings: Vec::new() }
+    }
+
+    fn because(outcome: Outcome, reason: impl Into<String>) -> Self {
+        Self { outcome, reason: Some(reason.into()), findings: Vec::new() }
+    }
+
+    fn found(outcome: Outcome, findings: Vec<Finding>) -> Self {
+        Self { outcome, reason: None, findings }
+    }
+}
+
+/// Runs a script once, in the lane's session or in one of its own.
+pub(super) async fn attempt(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+    let begun = Instant::now();
+    let attempted = match case.session {
+        SessionNeed::Shared => match lane.session().await {
+            Ok(opened) => {
+                let mut attempted = run(lane, &opened, case, script, bounds).await;
+                let found = violations(&opened.session.take_violations(&case.id), &opened.session.frames());
+                add_violations(&mut attempted, found);
+                attempted
+            }
+            Err(none) => without_session(none),
+        },
+        SessionNeed::Own => in_own_session(lane, case, script, bounds).await,
+    };
+    Attempted { duration: begun.elapsed(), ..attempted }
+}
+
+/// Runs a script in sessions that nobody shares; every `restart` step begins another one.
+async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+    let mut whole: Option<Attempted> = None;
+    let mut rest = script.clone();
+    let mut names = None;
+    loop {
+        let mut opened = match lane.own_session(case).await {
+            Ok(opened) => opened,
+            Err(none) => return without_session(none),
+        };
+        if let Some(names) = names.take() {
+            opened.names = names;
+        }
+        let restart = rest.steps.iter().position(|step| matches!(step.action, Action::Restart));
+        let later = restart.map(|at| rest.steps.split_off(at + 1));
+        if later.is_some() {
+            rest.steps.pop();
+        }
+        let teardown = if later.is_some() { std::mem::take(&mut rest.teardown) } else { Vec::new() };
+        let part = run_keeping_names(lane, &opened, case, &rest, bounds).await;
+        let (mut attempted, learned) = part;
+        if later.is_none() || attempted.outcome != Outcome::Passed {
+            lane.tear_down(&opened).await;
+        }
+        let frames = opened.session.frames();
+        let mut found = opened.session.take_violations(&case.id);
+        found.extend(lane.close(&opened.session, Some(case)).await);
+        add_violations(&mut attempted, violations(&found, &frames));
+        let attempted = joined(whole.take(), attempted);
+        match later {
+            Some(steps) if attempted.outcome == Outcome::Passed => {
+                rest = Script { steps, teardown, ..Script::default() };
+                names = Some(learned);
+                whole = Some(attempted);
+            }
+            _ => return attempted,
+        }
+    }
+}
+
+fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
+    if let Some(mut earlier) = earlier {
+        let offset = earlier.exchanges.len() + 1;
+        for found in &mut later.findings {
+            found.exchange = found.exchange.map(|index| index + offset);
+        }
+        earlier.exchanges.push(blank("", "restart".to_owned()));
+        earlier.exchanges.append(&mut later.exchanges);
+        later.exchanges = earlier.exchanges;
+        // Frames are numbered per session; those of the last one are the ones to look at.
+    }
+    later
+}
+
+fn without_session(none: NoSession) -> Attempted {
+    let verdict = match none {
+        NoSession::NotSpoken(reason) => Verdict::because(Outcome::Skipped, reason),
+        NoSession::Broken(found) if found.code == "not-available" => {
+            Verdict::because(Outcome::Skipped, found.message.clone())
+        }
+        NoSession::Broken(found) => {
+            let reason = found.message.clone();
+            Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, vec![*found]) }
+        }
+    };
+    attempted(verdict, Vec::new(), String::new(), Vec::new())
+}
+
+async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+    run_keeping_names(lane, opened, case, script, bounds).await.0
+}
+
+async fn run_keeping_names(
+    lane: &Lane,
+    opened: &Opened,
+    case: &Case,
+    script: &Script,
+    bounds: &Bounds<'_>,
+) -> (Attempted, crate::source::template::Names) {
+    let mut names = opened.names.clone();
+    names.extend(case.names.clone());
+    let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
+    let mut conversation = Conversation::new(speaker, names, &lane.plan.sources);
+    let bounded = timeout(bounds.timeout, judged(&mut conversation, script));
+    let mut verdict = tokio::select! {
+        verdict = bounded => verdict.unwrap_or_else(|_| too_slow(lane, case, bounds.timeout)),
+        () = bounds.stop.wait() => Verdict::because(Outcome::Inconclusive, "the run was interrupted"),
+    };
+    tear_down(&mut conversation, &script.teardown, bounds.timeout, &mut verdict).await;
+    let frames = opened.session.frames_of(&case.id);
+    let spoken = opened.session.server.revision.to_string();
+    (attempted(verdict, conversation.exchanges, spoken, frames), conversation.names)
+}
+
+async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict {
+    if let Err(found) = conversation.all("setup", &script.setup).await {
+        return Verdict { reason: Some("its setup failed".to_owned()), ..Verdict::found(Outcome::Errored, found) };
+    }
+    if let Err(reason) = conversation.witness(&script.witness).await {
+        return Verdict::because(Outcome::Inconclusive, reason);
+    }
+    match conversation.all("", &script.steps).await {
+        Ok(()) => Verdict::passed(),
+        Err(found) => Verdict::found(Outcome::Failed, found),
+    }
+}
+
+/// Teardown runs whatever happened; its own failure is told and hides nothing.
+async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], limit: Duration, verdict: &mut Verdict) {
+    if steps.is_empty() || !conversation.speaker.session.is_open() {
+        return;
+    }
+    let found = timeout(limit, conversation.every("teardown", steps)).await.unwrap_or_else(|_| {
+        vec![Finding::failure(FailureClass::Timeout, format!("teardown took longer than {}", duration_text(limit)))]
+    });
+    if found.is_empty() {
+        return;
+    }
+    if verdict.outcome == Outcome::Passed {
+        verdict.outcome = Outcome::Errored;
+        verdict.reason = Some("its teardown failed".to_owned());
+    }
+    verdict
+        .findings
+        .extend(found.into_iter().map(|found| Finding { message: format!("in teardown: {}", found.message), ..found }));
+}
+
+fn too_slow(lane: &Lane, case: &Case, limit: Duration) -> Verdict {
+    let message = format!("the case took longer than {} (`timeout`)", duration_text(limit));
+    let found =
+        finding::at(Finding::failure(FailureClass::Timeout, message), &lane.plan.sources, case.span, "this case");
+    Verdict::found(Outcome::Failed, vec![found])
+}
+
+fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
+    if found.is_empty() {
+        return;
+    }
+    if matches!(attempted.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
+        attempted.outcome = Outcome::Failed;
+        attempted.reason = None;
+    }
+    attempted.findings.extend(found);
+}
+
+fn attempted(verdict: Verdict, exchanges: Vec<Exchange>, spoken: String, frames: Vec<u32>) -> Attempted {
+    Attempted {
+        outcome: verdict.outcome,
+        reason: verdict.reason,
+        findings: verdict.findings,
+        exchanges,
+        spoken,
+        frames,
+        duration: Duration::ZERO,
+    }
+}

@@ -1,0 +1,23 @@
+//! Findings that point into the suite.
+
+use crate::event::Finding;
+use crate::matching::Mismatch;
+use crate::source::{Quote, Sources, Span};
+
+/// A finding that points at a place, unless it already points somewhere.
+pub(super) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> Finding {
+    Finding { quote: found.quote.or_else(|| Some(Quote::new(sources, span, label))), ..found }
+}
+
+/// A failed expectation.
+pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -> Finding {
+    Finding {
+        quote: Some(Quote::new(sources, mismatch.span, mismatch.label)),
+        path: mismatch.path,
+        expected: mismatch.expected,
+        actual: mismatch.actual,
+        diff: mismatch.diff,
+        exchange: Some(exchange),
+        ..Finding::new(mismatch.code, mismatch.message)
+    }
+}

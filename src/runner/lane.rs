@@ -1,0 +1,315 @@
+//! One server in one revision during a suite: its shared session, its catalog, what is known of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, OnceCell};
+
+use super::exchange::Speaker;
+use super::phases::{self, Conversation};
+use super::resolve::{self, Reachable};
+use super::{Emitter, Options, SessionFrames, finding, micros};
+use crate::event::{Event, Exchange, Finding, ServerReady, SessionJudged};
+use crate::plan::{Case, Plan, SuitePlan};
+use crate::session::{Connector, OpenFailure, OwnedViolation, Session, Settings};
+use crate::source::template::Names;
+use crate::suite::{Answers, Protocol, RestartPolicy};
+use crate::wire::{Catalog, Revision};
+
+/// The defaults where neither suite nor command line says anything.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A server in one revision.
+pub(super) struct Lane {
+    pub(super) plan: Arc<Plan>,
+    suite: usize,
+    index: usize,
+    names: Result<Names, String>,
+    server: Result<Reachable, Finding>,
+    /// Fetched once, by the first session.
+    catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
+    shared: Mutex<Shared>,
+    emitter: Emitter,
+}
+
+#[derive(Default)]
+struct Shared {
+    session: Option<Arc<Opened>>,
+    known: Option<Revision>,
+    /// Set where the session may not be opened again, with the reason.
+    closed: Option<Finding>,
+}
+
+/// A session after the suite's setup.
+pub(super) struct Opened {
+    pub(super) session: Session,
+    /// The lane's names and what the suite's setup captured.
+    pub(super) names: Names,
+}
+
+/// Why a case got no session.
+pub(super) enum NoSession {
+    /// The server does not speak the revision: the case does not apply.
+    NotSpoken(String),
+    /// The server could not be used.
+    Broken(Box<Finding>),
+}
+
+impl Lane {
+    pub(super) fn new(plan: &Arc<Plan>, suite: usize, index: usize, options: &Options, emitter: &Emitter) -> Self {
+        let planned = &plan.suites[suite];
+        let mentioned = super::names::mentioned(plan, &options.environment);
+        let names = super::names::of_suite(&planned.suite, &mentioned);
+        let written = &planned.suite.servers[&planned.lanes[index].server];
+        let server = match &names {
+            Ok(names) => resolve::server(written, names, &options.environment),
+            Err(reason) => Err(Finding::new("unfilled-template", reason.clone())),
+        };
+        let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));
+        Self {
+            plan: Arc::clone(plan),
+            suite,
+            index,
+            names,
+            server,
+            catalog: OnceCell::new(),
+            shared: Mutex::default(),
+            emitter: emitter.clone(),
+        }
+    }
+
+    fn planned(&self) -> &SuitePlan {
+        &self.plan.suites[self.suite]
+    }
+
+    /// What the server offers; asks it where nobody has.
+    pub(super) async fn catalog(&self) -> Result<Arc<Catalog>, NoSession> {
+        if let Some(known) = self.catalog.get() {
+            return known.clone().map_err(|found| NoSession::Broken(Box::new(found)));
+        }
+        self.ready().await?;
+        match self.catalog.get() {
+            Some(Ok(catalog)) => Ok(Arc::clone(catalog)),
+            Some(Err(found)) => Err(NoSession::Broken(Box::new(found.clone()))),
+            None => Ok(Arc::default()),
+        }
+    }
+
+    /// What is known of the server's offer without asking.
+    pub(super) fn known_catalog(&self) -> Arc<Catalog> {
+        self.catalog.get().and_then(|known| known.clone().ok()).unwrap_or_default()
+    }
+
+    /// Opens the first session, so that the catalog and the era are known before the first case.
+    async fn ready(&self) -> Result<(), NoSession> {
+        if self.planned().suite.options.restart_policy != RestartPolicy::PerTest {
+            return self.session().await.map(drop);
+        }
+        let mut shared = self.shared.lock().await;
+        if self.catalog.get().is_some() {
+            return Ok(());
+        }
+        let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
+        self.close(&session, None).await;
+        Ok(())
+    }
+
+    /// The session that cases share; a dead one is replaced where the suite allows it.
+    pub(super) async fn session(&self) -> Result<Arc<Opened>, NoSession> {
+        let mut shared = self.shared.lock().await;
+        if let Some(opened) = &shared.session {
+            if opened.session.is_open() {
+                return Ok(Arc::clone(opened));
+            }
+        }
+        if let Some(reason) = &shared.closed {
+            return Err(NoSession::Broken(Box::new(reason.clone())));
+        }
+        if let Some(dead) = shared.session.take() {
+            self.close(&dead.session, None).await;
+            if self.planned().suite.options.restart_policy == RestartPolicy::Never {
+                let reason = Finding::new(
+                    "server-ended",
+                    "the server ended earlier, and `restart_policy: never` does not start it again",
+                );
+                shared.closed = Some(reason.clone());
+                return Err(NoSession::Broken(Box::new(reason)));
+            }
+        }
+        let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
+        let opened = match self.set_up(session).await {
+            Ok(opened) => Arc::new(opened),
+            Err(found) => {
+                shared.closed = Some(found.clone());
+                return Err(NoSession::Broken(Box::new(found)));
+            }
+        };
+        shared.session = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    /// A session for one case alone.
+    pub(super) async fn own_session(&self, case: &Case) -> Result<Opened, NoSession> {
+        self.catalog().await.map(drop).or_else(|none| match none {
+            // A server whose list is broken may still serve calls.
+            NoSession::Broken(_) if self.catalog.get().is_some() => Ok(()),
+            other => Err(other),
+        })?;
+        let known = self.shared.lock().await.known;
+        let session = self.open(known, &case.answers).await?;
+        self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)))
+    }
+
+    async fn open_once(&self, shared: &mut Shared, answers: &Answers) -> Result<Session, NoSession> {
+        let opened = self.open(shared.known, answers).await;
+        let session = match opened {
+            Ok(session) => session,
+            Err(NoSession::Broken(found)) => {
+                shared.closed = Some((*found).clone());
+                return Err(NoSession::Broken(found));
+            }
+            Err(other) => return Err(other),
+        };
+        if shared.known.is_none() {
+            shared.known = Some(session.server.revision);
+            self.announce(&session);
+        }
+        self.catalog.get_or_init(|| self.ask_for_catalog(&session)).await;
+        Ok(session)
+    }
+
+    async fn ask_for_catalog(&self, session: &Session) -> Result<Arc<Catalog>, Finding> {
+        match session.catalog().await {
+            Ok(catalog) => Ok(Arc::new(catalog)),
+            Err(failure) => {
+                let found = self.at_server(failure.finding());
+                self.judged(session, vec![found.clone()]);
+                Err(found)
+            }
+        }
+    }
+
+    async fn open(&self, known: Option<Revision>, answers: &Answers) -> Result<Session, NoSession> {
+        let broken = |found: Finding| NoSession::Broken(Box::new(self.at_server(found)));
+        let server = self.server.clone().map_err(|found| NoSession::Broken(Box::new(found)))?;
+        let names = self.names.as_ref().map_err(|reason| broken(Finding::new("unfilled-template", reason.clone())))?;
+        let answers =
+            resolve::answers(answers, names).map_err(|reason| broken(Finding::new("unfilled-template", reason)))?;
+        let run_options = &self.planned().suite.options;
+        let settings = Settings {
+            revision: match self.planned().lanes[self.index].protocol {
+                Protocol::Auto => None,
+                Protocol::Fixed(revision) => Some(revision),
+            },
+            known,
+            start_timeout: run_options.start_timeout.unwrap_or(START_TIMEOUT),
+            request_timeout: run_options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+            answers,
+        };
+        let connector: &Connector<'_> = &|| Box::pin(resolve::connect(&server));
+        Session::open(connector, settings).await.map_err(|failure| match &failure {
+            OpenFailure::NotSpoken { asked, speaks } => {
+                NoSession::NotSpoken(format!("the server speaks {speaks}, not {asked}"))
+            }
+            _ => broken(failure.finding()),
+        })
+    }
+
+    async fn set_up(&self, session: Session) -> Result<Opened, Finding> {
+        let names = self.names.clone().unwrap_or_default();
+        let suite = &self.planned().suite;
+        if suite.setup.is_empty() {
+            return Ok(Opened { session, names });
+        }
+        let speaker = Speaker { session: &session, owner: "", catalog: self.known_catalog() };
+        let mut conversation = Conversation::new(speaker, names, &self.plan.sources);
+        let failed = conversation.all("suite setup", &suite.setup).await.err();
+        let names = conversation.names;
+        match failed.and_then(|mut found| if found.is_empty() { None } else { Some(found.remove(0)) }) {
+            None => Ok(Opened { session, names }),
+            Some(found) => {
+                let found = Finding { message: format!("the suite's setup failed: {}", found.message), ..found };
+                self.close(&session, None).await;
+                Err(found)
+            }
+        }
+    }
+
+    /// Runs the suite's teardown and ends the session; what it broke of the protocol is told.
+    pub(super) async fn finish(&self) {
+        let opened = self.shared.lock().await.session.take();
+        if let Some(opened) = opened {
+            self.tear_down(&opened).await;
+            self.close(&opened.session, None).await;
+        }
+    }
+
+    /// The suite's teardown in one session; what goes wrong is told and hides nothing.
+    pub(super) async fn tear_down(&self, opened: &Opened) -> Vec<Exchange> {
+        let steps = &self.planned().suite.teardown;
+        if steps.is_empty() || !opened.session.is_open() {
+            return Vec::new();
+        }
+        let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
+        let mut conversation = Conversation::new(speaker, opened.names.clone(), &self.plan.sources);
+        let found = conversation.every("suite teardown", steps).await;
+        if !found.is_empty() {
+            let failed = |found: Finding| Finding {
+                message: format!("the suite's teardown failed: {}", found.message),
+                ..found
+            };
+            self.judged(&opened.session, found.into_iter().map(failed).collect());
+        }
+        conversation.exchanges
+    }
+
+    /// Ends a session and hands its frames on; the violations of a case's own session are returned.
+    pub(super) async fn close(&self, session: &Session, case: Option<&Case>) -> Vec<OwnedViolation> {
+        let closed = session.close().await;
+        let planned = self.planned();
+        if case.is_none() && !closed.violations.is_empty() {
+            let found = phases::violations(&closed.violations, &closed.frames);
+            self.judged(session, found.into_iter().map(|found| self.at_server(found)).collect());
+        }
+        self.emitter.session(SessionFrames {
+            file: planned.suite.file.clone(),
+            server: planned.lanes[self.index].server.clone(),
+            revision: session.server.revision.to_string(),
+            case: case.map(|case| case.id.clone()),
+            frames: closed.frames,
+        });
+        closed.violations
+    }
+
+    fn announce(&self, session: &Session) {
+        let planned = self.planned();
+        self.emitter.event(Event::ServerReady(ServerReady {
+            file: planned.suite.file.clone(),
+            server: planned.lanes[self.index].server.clone(),
+            transport: session.server.transport.to_owned(),
+            revision: session.server.revision.to_string(),
+            implementation: session.server.implementation.clone(),
+            ready_us: micros(session.server.ready),
+        }));
+    }
+
+    fn judged(&self, session: &Session, findings: Vec<Finding>) {
+        let planned = self.planned();
+        let lane = &planned.lanes[self.index];
+        self.emitter.event(Event::SessionJudged(SessionJudged {
+            file: planned.suite.file.clone(),
+            suite: planned.suite.name.value.clone(),
+            line: self.plan.sources.place(planned.suite.servers[&lane.server].span).1,
+            server: lane.server.clone(),
+            revision: session.server.revision.to_string(),
+            findings,
+        }));
+    }
+
+    fn at_server(&self, found: Finding) -> Finding {
+        let planned = self.planned();
+        let server = &planned.suite.servers[&planned.lanes[self.index].server];
+        finding::at(found, &self.plan.sources, server.span, "this server")
+    }
+}

@@ -1,0 +1,57 @@
+//! The names that templates can use in a run, and which of their values are secret.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value as Json;
+
+use super::Options;
+use crate::plan::Plan;
+use crate::redact::Redactor;
+use crate::source::template::{Names, fill, text_of};
+use crate::suite::Suite;
+
+/// The environment variables and the suite's variables, filled in their order.
+pub(super) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) -> Result<Names, String> {
+    let environment = environment.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
+    let mut names = Names::from_iter([("env".to_owned(), Json::Object(environment))]);
+    for (name, node) in &suite.variables {
+        let value = fill(node, &names)?.to_json();
+        names.insert(name.value.clone(), value);
+    }
+    Ok(names)
+}
+
+/// Those variables of the environment that the texts of a plan mention: templates need no others.
+pub(super) fn mentioned(plan: &Plan, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut kept = BTreeMap::new();
+    for name in mentioned_names(plan) {
+        if let Some(value) = environment.get(&name) {
+            kept.insert(name, value.clone());
+        }
+    }
+    kept
+}
+
+fn mentioned_names(plan: &Plan) -> BTreeSet<String> {
+    #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+    static MENTION: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"\benv\s*(?:\.\s*|\[\s*["'])([A-Za-z_][A-Za-z0-9_]*)"#).unwrap());
+    let texts = plan.sources.texts().filter(|text| text.contains("env"));
+    texts.flat_map(|text| MENTION.captures_iter(text).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+}
+
+/// Knows every secret of a plan: what is read from the environment and what `secrets:` names.
+pub(super) fn redactor(plan: &Plan, options: &Options) -> Redactor {
+    let read = mentioned(plan, &options.environment);
+    let mut secrets: Vec<String> = read.values().cloned().collect();
+    for planned in &plan.suites {
+        let Ok(names) = of_suite(&planned.suite, &read) else { continue };
+        for server in planned.suite.servers.values() {
+            let named = server.env.iter().filter(|(name, _)| server.secrets.contains(&name.value));
+            secrets.extend(named.filter_map(|(_, value)| Some(text_of(&fill(value, &names).ok()?.to_json()))));
+        }
+    }
+    Redactor::new(secrets)
+}

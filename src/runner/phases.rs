@@ -1,0 +1,146 @@
+//! The steps of a case or a suite, one after another: fill in, speak, judge, capture.
+
+use serde_json::Value;
+
+use super::exchange::{Heard, Speaker, Spoken};
+use super::finding;
+use crate::event::{Exchange, FailureClass, Finding};
+use crate::matching::{Answer, unknown_tool_help};
+use crate::session::OwnedViolation;
+use crate::source::Sources;
+use crate::source::template::Names;
+use crate::suite::Step;
+use crate::wire::Frame;
+
+/// A conversation so far: what was said, what was learned.
+pub(super) struct Conversation<'a> {
+    pub(super) speaker: Speaker<'a>,
+    pub(super) names: Names,
+    pub(super) exchanges: Vec<Exchange>,
+    sources: &'a Sources,
+}
+
+impl<'a> Conversation<'a> {
+    pub(super) fn new(speaker: Speaker<'a>, names: Names, sources: &'a Sources) -> Self {
+        Self { speaker, names, exchanges: Vec::new(), sources }
+    }
+
+    /// Does steps until one goes wrong.
+    pub(super) async fn all(&mut self, phase: &str, steps: &[Step]) -> Result<(), Vec<Finding>> {
+        for step in steps {
+            let found = self.step(phase, step).await;
+            if !found.is_empty() {
+                return Err(found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does every step, whatever goes wrong; what does is returned.
+    pub(super) async fn every(&mut self, phase: &str, steps: &[Step]) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for step in steps {
+            found.extend(self.step(phase, step).await);
+        }
+        found
+    }
+
+    /// Does steps that must be served before anything else counts; `Err` says which was not.
+    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<(), String> {
+        for step in steps {
+            let Spoken { exchange, result } = self.speaker.speak(step, &self.names, "witness").await;
+            let title = exchange.title.clone();
+            self.exchanges.push(exchange);
+            match result {
+                Err(found) => return Err(format!("the valid call `{title}` got no answer: {}", found.message)),
+                Ok(Some(heard)) if !is_served(&heard.reply.message) => {
+                    return Err(format!(
+                        "the valid call `{title}` was not served, so a refusal proves nothing; give valid arguments with `arguments:`"
+                    ));
+                }
+                Ok(Some(heard)) => drop(self.capture(step, &heard)),
+                Ok(None) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Does one step and judges its answer.
+    pub(super) async fn step(&mut self, phase: &str, step: &Step) -> Vec<Finding> {
+        let Spoken { exchange, result } = self.speaker.speak(step, &self.names, phase).await;
+        let index = self.exchanges.len();
+        self.exchanges.push(exchange);
+        match result {
+            Err(found) => {
+                let label = step.name.clone().unwrap_or_else(|| "this request".to_owned());
+                vec![Finding { exchange: Some(index), ..finding::at(found, self.sources, step.span, &label) }]
+            }
+            Ok(None) => Vec::new(),
+            Ok(Some(heard)) => self.judge(step, &heard, index),
+        }
+    }
+
+    fn judge(&mut self, step: &Step, heard: &Heard, index: usize) -> Vec<Finding> {
+        let problems = self.capture(step, heard);
+        let answer = Answer {
+            method: &heard.method,
+            params: &heard.reply.params,
+            message: &heard.reply.message,
+            notifications: &heard.reply.notifications,
+            elapsed: heard.reply.elapsed,
+            catalog: &self.speaker.catalog,
+            names: &self.names,
+        };
+        let mut found: Vec<Finding> = step
+            .expect
+            .iter()
+            .flat_map(|expectation| expectation.evaluate(&answer))
+            .map(|mismatch| finding::mismatch(mismatch, self.sources, index))
+            .collect();
+        // A value that could not be captured matters only where everything else held.
+        if found.is_empty() {
+            found = problems.into_iter().map(|found| Finding { exchange: Some(index), ..found }).collect();
+        }
+        if let (Some(help), Some(first)) = (unknown_tool_help(&answer), found.first_mut()) {
+            first.help = Some(help);
+        }
+        found
+    }
+
+    fn capture(&mut self, step: &Step, heard: &Heard) -> Vec<Finding> {
+        let mut problems = Vec::new();
+        for (name, path) in &step.capture {
+            match path.find(&heard.reply.message) {
+                Ok(value) => drop(self.names.insert(name.value.clone(), value.into_owned())),
+                Err(reason) => {
+                    let found = Finding::new("capture", format!("`{}` cannot be captured: {reason}", name.value));
+                    problems.push(finding::at(found, self.sources, name.span, "captured here"));
+                }
+            }
+        }
+        problems
+    }
+}
+
+/// Whether an answer is neither an error nor a tool's error.
+fn is_served(message: &Value) -> bool {
+    message.get("result").is_some_and(|result| result["isError"] != true)
+}
+
+/// Violations as findings, each with the line that shows it.
+pub(super) fn violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec<Finding> {
+    violations
+        .iter()
+        .map(|owned| {
+            let violation = &owned.violation;
+            let shown = frames.iter().find(|frame| frame.seq == violation.frame).map(Frame::text).unwrap_or_default();
+            let shown: String = shown.chars().take(300).collect();
+            Finding {
+                class: Some(FailureClass::ProtocolError),
+                frame: Some(violation.frame),
+                ..Finding::new(violation.code, violation.message.clone())
+            }
+            .with_evidence("the line", shown)
+        })
+        .collect()
+}

@@ -1,0 +1,147 @@
+//! One suite: its cases begin in declared order, as many at a time as allowed.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinSet};
+
+use super::lane::Lane;
+use super::{Bail, Emitter, Options, case};
+use crate::event::{CaseResult, Event, Outcome};
+use crate::plan::{Body, Case, Plan, SuitePlan, expand};
+
+/// One suite while it runs.
+pub(super) struct SuiteRun<'a> {
+    plan: &'a Arc<Plan>,
+    index: usize,
+    options: &'a Arc<Options>,
+    emitter: &'a Emitter,
+    lanes: Vec<Arc<Lane>>,
+    slots: Arc<Semaphore>,
+    running: JoinSet<(CaseResult, tokio::sync::OwnedSemaphorePermit)>,
+    begun: std::collections::HashMap<tokio::task::Id, Case>,
+    broken: usize,
+}
+
+impl<'a> SuiteRun<'a> {
+    pub(super) fn new(plan: &'a Arc<Plan>, index: usize, options: &'a Arc<Options>, emitter: &'a Emitter) -> Self {
+        let planned = &plan.suites[index];
+        let lanes = (0..planned.lanes.len()).map(|lane| Arc::new(Lane::new(plan, index, lane, options, emitter)));
+        let parallel = options.parallel.or(planned.suite.options.parallel).unwrap_or(options.processors).max(1);
+        Self {
+            plan,
+            index,
+            options,
+            emitter,
+            lanes: lanes.collect(),
+            slots: Arc::new(Semaphore::new(parallel)),
+            running: JoinSet::new(),
+            begun: std::collections::HashMap::new(),
+            broken: 0,
+        }
+    }
+
+    fn planned(&self) -> &'a SuitePlan {
+        &self.plan.suites[self.index]
+    }
+
+    /// Runs the cases; returns how many were not reached.
+    pub(super) async fn run(mut self) -> usize {
+        let planned = self.planned();
+        let mut not_run = 0;
+        for case in &planned.cases {
+            if self.is_over() {
+                not_run += 1;
+                continue;
+            }
+            for case in self.expanded(case).await {
+                if !self.begin(case).await {
+                    not_run += 1;
+                }
+            }
+        }
+        while let Some(finished) = self.running.join_next_with_id().await {
+            self.finished(finished);
+        }
+        for lane in &self.lanes {
+            lane.finish().await;
+        }
+        not_run
+    }
+
+    fn is_over(&self) -> bool {
+        let bailed = matches!(self.options.bail, Bail::After(limit) if self.broken >= limit);
+        bailed || self.options.stop.is_set()
+    }
+
+    /// The cases that a template stands for; a template whose server cannot be asked is decided at once.
+    async fn expanded(&mut self, case: &Case) -> Vec<Case> {
+        if !matches!(case.body, Body::Template(_)) {
+            return vec![case.clone()];
+        }
+        match self.lanes[case.lane].catalog().await {
+            Ok(catalog) => expand(self.plan, self.planned(), case.clone(), &catalog),
+            Err(none) => {
+                let result = case::unexpanded(self.planned(), case, none);
+                self.count(result);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Begins a case once there is room; `false` where the run ended while it waited.
+    async fn begin(&mut self, case: Case) -> bool {
+        let permit = loop {
+            let slots = Arc::clone(&self.slots);
+            tokio::select! {
+                biased;
+                Some(finished) = self.running.join_next_with_id() => self.finished(finished),
+                permit = slots.acquire_owned() => break permit,
+                () = self.options.stop.wait() => return false,
+            }
+        };
+        let Ok(permit) = permit else { return false };
+        if self.is_over() {
+            return false;
+        }
+        let lane = Arc::clone(&self.lanes[case.lane]);
+        let (index, options, emitter) = (self.index, Arc::clone(self.options), self.emitter.clone());
+        let kept = case.clone();
+        let task = self.running.spawn(async move { (case::run(lane, index, case, options, emitter).await, permit) });
+        self.begun.insert(task.id(), kept);
+        true
+    }
+
+    fn finished(
+        &mut self,
+        finished: Result<(tokio::task::Id, (CaseResult, tokio::sync::OwnedSemaphorePermit)), JoinError>,
+    ) {
+        let (id, result) = match finished {
+            Ok((id, (result, _permit))) => (id, Some(result)),
+            Err(error) => {
+                let id = error.id();
+                let words = words_of(error);
+                (id, self.begun.get(&id).map(|case| case::panicked(self.planned(), case, &words)))
+            }
+        };
+        self.begun.remove(&id);
+        if let Some(result) = result {
+            self.count(result);
+        }
+    }
+
+    fn count(&mut self, result: CaseResult) {
+        if matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
+            self.broken += 1;
+        }
+        self.emitter.event(Event::CaseFinished(Box::new(result)));
+    }
+}
+
+fn words_of(error: JoinError) -> String {
+    let Ok(panic) = error.try_into_panic() else { return "it was cancelled".to_owned() };
+    let words = panic.downcast_ref::<String>().cloned();
+    words
+        .or_else(|| panic.downcast_ref::<&str>().map(|words| (*words).to_owned()))
+        .unwrap_or_else(|| "it panicked".to_owned())
+}

@@ -1,0 +1,152 @@
+//! Requests of cases: what the era demands is added, rounds of questions are answered, the answer comes back whole.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::peer::{Answered, Outgoing};
+use super::{CallFailure, Failure, Session};
+use crate::wire::Era;
+
+/// How many rounds of questions one request may take (2026-07-28, multi round-trip requests).
+const MOST_ROUNDS: usize = 16;
+
+/// A request of a case.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The case id: frames and violations of the exchange belong to it.
+    pub owner: &'a str,
+    /// The method.
+    pub method: &'a str,
+    /// The parameters.
+    pub params: Option<Value>,
+    /// The time that it may take; the session's default without one.
+    pub timeout: Option<Duration>,
+    /// Whether progress is asked for.
+    pub progress: bool,
+}
+
+/// An answer, well or badly formed.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// The whole message.
+    pub message: Arc<Value>,
+    /// The parameters as they were sent.
+    pub params: Value,
+    /// The frame of the request.
+    pub frame: u32,
+    /// The frame of the answer.
+    pub answer_frame: u32,
+    /// From the first request to the last answer.
+    pub elapsed: Duration,
+    /// What came in between.
+    pub notifications: Vec<Arc<Value>>,
+}
+
+impl Session {
+    /// Sends a request and waits for its answer; questions of the server on the way are answered.
+    pub async fn request(&self, request: Request<'_>) -> Result<Reply, CallFailure> {
+        let allowed = request.timeout.unwrap_or(self.settings.request_timeout);
+        let deadline = Instant::now() + allowed;
+        let original = self.with_era(request.params.clone());
+        let mut params = original.clone();
+        let mut reply: Option<Reply> = None;
+        for _ in 0..MOST_ROUNDS {
+            let outgoing = Outgoing {
+                owner: request.owner,
+                method: request.method,
+                params: params.clone(),
+                deadline,
+                progress: request.progress,
+            };
+            let answered = self.peer.exchange(outgoing).await?;
+            let whole = merged(reply.take(), answered);
+            match self.next_round(original.as_ref(), &whole.message) {
+                Some(next) => params = Some(next),
+                None => return Ok(whole),
+            }
+            reply = Some(whole);
+        }
+        let reason = format!("`{}` asked for more input {MOST_ROUNDS} times and never completed", request.method);
+        let frame = reply.map(|reply| reply.frame);
+        Err(self.peer.lock().failure(Failure::Protocol(reason), frame))
+    }
+
+    /// Sends a notification and returns its frame.
+    pub fn notify(&self, owner: &str, method: &str, params: Option<&Value>) -> u32 {
+        self.peer.notify(owner, method, params)
+    }
+
+    /// Since 2026-07-28 every request says which revision it speaks and what the client can do.
+    fn with_era(&self, params: Option<Value>) -> Option<Value> {
+        if self.server.revision.era() == Era::Session {
+            return params;
+        }
+        let mut params = params.unwrap_or_else(|| Value::Object(Map::new()));
+        let meta = era_meta(self.server.revision.as_str(), &self.settings.answers.capabilities());
+        if let Some(fields) = params.as_object_mut() {
+            let own = fields.entry("_meta").or_insert_with(|| json!({}));
+            if let (Some(own), Value::Object(meta)) = (own.as_object_mut(), meta) {
+                // What the suite wrote itself stands.
+                meta.into_iter().for_each(|(key, value)| drop(own.entry(key).or_insert(value)));
+            }
+        }
+        Some(params)
+    }
+
+    /// The parameters of the next round where the server asks for input that the suite can give.
+    fn next_round(&self, original: Option<&Value>, message: &Value) -> Option<Value> {
+        let result = message.get("result").filter(|result| result["resultType"] == "input_required")?;
+        if self.server.revision.era() == Era::Session {
+            return None;
+        }
+        let mut params = original.cloned().unwrap_or_else(|| json!({}));
+        let questions = result["inputRequests"].as_object().cloned().unwrap_or_default();
+        let mut responses = Map::new();
+        for (key, question) in questions {
+            let method = question["method"].as_str().unwrap_or_default();
+            let answer = self.peer.lock().answer_question(method)?;
+            responses.insert(key, answer);
+        }
+        if !responses.is_empty() {
+            params["inputResponses"] = responses.into();
+        }
+        if let Some(state) = result.get("requestState") {
+            params["requestState"] = state.clone();
+        }
+        Some(params)
+    }
+}
+
+/// The members of `_meta` that every request of the stateless era carries.
+pub(super) fn era_meta(revision: &str, capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientInfo": super::handshake::client_info(),
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
+}
+
+/// One reply of several rounds: the first request, the last answer, everything in between.
+fn merged(earlier: Option<Reply>, answered: Answered) -> Reply {
+    let params = answered.params.unwrap_or_else(|| json!({}));
+    match earlier {
+        None => Reply {
+            message: answered.message,
+            params,
+            frame: answered.frame,
+            answer_frame: answered.answer_frame,
+            elapsed: answered.elapsed,
+            notifications: answered.notifications,
+        },
+        Some(earlier) => Reply {
+            message: answered.message,
+            answer_frame: answered.answer_frame,
+            elapsed: earlier.elapsed + answered.elapsed,
+            notifications: [earlier.notifications, answered.notifications].concat(),
+            ..earlier
+        },
+    }
+}

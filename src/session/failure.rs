@@ -1,0 +1,172 @@
+//! Why a conversation could not begin, or a request got no answer: the class, the sentence, the evidence.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use super::state::State;
+use crate::event::{FailureClass, Finding};
+use crate::source::duration_text;
+use crate::transport::{ConnectError, Exit, Link};
+use crate::wire::{Id, Revision};
+
+/// How many lines of standard error are shown.
+pub(super) const STDERR_LINES: usize = 12;
+
+/// Makes a connection to a fresh server.
+pub type Connector<'a> =
+    dyn Fn() -> Pin<Box<dyn Future<Output = Result<Link, ConnectError>> + Send + 'a>> + Send + Sync + 'a;
+
+/// Why a server cannot answer any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The process ended.
+    Exited(Exit),
+    /// It closed its output and runs on.
+    Closed,
+    /// It wrote a line that has no end.
+    EndlessLine,
+    /// It wrote more that is no message than anybody can look at.
+    Flooded,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// No answer in time.
+    Timeout(Duration),
+    /// The process ended.
+    Exited(Exit),
+    /// What came is not the protocol; the sentence says what.
+    Protocol(String),
+}
+
+/// A request that got no usable answer.
+#[derive(Debug, Clone)]
+pub struct CallFailure {
+    /// What went wrong.
+    pub failure: Failure,
+    /// The method.
+    pub method: String,
+    /// The frame of the request.
+    pub frame: Option<u32>,
+    /// The last lines of standard error.
+    pub stderr: Vec<String>,
+    /// What came instead of an answer.
+    pub stray: Vec<String>,
+    /// Whether the server was still there.
+    pub alive: bool,
+}
+
+impl CallFailure {
+    /// The failure as a finding.
+    pub fn finding(&self) -> Finding {
+        let method = &self.method;
+        let finding = match &self.failure {
+            Failure::Timeout(after) => {
+                let message = format!("`{method}` got no answer within {}", duration_text(*after));
+                let alive = if self.alive { "still running" } else { "gone" };
+                Finding::failure(FailureClass::Timeout, message).with_evidence("server", alive)
+            }
+            Failure::Exited(exit) => {
+                let message = format!("the server ended before it answered `{method}`");
+                Finding::failure(FailureClass::ProcessExited, message).with_evidence("exit", exit.to_string())
+            }
+            Failure::Protocol(reason) => Finding::failure(FailureClass::ProtocolError, reason.clone()),
+        };
+        let finding = Finding { frame: self.frame, ..finding };
+        with_output(finding, &self.stderr, &self.stray)
+    }
+}
+
+fn with_output(finding: Finding, stderr: &[String], stray: &[String]) -> Finding {
+    finding.with_evidence("stray output", stray.join("\n")).with_evidence("stderr", stderr.join("\n"))
+}
+
+/// A conversation that did not begin.
+#[derive(Debug, Clone)]
+pub enum OpenFailure {
+    /// No connection.
+    Connect(ConnectError),
+    /// No handshake within the time for a start.
+    Handshake(CallFailure),
+    /// The server answered the handshake, and the answer is wrong.
+    Refused {
+        /// What the server answered.
+        message: String,
+        /// The last lines of standard error.
+        stderr: Vec<String>,
+    },
+    /// The server does not speak the revision that was asked for.
+    NotSpoken {
+        /// What was asked for.
+        asked: Revision,
+        /// What it speaks instead, in its own words.
+        speaks: String,
+    },
+}
+
+impl OpenFailure {
+    /// The failure as a finding.
+    pub fn finding(&self) -> Finding {
+        match self {
+            Self::Connect(error @ ConnectError::NotFound { help, .. }) => Finding {
+                help: Some(help.clone()),
+                ..Finding::failure(FailureClass::CommandNotFound, error.to_string())
+            },
+            Self::Connect(error @ ConnectError::NotStarted { .. }) => {
+                Finding::failure(FailureClass::CommandNotFound, error.to_string())
+            }
+            Self::Handshake(failure) => {
+                let finding = failure.finding();
+                let message = match &failure.failure {
+                    Failure::Exited(exit) => format!("the server ended while it was starting, with {exit}"),
+                    Failure::Timeout(after) => {
+                        format!("the server did not get ready within {} (`start_timeout`)", duration_text(*after))
+                    }
+                    Failure::Protocol(reason) => format!("the handshake failed: {reason}"),
+                };
+                Finding { message, ..finding }
+            }
+            Self::Refused { message, stderr } => {
+                with_output(Finding::failure(FailureClass::ProtocolError, message.clone()), stderr, &[])
+            }
+            Self::NotSpoken { asked, speaks } => {
+                Finding::failure(FailureClass::ProtocolError, format!("the server speaks {speaks}, not {asked}"))
+            }
+        }
+    }
+}
+
+impl State {
+    pub(super) fn failure(&self, failure: Failure, frame: Option<u32>) -> CallFailure {
+        CallFailure {
+            failure,
+            method: String::new(),
+            frame,
+            stderr: self.transcript.stderr_tail(STDERR_LINES),
+            stray: self.stray_output(),
+            alive: self.ended.is_none(),
+        }
+    }
+
+    pub(super) fn timed_out(&mut self, id: &Id, method: &str, after: Duration) -> CallFailure {
+        self.forget(id);
+        CallFailure { method: method.to_owned(), ..self.failure(Failure::Timeout(after), None) }
+    }
+
+    pub(super) fn ended_failure(&self, method: &str, frame: u32) -> CallFailure {
+        let failure = match self.ended {
+            Some(End::Exited(exit)) => Failure::Exited(exit),
+            Some(End::EndlessLine) => Failure::Protocol("the server wrote a line of more than 64 MiB".to_owned()),
+            Some(End::Flooded) => Failure::Protocol(format!(
+                "the server floods its output: more than {} lines are no messages",
+                self.violations_left_out
+            )),
+            Some(End::Closed) | None => {
+                Failure::Protocol(format!("the server closed its output before it answered `{method}`, and runs on"))
+            }
+        };
+        CallFailure { method: method.to_owned(), ..self.failure(failure, Some(frame)) }
+    }
+}

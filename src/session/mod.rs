@@ -1,0 +1,109 @@
+//! One live conversation with a server.
+//!
+//! [`Session::open`] finds out which era the server speaks and shakes hands; [`Session::request`] sends one request
+//! and waits for its answer, while others are under way. Every line lands in the transcript before anybody looks at
+//! it, and the scanner looks first.
+//! Never adds what it was not asked to add, but for what the era demands of every request. Start reading in
+//! [`Session`].
+
+mod answers;
+mod call;
+mod dispatch;
+mod failure;
+mod handshake;
+mod listing;
+mod peer;
+mod state;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::peer::Peer;
+use crate::wire::{Catalog, Frame, Revision};
+
+pub use self::answers::ClientAnswers;
+pub use self::call::{Reply, Request};
+pub use self::failure::{CallFailure, Connector, Failure, OpenFailure};
+pub use self::listing::Listing;
+pub use self::state::OwnedViolation;
+
+/// What a session needs to know before it opens.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The revision to speak; `None` finds out.
+    pub revision: Option<Revision>,
+    /// What is already known of the server's era, so that it is asked only once.
+    pub known: Option<Revision>,
+    /// The time for start and handshake together.
+    pub start_timeout: Duration,
+    /// The time for one request.
+    pub request_timeout: Duration,
+    /// What the client answers.
+    pub answers: ClientAnswers,
+}
+
+/// A conversation after its handshake.
+#[derive(Debug)]
+pub struct Session {
+    peer: Peer,
+    settings: Settings,
+    /// What the server said of itself.
+    pub server: ServerIdentity,
+}
+
+/// What a server said of itself in the handshake.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerIdentity {
+    /// The revision that both speak.
+    pub revision: Revision,
+    /// Its name and version, as one text.
+    pub implementation: Option<String>,
+    /// What it says it can do.
+    pub capabilities: Value,
+    /// From start to the end of the handshake.
+    pub ready: Duration,
+    /// `stdio` or `memory`.
+    pub transport: &'static str,
+}
+
+impl Session {
+    /// Everything that is offered, all pages of all lists at once.
+    pub async fn catalog(&self) -> Result<Catalog, CallFailure> {
+        listing::catalog(self).await
+    }
+
+    /// The frames so far.
+    pub fn frames(&self) -> Vec<Frame> {
+        self.peer.lock().transcript.frames().to_vec()
+    }
+
+    /// The violations that belong to a case, each handed out once.
+    pub fn take_violations(&self, owner: &str) -> Vec<OwnedViolation> {
+        self.peer.lock().take_violations(Some(owner))
+    }
+
+    /// The numbers of the frames that belong to a case.
+    pub fn frames_of(&self, owner: &str) -> Vec<u32> {
+        self.peer.lock().frames_of(owner)
+    }
+
+    /// Whether the server can still answer.
+    pub fn is_open(&self) -> bool {
+        self.peer.lock().ended.is_none()
+    }
+
+    /// Ends the conversation and the server; returns when nothing of it is left.
+    pub async fn close(&self) -> Closed {
+        self.peer.close().await
+    }
+}
+
+/// What is left of a conversation.
+#[derive(Debug)]
+pub struct Closed {
+    /// Violations that belong to no case.
+    pub violations: Vec<OwnedViolation>,
+    /// Every frame.
+    pub frames: Vec<Frame>,
+}

@@ -1,0 +1,124 @@
+//! Our side of the conversation: sends lines, waits for answers by id.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+
+use super::failure::Failure;
+use super::state::{Arrived, State};
+use super::{CallFailure, ClientAnswers, Closed, dispatch};
+use crate::transport::{Link, Stopper};
+use crate::wire::{Id, notification_line, request_line};
+
+/// One end of a connection, with or without a handshake.
+#[derive(Debug)]
+pub(super) struct Peer {
+    state: Arc<Mutex<State>>,
+    outgoing: mpsc::UnboundedSender<Vec<u8>>,
+    /// Taken by whoever closes the conversation.
+    closing: Mutex<Option<(Stopper, JoinHandle<()>)>>,
+    pub(super) transport: &'static str,
+}
+
+/// A request as it is to be sent.
+pub(super) struct Outgoing<'a> {
+    /// The case it belongs to.
+    pub(super) owner: &'a str,
+    pub(super) method: &'a str,
+    pub(super) params: Option<Value>,
+    pub(super) deadline: Instant,
+    /// Whether a progress token is to be added; it is the request's id.
+    pub(super) progress: bool,
+}
+
+/// An answer with what came before it.
+pub(super) struct Answered {
+    pub(super) message: Arc<Value>,
+    pub(super) params: Option<Value>,
+    pub(super) frame: u32,
+    pub(super) answer_frame: u32,
+    pub(super) elapsed: Duration,
+    pub(super) notifications: Vec<Arc<Value>>,
+}
+
+impl Peer {
+    pub(super) fn new(link: Link, answers: ClientAnswers) -> Self {
+        let state = Arc::new(Mutex::new(State::new(answers)));
+        let dispatching = tokio::spawn(dispatch::run(link.incoming, link.outgoing.clone(), Arc::clone(&state)));
+        let closing = Mutex::new(Some((link.stop, dispatching)));
+        Self { state, outgoing: link.outgoing, closing, transport: link.transport }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a request and waits for its answer until the deadline.
+    pub(super) async fn exchange(&self, request: Outgoing<'_>) -> Result<Answered, CallFailure> {
+        let begun = Instant::now();
+        let (id, params, frame, waiting) = self.send(&request);
+        let arrived = match timeout_at(request.deadline, waiting).await {
+            Ok(Ok(arrived)) => arrived,
+            Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
+            Err(_) => {
+                let failure = self.lock().timed_out(&id, request.method, begun.elapsed());
+                self.cancel(&request, &id);
+                return Err(failure);
+            }
+        };
+        match arrived {
+            Arrived::Answer { message, frame: answer_frame, notifications } => {
+                Ok(Answered { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
+            }
+            Arrived::Garbled(reason) => Err(self.lock().failure(Failure::Protocol(reason), Some(frame))),
+        }
+    }
+
+    fn send(&self, request: &Outgoing<'_>) -> (Id, Option<Value>, u32, tokio::sync::oneshot::Receiver<Arrived>) {
+        let mut state = self.lock();
+        let id = state.fresh_id();
+        let mut params = request.params.clone();
+        if request.progress {
+            let params = params.get_or_insert_with(|| Value::Object(serde_json::Map::new()));
+            params["_meta"]["progressToken"] = id.to_json();
+        }
+        let line = request_line(&id, request.method, params.as_ref());
+        let (frame, waiting) = state.register(&id, request.owner, request.progress, line.as_bytes());
+        // The lock is held, so lines leave in the order of their frames. A closed channel shows as an ended server.
+        let _ = self.outgoing.send(line.into_bytes());
+        (id, params, frame, waiting)
+    }
+
+    /// Tells the server that nobody waits any more (basic/utilities/cancellation); `initialize` cannot be cancelled.
+    fn cancel(&self, request: &Outgoing<'_>, id: &Id) {
+        if request.method != "initialize" {
+            let params = serde_json::json!({"requestId": id.to_json(), "reason": "timeout"});
+            self.notify(request.owner, "notifications/cancelled", Some(&params));
+        }
+    }
+
+    /// Sends a notification and returns its frame.
+    pub(super) fn notify(&self, owner: &str, method: &str, params: Option<&Value>) -> u32 {
+        let line = notification_line(method, params);
+        let mut state = self.lock();
+        let frame = state.record_sent(Some(owner), line.as_bytes());
+        let _ = self.outgoing.send(line.into_bytes());
+        frame
+    }
+
+    /// Ends the conversation; what is left of it is handed out once.
+    pub(super) async fn close(&self) -> Closed {
+        let closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((stop, dispatching)) = closing {
+            stop.stop().await;
+            // A task that was cut off has nothing more to say.
+            let _ = dispatching.await;
+        }
+        let mut state = self.lock();
+        Closed { violations: state.take_violations(None), frames: state.transcript.frames().to_vec() }
+    }
+}

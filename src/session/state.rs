@@ -1,0 +1,244 @@
+//! What is under way on a connection: who waits for what, who owns which frame, what was broken.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::ClientAnswers;
+use super::failure::End;
+use crate::wire::{Channel, Direction, Era, Id, Message, Scanner, Transcript, Violation, classify, response_line};
+
+/// How many violations of one session are kept; a server that floods its output would fill the memory.
+const MOST_VIOLATIONS: usize = 100;
+
+/// A violation and the case in whose exchange it happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnedViolation {
+    /// The case; `None` where that cannot be told.
+    pub owner: Option<String>,
+    /// What was broken.
+    pub violation: Violation,
+}
+
+/// What a waiting request gets.
+#[derive(Debug)]
+pub(super) enum Arrived {
+    Answer {
+        message: Arc<Value>,
+        frame: u32,
+        notifications: Vec<Arc<Value>>,
+    },
+    /// Something came that can only be a broken answer to it.
+    Garbled(String),
+}
+
+#[derive(Debug)]
+struct Waiting {
+    owner: String,
+    progress: bool,
+    notifications: Vec<Arc<Value>>,
+    reply: oneshot::Sender<Arrived>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) transcript: Transcript,
+    pub(super) ended: Option<End>,
+    pub(super) violations_left_out: usize,
+    scanner: Scanner,
+    started: Instant,
+    waiting: BTreeMap<Id, Waiting>,
+    next_id: i64,
+    violations: Vec<OwnedViolation>,
+    frames: BTreeMap<String, Vec<u32>>,
+    answers: ClientAnswers,
+}
+
+impl State {
+    pub(super) fn new(answers: ClientAnswers) -> Self {
+        Self {
+            transcript: Transcript::default(),
+            ended: None,
+            violations_left_out: 0,
+            scanner: Scanner::new(Era::Session),
+            started: Instant::now(),
+            waiting: BTreeMap::new(),
+            next_id: 0,
+            violations: Vec::new(),
+            frames: BTreeMap::new(),
+            answers,
+        }
+    }
+
+    pub(super) fn set_era(&mut self, era: Era) {
+        self.scanner.set_era(era);
+    }
+
+    pub(super) fn fresh_id(&mut self) -> Id {
+        self.next_id += 1;
+        Id::Number(self.next_id)
+    }
+
+    /// Records a request that is about to leave, and promises its answer.
+    pub(super) fn register(
+        &mut self,
+        id: &Id,
+        owner: &str,
+        progress: bool,
+        line: &[u8],
+    ) -> (u32, oneshot::Receiver<Arrived>) {
+        let frame = self.record_sent(Some(owner), line);
+        let (reply, receiver) = oneshot::channel();
+        // After the end nobody will answer; dropping the sender says so at once.
+        if self.ended.is_none() {
+            let waiting = Waiting { owner: owner.to_owned(), progress, notifications: Vec::new(), reply };
+            self.waiting.insert(id.clone(), waiting);
+        }
+        (frame, receiver)
+    }
+
+    pub(super) fn record_sent(&mut self, owner: Option<&str>, line: &[u8]) -> u32 {
+        let frame = self.transcript.record(self.started.elapsed(), Direction::Sent, Channel::Protocol, line);
+        let seq = frame.seq;
+        self.scanner.watch(frame);
+        self.own(seq, owner);
+        seq
+    }
+
+    pub(super) fn record_stderr(&mut self, line: &[u8]) {
+        self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Stderr, line);
+    }
+
+    /// Takes in a line of the server; returns the lines that answer its requests.
+    pub(super) fn receive(&mut self, line: &[u8]) -> Vec<String> {
+        let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
+        let found = self.scanner.watch(frame);
+        let (seq, json) = (frame.seq, frame.json.clone());
+        let mut owner = self.only_owner();
+        let mut guilty = None;
+        let mut replies = Vec::new();
+        if let Ok(json) = &json {
+            match classify(json) {
+                Message::Response { id } => {
+                    guilty = self.answer(id, json, seq, &found);
+                    owner = guilty.clone().or(owner);
+                }
+                Message::Notification { method, params } => owner = self.notification(method, params, json).or(owner),
+                Message::Request { id, method, .. } => {
+                    let outcome = self.answers.answer(method);
+                    let line = response_line(&id, outcome.as_ref().map_err(|error| error));
+                    self.record_sent(owner.clone().as_deref(), line.as_bytes());
+                    replies.push(line);
+                }
+                Message::Invalid(_) => {}
+            }
+        }
+        self.own(seq, owner.as_deref());
+        // Only an answer tells for certain whose exchange it breaks; the rest is the session's.
+        self.keep(found, guilty);
+        replies
+    }
+
+    /// Hands an answer to whoever waits for it; returns the owner.
+    fn answer(&mut self, id: Option<Id>, json: &Arc<Value>, seq: u32, found: &[Violation]) -> Option<String> {
+        let twin =
+            found.iter().find(|violation| violation.code == "wrong-id").and_then(|violation| violation.request.clone());
+        let known = id.filter(|id| self.waiting.contains_key(id)).or(twin);
+        if let Some(waiting) = known.and_then(|id| self.waiting.remove(&id)) {
+            let notifications = waiting.notifications;
+            // Whoever waited may have gone.
+            let _ = waiting.reply.send(Arrived::Answer { message: Arc::clone(json), frame: seq, notifications });
+            return Some(waiting.owner);
+        }
+        // With a single request under way, a stray answer can only be meant for it.
+        let stray = found.iter().find(|violation| ["wrong-id", "answer-without-id"].contains(&violation.code))?;
+        if self.waiting.len() != 1 {
+            return None;
+        }
+        let (_, waiting) = self.waiting.pop_first()?;
+        let _ = waiting.reply.send(Arrived::Garbled(stray.message.clone()));
+        Some(waiting.owner)
+    }
+
+    /// Ties a notification to the exchanges during which it came; returns the owner where there is one.
+    fn notification(&mut self, method: &str, params: Option<&Value>, json: &Arc<Value>) -> Option<String> {
+        if method == "notifications/progress" {
+            let token = params.and_then(|params| params.get("progressToken")).and_then(Id::from_json);
+            if let Some(waiting) =
+                token.and_then(|token| self.waiting.get_mut(&token)).filter(|waiting| waiting.progress)
+            {
+                waiting.notifications.push(Arc::clone(json));
+                return Some(waiting.owner.clone());
+            }
+        }
+        for waiting in self.waiting.values_mut() {
+            waiting.notifications.push(Arc::clone(json));
+        }
+        None
+    }
+
+    /// The case in whose exchanges everything happens that happens now, if there is just one.
+    fn only_owner(&self) -> Option<String> {
+        let mut owners = self.waiting.values().map(|waiting| waiting.owner.as_str());
+        let first = owners.next()?;
+        owners.all(|owner| owner == first).then(|| first.to_owned())
+    }
+
+    fn own(&mut self, seq: u32, owner: Option<&str>) {
+        if let Some(owner) = owner {
+            match self.frames.get_mut(owner) {
+                Some(frames) => frames.push(seq),
+                None => drop(self.frames.insert(owner.to_owned(), vec![seq])),
+            }
+        }
+    }
+
+    fn keep(&mut self, found: Vec<Violation>, owner: Option<String>) {
+        for violation in found {
+            if self.violations.len() < MOST_VIOLATIONS {
+                self.violations.push(OwnedViolation { owner: owner.clone(), violation });
+            } else {
+                self.violations_left_out += 1;
+            }
+        }
+    }
+
+    /// Hands out the violations of one owner, `None` for those of nobody.
+    pub(super) fn take_violations(&mut self, owner: Option<&str>) -> Vec<OwnedViolation> {
+        let (taken, kept) =
+            std::mem::take(&mut self.violations).into_iter().partition(|violation| violation.owner.as_deref() == owner);
+        self.violations = kept;
+        taken
+    }
+
+    /// The violations that may explain why an answer did not come.
+    pub(super) fn stray_output(&self) -> Vec<String> {
+        self.violations.iter().rev().take(3).rev().map(|owned| owned.violation.message.clone()).collect()
+    }
+
+    pub(super) fn frames_of(&self, owner: &str) -> Vec<u32> {
+        self.frames.get(owner).cloned().unwrap_or_default()
+    }
+
+    /// Nobody will answer any more.
+    pub(super) fn end(&mut self, end: End) {
+        self.ended.get_or_insert(end);
+        self.waiting.clear();
+    }
+
+    /// What the suite answers to a question that came inside a result; `None` where it has no answer to give.
+    pub(super) fn answer_question(&mut self, method: &str) -> Option<Value> {
+        self.answers.answer(method).ok()
+    }
+
+    pub(super) fn forget(&mut self, id: &Id) {
+        self.waiting.remove(id);
+    }
+
+    pub(super) fn is_flooded(&self) -> bool {
+        self.violations_left_out > MOST_VIOLATIONS * 10
+    }
+}

@@ -1,0 +1,54 @@
+//! The grammar of a suite file, as tables.
+//!
+//! Adding a key is one line here; the loader, the JSON Schema and the manual follow.
+
+mod blocks;
+mod server;
+mod step;
+mod test;
+
+use crate::source::shape::{Object, Shape, key, required};
+
+pub use self::blocks::{BLOCKS, BlockEntry, BlockKind, BlockState};
+
+/// A whole suite file.
+pub static SUITE: Object = Object {
+    name: "a suite",
+    doc: "One file of tests and blocks for one or more MCP servers.",
+    keys: &[
+        &[
+            required("suite", Shape::Text, "The suite's name, shown in every report."),
+            key(
+                "include",
+                Shape::List(&Shape::Text),
+                "Suites whose content comes first: files beside this one, or `builtin:NAME`.",
+            ),
+            key("variables", Shape::Map(&Shape::Any), "Names for templates: `{{ name }}`."),
+            key("server", Shape::Object(&server::SERVER), "The server under test, when there is one."),
+            key(
+                "servers",
+                Shape::Map(&Shape::Object(&server::SERVER)),
+                "The servers under test by name; every test runs once on each unless it names one.",
+            ),
+            key("run_options", Shape::Object(&server::RUN_OPTIONS), "How the cases are run."),
+            key(
+                "answers",
+                Shape::Object(&server::ANSWERS),
+                "What the client answers when the server asks; without an answer it declines.",
+            ),
+            key("arguments", Shape::Map(&Shape::Map(&Shape::Any)), "Valid arguments by tool, for generated cases."),
+            key("allow", Shape::List(&Shape::Text), "Tools that generated cases may call although they may destroy."),
+            key("setup", Shape::List(&Shape::Object(&step::STEP)), "Steps that run when a server's session begins."),
+            key(
+                "teardown",
+                Shape::List(&Shape::Object(&step::STEP)),
+                "Steps that run before a server's session ends, whatever happened.",
+            ),
+            key("tests", Shape::List(&Shape::Object(&test::TEST)), "The tests, in the order in which they run."),
+        ],
+        blocks::BLOCK_KEYS,
+    ],
+};
+
+/// The shape of a whole suite file.
+pub static SUITE_SHAPE: Shape = Shape::Object(&SUITE);

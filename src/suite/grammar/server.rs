@@ -1,0 +1,76 @@
+//! Servers, run options and answers.
+
+use crate::source::shape::{Key, Object, Shape, key};
+
+pub(super) static SERVER: Object = Object {
+    name: "a server",
+    doc: "How to reach a server: a command, a URL, or a built-in one.",
+    keys: &[&[
+        key(
+            "command",
+            Shape::Either(&[Shape::List(&Shape::Text), Shape::Text]),
+            "The program and its arguments; one string is split the way a shell splits words. Paths are relative to the suite's file.",
+        ),
+        key("url", Shape::Text, "The address of a streamable HTTP server."),
+        key("builtin", Shape::Choice(&["demo"]), "A server that is part of mcprove and runs in process."),
+        key(
+            "env",
+            Shape::Map(&SCALAR),
+            "Environment variables for the server. It gets PATH, HOME, LANG, TMPDIR and these, nothing else.",
+        ),
+        key("inherit_env", Shape::Flag, "Whether the server gets the whole environment."),
+        key("secrets", Shape::List(&Shape::Text), "Names under `env` whose values appear in no output."),
+        key("headers", Shape::Map(&Shape::Text), "HTTP headers."),
+        key(
+            "cwd",
+            Shape::Text,
+            "The folder in which the server starts, relative to the suite's file; by default the suite's folder.",
+        ),
+        key(
+            "protocol",
+            Shape::Either(&[Shape::Choice(REVISIONS), Shape::List(&Shape::Choice(REVISIONS))]),
+            "The protocol revision: `auto` finds out; a list runs every case once per revision.",
+        ),
+    ]],
+};
+
+const REVISIONS: &[&str] = &["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+static SCALAR: Shape = Shape::Either(&[Shape::Text, Shape::Number, Shape::Flag]);
+
+pub(super) static RUN_OPTIONS: Object =
+    Object { name: "run_options", doc: "How the cases are run.", keys: &[RUN_OPTION_KEYS] };
+
+static RUN_OPTION_KEYS: &[Key] = &[
+    key(
+        "restart_policy",
+        Shape::Choice(&["per_suite", "per_test", "never"]),
+        "`per_suite` shares one session, `per_test` gives every case a fresh server, `never` does not start a crashed server again.",
+    ),
+    key(
+        "parallel",
+        Shape::Whole,
+        "How many cases run at a time; `1` keeps the declared order. By default the number of processors.",
+    ),
+    key("timeout", Shape::Duration, "The time that a case may take; 30s by default."),
+    key("request_timeout", Shape::Duration, "The time that one request may take; 10s by default."),
+    key("start_timeout", Shape::Duration, "The time that a server may take to start and shake hands; 30s by default."),
+    key("retries", Shape::Whole, "How often a failed case is tried again; one that passes then is flaky."),
+    key("order", Shape::Choice(&["declared"]), "The order of the cases."),
+];
+
+pub(super) static ANSWERS: Object = Object {
+    name: "answers",
+    doc: "What the client answers when the server asks.",
+    keys: &[&[
+        key("sampling", ANSWER, "The result of `sampling/createMessage`, or its text; a list is taken in turn."),
+        key(
+            "elicitation",
+            ANSWER,
+            "The result of `elicitation/create`, or the content of an accepted form; a list is taken in turn.",
+        ),
+        key("roots", Shape::List(&Shape::Any), "The roots, as URIs or as `{ uri, name }`."),
+    ]],
+};
+
+const ANSWER: Shape = Shape::Any;

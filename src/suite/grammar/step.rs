@@ -1,0 +1,52 @@
+//! Steps: one exchange each.
+
+use crate::matching::EXPECTATION;
+use crate::source::shape::{Key, Object, Shape, key, required};
+
+pub(super) static STEP: Object =
+    Object { name: "a step", doc: "One exchange with the server.", keys: &[STEP_NAME, STEP_KEYS] };
+
+static STEP_NAME: &[Key] = &[key("name", Shape::Text, "What the step is for, shown when it fails.")];
+
+pub(super) static STEP_KEYS: &[Key] = &[
+    key("call", Shape::Text, "Calls this tool."),
+    key("args", Shape::Map(&Shape::Any), "The arguments of the tool or prompt."),
+    key("read", Shape::Text, "Reads the resource with this URI."),
+    key("prompt", Shape::Text, "Gets this prompt."),
+    key("complete", Shape::Object(&COMPLETE), "Asks for completions."),
+    key(
+        "list",
+        Shape::Choice(&["tools", "resources", "resource_templates", "prompts"]),
+        "Lists what the server offers, all pages.",
+    ),
+    key("request", Shape::Text, "Sends a request with this method."),
+    key("notify", Shape::Text, "Sends a notification with this method."),
+    key("params", Shape::Any, "The parameters of `request` and `notify`."),
+    key("wait", Shape::Duration, "Waits."),
+    key("restart", Shape::Flag, "Ends the server and starts it again."),
+    key("cancel", Shape::Any, "Cancels a request that is under way."),
+    key("send", Shape::Any, "Writes raw bytes."),
+    key("http", Shape::Any, "Sends a raw HTTP request."),
+    key(
+        "expect",
+        Shape::List(&Shape::Object(&EXPECTATION)),
+        "What must hold for the answer; `[]` says on purpose that nothing must.",
+    ),
+    key(
+        "capture",
+        Shape::Map(&Shape::Text),
+        "Names for values of the answer, by path; later steps use them as `{{ name }}`.",
+    ),
+    key("timeout", Shape::Duration, "The time that this request may take."),
+    key("progress", Shape::Flag, "Whether to ask for progress notifications."),
+];
+
+static COMPLETE: Object = Object {
+    name: "a completion",
+    doc: "What to complete.",
+    keys: &[&[
+        required("ref", Shape::Any, "The prompt or resource template: `{ type: ref/prompt, name: … }`."),
+        required("argument", Shape::Any, "The argument and what is typed so far: `{ name: …, value: … }`."),
+        key("context", Shape::Any, "Arguments that are known already."),
+    ]],
+};

@@ -1,0 +1,54 @@
+//! Tests.
+
+use crate::source::shape::{Key, Object, Shape, key, required};
+
+use super::blocks::NEGATIVE_PATH;
+use super::server::ANSWERS;
+use super::step::{STEP, STEP_KEYS};
+
+pub(super) static TEST: Object = Object {
+    name: "a test",
+    doc: "One thing that can pass or fail; the keys of a single step may stand here without `steps`.",
+    keys: &[TEST_KEYS, STEP_KEYS],
+};
+
+static TEST_KEYS: &[Key] = &[
+    required("name", Shape::Text, "The test's name, unique in the suite."),
+    key("tags", Shape::List(&Shape::Text), "Words to select tests by."),
+    key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Why the test is not run."),
+    key("only", Shape::Flag, "Runs only the tests so marked; refused where a report goes to CI."),
+    key("server", Shape::Text, "The one server on which this test runs."),
+    key("setup", Shape::List(&Shape::Object(&STEP)), "Steps before the test."),
+    key("steps", Shape::List(&Shape::Object(&STEP)), "The steps, in order."),
+    key("teardown", Shape::List(&Shape::Object(&STEP)), "Steps after the test, whatever happened."),
+    key(
+        "rows",
+        Shape::Either(&[Shape::List(&Shape::Map(&Shape::Any)), Shape::Text]),
+        "Runs the test once per row; a row is a mapping of names to values, or a line of this CSV file.",
+    ),
+    key(
+        "for_each",
+        Shape::Choice(&["tools", "resources", "prompts"]),
+        "Runs the test once for each thing that the server offers, as `tool`, `resource` or `prompt`.",
+    ),
+    key("where", Shape::Text, "An expression that picks among `for_each`."),
+    key(
+        "negative_path",
+        Shape::Either(&[Shape::Flag, Shape::Object(&NEGATIVE_PATH)]),
+        "Derives calls that must be refused from the schemas of the tools that the test calls.",
+    ),
+    key(
+        "output_schema",
+        Shape::Flag,
+        "Checks the structured content of every call against the tool's declared schema.",
+    ),
+    key("answers", Shape::Object(&ANSWERS), "What the client answers in this test; it gets a session of its own."),
+    key(
+        "judges",
+        Shape::List(&Shape::Text),
+        "Variants of the fault taxonomy that this test judges beyond what its expectations say.",
+    ),
+    key("retries", Shape::Whole, "How often this test is tried again."),
+    key("snapshot", Shape::Any, "Compares the answer with a recorded one."),
+    key("inject", Shape::List(&Shape::Text), "Faults of `faults:` to plant during this test."),
+];

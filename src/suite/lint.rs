@@ -1,0 +1,153 @@
+//! Mistakes that only the whole suite shows: names that nothing provides, tests that cannot fail, equal names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::{Action, Server, Step, Suite, Target, Test};
+use crate::source::template::{self, is_template};
+use crate::source::{Diagnostic, Node, did_you_mean};
+
+/// Everything that is wrong with a decoded suite as a whole.
+pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
+    if suite.servers.is_empty() {
+        found.push(
+            Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
+                .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned()),
+        );
+    }
+    if suite.tests.is_empty() && suite.blocks.is_empty() {
+        found.push(
+            Diagnostic::error("empty-suite", "the suite has no tests and no blocks", suite.name.span)
+                .with_help("add `tests:` or a block such as `negative_path: { tools: \"*\" }`".to_owned()),
+        );
+    }
+    duplicate_tests(suite, found);
+    names(suite, found);
+    for test in &suite.tests {
+        expectations(test, found);
+        server(test, suite, found);
+    }
+}
+
+fn duplicate_tests(suite: &Suite, found: &mut Vec<Diagnostic>) {
+    let mut first = BTreeMap::new();
+    for test in &suite.tests {
+        if let Some(earlier) = first.insert(test.name.value.as_str(), test.name.span) {
+            found.push(
+                Diagnostic::error(
+                    "duplicate-test",
+                    format!("two tests are called `{}`", test.name.value),
+                    test.name.span,
+                )
+                .with_label(test.name.span, "used again here")
+                .with_other(earlier, "the first one is here"),
+            );
+        }
+    }
+}
+
+/// A test that expects nothing passes whatever the server does.
+fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
+    let derives = test.negative_path.is_some() || test.output_schema.is_some();
+    let expects = test.steps.iter().any(|step| step.expects);
+    if !derives && !expects && test.unavailable.is_none() && !test.steps.iter().any(is_unavailable) {
+        found.push(
+            Diagnostic::error("missing-expectation", "the test expects nothing, so it cannot fail", test.name.span)
+                .with_help("add `expect: [{ is_error: false }]`, or `expect: []` to say so on purpose".to_owned()),
+        );
+    }
+}
+
+fn is_unavailable(step: &Step) -> bool {
+    matches!(step.action, Action::Unavailable(_))
+}
+
+fn server(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
+    let Some(server) = &test.server else { return };
+    if !suite.servers.contains_key(&server.value) {
+        found.push(
+            Diagnostic::error("unknown-server", format!("the suite has no server `{}`", server.value), server.span)
+                .with_help(did_you_mean(&server.value, suite.servers.keys().map(String::as_str))),
+        );
+    }
+}
+
+fn names(suite: &Suite, found: &mut Vec<Diagnostic>) {
+    let mut known: BTreeSet<String> = ["env".to_owned()].into();
+    for (name, value) in &suite.variables {
+        template::check(value, &known, found);
+        known.insert(name.value.clone());
+    }
+    for server in suite.servers.values() {
+        server_names(server, &known, found);
+    }
+    for node in [&suite.answers.sampling, &suite.answers.elicitation, &suite.answers.roots].into_iter().flatten() {
+        template::check(node, &known, found);
+    }
+    for args in suite.arguments.values() {
+        template::check(args, &known, found);
+    }
+    step_names(&suite.setup, &mut known, found);
+    step_names(&suite.teardown, &mut known.clone(), found);
+    for test in &suite.tests {
+        test_names(test, known.clone(), found);
+    }
+}
+
+fn server_names(server: &Server, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    match &server.target {
+        Target::Command(words) => words.iter().for_each(|word| template::check(word, known, found)),
+        Target::Url(url) => template::check(url, known, found),
+        Target::Builtin(_) => {}
+    }
+    server.env.iter().for_each(|(_, value)| template::check(value, known, found));
+    if let Some(cwd) = &server.cwd {
+        template::check(cwd, known, found);
+    }
+}
+
+fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    if let Some(row) = test.rows.first() {
+        known.extend(row.values.keys().cloned());
+    }
+    if let Some(for_each) = &test.for_each {
+        known.insert(for_each.over.variable().to_owned());
+    }
+    template::check_text(&test.name.value, test.name.span, &known, found);
+    for node in [&test.answers.sampling, &test.answers.elicitation, &test.answers.roots].into_iter().flatten() {
+        template::check(node, &known, found);
+    }
+    step_names(&test.setup, &mut known, found);
+    step_names(&test.steps, &mut known, found);
+    step_names(&test.teardown, &mut known, found);
+}
+
+/// Checks steps in order; what a step captures is known to those after it.
+fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    for step in steps {
+        for node in action_nodes(&step.action) {
+            template::check(node, known, found);
+        }
+        let mut seen = known.clone();
+        seen.extend(step.capture.iter().map(|(name, _)| name.value.clone()));
+        for expectation in &step.expect {
+            template::check(expectation.node(), &seen, found);
+        }
+        for (name, _) in &step.capture {
+            if is_template(&name.value) {
+                found.push(Diagnostic::error("bad-template", "the name of a capture cannot be a template", name.span));
+            }
+        }
+        *known = seen;
+    }
+}
+
+fn action_nodes(action: &Action) -> Vec<&Node> {
+    match action {
+        Action::Call { tool: head, args: rest }
+        | Action::Prompt { name: head, args: rest }
+        | Action::Request { method: head, params: rest }
+        | Action::Notify { method: head, params: rest } => [Some(head), rest.as_ref()].into_iter().flatten().collect(),
+        Action::Read { uri: node } | Action::Complete { params: node } => vec![node],
+        Action::List(_) | Action::Wait(_) | Action::Restart | Action::Unavailable(_) => Vec::new(),
+    }
+}

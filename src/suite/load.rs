@@ -1,0 +1,199 @@
+//! Reads a suite and what it includes.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+
+use super::grammar::SUITE_SHAPE;
+use super::model::{Suite, Test};
+use super::{builtin, decode, lint, merge, rows};
+use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Value, did_you_mean, shape};
+
+/// Where files come from: the disk, or a test's memory.
+pub trait Files {
+    /// The text of a file.
+    fn read(&self, path: &Path) -> io::Result<String>;
+}
+
+/// Reads the suite at `path` with everything it includes; `Err` holds every mistake in all of them.
+/// Warnings are added to `warnings`.
+pub fn load(
+    path: &Path,
+    files: &dyn Files,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Suite, Vec<Diagnostic>> {
+    let mut loader = Loader { files, sources, open: Vec::new(), done: BTreeSet::new(), found: Vec::new() };
+    let suite = loader.file(path, None);
+    let mut found = loader.found;
+    if let Some(suite) = &suite {
+        lint::check(suite, &mut found);
+    }
+    let (errors, mild): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|diagnostic| diagnostic.severity == source::Severity::Error);
+    warnings.extend(mild);
+    match suite {
+        Some(suite) if errors.is_empty() => Ok(suite),
+        _ => Err(errors),
+    }
+}
+
+struct Loader<'a> {
+    files: &'a dyn Files,
+    sources: &'a mut Sources,
+    /// What is being read, outermost first, to see cycles.
+    open: Vec<PathBuf>,
+    /// What was read, so that two ways to one file include it once.
+    done: BTreeSet<PathBuf>,
+    found: Vec<Diagnostic>,
+}
+
+impl Loader<'_> {
+    fn file(&mut self, path: &Path, from: Option<&Located<String>>) -> Option<Suite> {
+        let text = match self.files.read(path) {
+            Ok(text) => text,
+            Err(error) => {
+                self.found.push(unreadable(path, &error, from));
+                return None;
+            }
+        };
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        self.text(path, &folder, text)
+    }
+
+    fn text(&mut self, path: &Path, folder: &Path, text: String) -> Option<Suite> {
+        let id = self.sources.add(SourceFile::new(path.display().to_string(), text));
+        let root = match source::parse(self.sources, id) {
+            Ok(root) => root,
+            Err(diagnostic) => {
+                self.found.push(diagnostic);
+                return None;
+            }
+        };
+        if root.value == Value::Null {
+            let help = "write a suite, for example with `suite: My server` as its first line".to_owned();
+            self.found.push(Diagnostic::error("empty-suite", "the file is empty", root.span).with_help(help));
+            return None;
+        }
+        let before = self.found.len();
+        self.found.extend(shape::check(&root, &SUITE_SHAPE));
+        self.open.push(path.to_owned());
+        let included = self.includes(&root, folder);
+        self.open.pop();
+        self.done.insert(path.to_owned());
+        let own = self.decode(&root, id, folder)?;
+        let suite = included.into_iter().rev().fold(own, merge::under);
+        // What is missing below a broken shape was reported as that shape's mistake.
+        (self.found.len() == before || !suite.tests.is_empty() || !suite.blocks.is_empty()).then_some(suite)
+    }
+
+    fn includes(&mut self, root: &Node, folder: &Path) -> Vec<Suite> {
+        let entries = decode::texts(root.get("include"));
+        entries.iter().filter_map(|entry| self.include(entry, folder)).collect()
+    }
+
+    fn include(&mut self, entry: &Located<String>, folder: &Path) -> Option<Suite> {
+        if let Some(name) = entry.value.strip_prefix("builtin:") {
+            let Some(text) = builtin::text(name) else {
+                self.found.push(
+                    Diagnostic::error("unknown-builtin", format!("there is no built-in suite `{name}`"), entry.span)
+                        .with_help(did_you_mean(name, builtin::builtin_names())),
+                );
+                return None;
+            };
+            let path = PathBuf::from(format!("<{}>", entry.value));
+            return if self.done.contains(&path) { None } else { self.text(&path, folder, text.to_owned()) };
+        }
+        let path = tidy(&folder.join(&entry.value));
+        if let Some(at) = self.open.iter().position(|open| tidy(open) == path) {
+            let names: Vec<String> = self.open[at..].iter().map(|open| open.display().to_string()).collect();
+            let message = format!("the suite includes itself: {} → {}", names.join(" → "), path.display());
+            self.found.push(Diagnostic::error("include-cycle", message, entry.span));
+            return None;
+        }
+        if self.done.contains(&path) { None } else { self.file(&path, Some(entry)) }
+    }
+
+    fn decode(&mut self, root: &Node, id: SourceId, folder: &Path) -> Option<Suite> {
+        let name = root.get("suite")?.located_text()?;
+        let found = &mut self.found;
+        let servers: IndexMap<_, _> = decode::servers(root, folder, found).into_iter().collect();
+        let suite = Suite {
+            name,
+            file: self.sources.file(id).name.clone(),
+            folder: folder.to_owned(),
+            variables: root.get("variables").map(|node| node.entries().to_vec()).unwrap_or_default(),
+            servers,
+            options: decode::run_options(root.get("run_options"), found),
+            answers: decode::answers(root.get("answers")),
+            arguments: root
+                .get("arguments")
+                .map(Node::entries)
+                .unwrap_or_default()
+                .iter()
+                .map(|(tool, args)| (tool.value.clone(), args.clone()))
+                .collect(),
+            allow: decode::texts(root.get("allow")).into_iter().map(|tool| tool.value).collect(),
+            setup: decode::steps(root.get("setup"), found),
+            teardown: decode::steps(root.get("teardown"), found),
+            tests: self.tests(root, folder),
+            blocks: decode::blocks(root),
+        };
+        Some(suite)
+    }
+
+    fn tests(&mut self, root: &Node, folder: &Path) -> Vec<Test> {
+        let mut tests = Vec::new();
+        for node in root.get("tests").map(Node::items).unwrap_or_default() {
+            let Some(mut test) = decode::test(node, &mut self.found) else { continue };
+            if let Some(rows) = node.get("rows") {
+                test.rows = rows::read(rows, folder, self.files, &mut self.found);
+                if let Some(for_each) = node.get("for_each") {
+                    self.found.push(
+                        Diagnostic::error(
+                            "two-ways",
+                            "a test has either `rows` or `for_each`",
+                            decode::key_span(node, "rows"),
+                        )
+                        .with_other(for_each.span, "the loop is here"),
+                    );
+                }
+            }
+            tests.push(test);
+        }
+        tests
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {
+    let reason = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::InvalidData => "the file is not UTF-8 text".to_owned(),
+        _ => error.to_string(),
+    };
+    let message = format!("cannot read `{}`: {reason}", path.display());
+    match from {
+        Some(entry) => Diagnostic::error("missing-file", message, entry.span),
+        None => Diagnostic::without_place("missing-file", message),
+    }
+}
+
+/// The path without `.` and resolvable `..`, so that two spellings of one file are one.
+fn tidy(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut tidied = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(tidied.components().next_back(), Some(Component::Normal(_))) => {
+                tidied.pop();
+            }
+            Component::ParentDir | Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                tidied.push(part)
+            }
+        }
+    }
+    tidied
+}

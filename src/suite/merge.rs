@@ -1,0 +1,32 @@
+//! What including a suite means: its content comes first, and the including suite has the last word.
+
+use super::model::Suite;
+
+/// Puts an included suite under the one that includes it.
+///
+/// Tests, blocks and setup of the included suite come first, its teardown last; its variables, servers, arguments and
+/// answers hold unless the including suite says otherwise; its run options do not count.
+pub(super) fn under(own: Suite, included: Suite) -> Suite {
+    let mut suite = own;
+    let variables = included
+        .variables
+        .into_iter()
+        .filter(|(name, _)| !suite.variables.iter().any(|(own, _)| own.value == name.value));
+    suite.variables = variables.collect::<Vec<_>>().into_iter().chain(std::mem::take(&mut suite.variables)).collect();
+    // An included server is a default for suites that bring none of their own.
+    if suite.servers.is_empty() {
+        suite.servers = included.servers;
+    }
+    for (tool, args) in included.arguments {
+        suite.arguments.entry(tool).or_insert(args);
+    }
+    suite.allow.extend(included.allow);
+    suite.answers.sampling = suite.answers.sampling.or(included.answers.sampling);
+    suite.answers.elicitation = suite.answers.elicitation.or(included.answers.elicitation);
+    suite.answers.roots = suite.answers.roots.or(included.answers.roots);
+    suite.setup = [included.setup, suite.setup].concat();
+    suite.teardown = [suite.teardown, included.teardown].concat();
+    suite.tests = [included.tests, suite.tests].concat();
+    suite.blocks = [included.blocks, suite.blocks].concat();
+    suite
+}

@@ -1,0 +1,24 @@
+//! The YAML a user writes, and what it means.
+//!
+//! [`load`] reads a suite and what it includes through a reader that is passed in, checks it against [`grammar`] and
+//! builds a [`Suite`]; every mistake is collected, and whoever holds a [`Suite`] holds a valid one.
+//! Knows nothing about servers that run or about cases; see `plan` for those. Start reading in [`Suite`].
+
+mod builtin;
+mod decode;
+pub mod grammar;
+mod lint;
+mod load;
+mod merge;
+mod model;
+mod rows;
+mod schema;
+
+pub use self::builtin::builtin_names;
+pub use self::decode::{block_negative_path, skip_reason};
+pub use self::load::{Files, load};
+pub use self::model::{
+    Action, Answers, Block, ForEach, Loop, NegativeCheck, NegativePath, Protocol, RestartPolicy, Row, RunOptions,
+    Server, Step, Suite, Target, Test, ToolSelection,
+};
+pub use self::schema::json_schema;

@@ -1,0 +1,143 @@
+//! Rows of data-driven tests, inline or from a CSV file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use super::load::Files;
+use super::model::Row;
+use crate::source::template::{Names, text_of};
+use crate::source::{Diagnostic, Node, Value};
+
+/// The rows of a test; paths are relative to `folder`.
+pub(super) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
+    let rows = match &node.value {
+        Value::Text(path) => match from_csv(&folder.join(path), files) {
+            Ok(rows) => rows,
+            Err(reason) => {
+                found.push(Diagnostic::error("bad-csv", format!("`{path}` cannot be used: {reason}"), node.span));
+                return Vec::new();
+            }
+        },
+        Value::List(items) => {
+            report_uneven(items, found);
+            items.iter().filter_map(|item| item.to_json().as_object().cloned()).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Map(_) => Vec::new(),
+    };
+    if rows.is_empty() {
+        found.push(Diagnostic::error("empty-list", "there are no rows, so the test would never run", node.span));
+    }
+    named(rows)
+}
+
+/// Every row must have the names of the first: a slip would leave a template without its value.
+fn report_uneven(items: &[Node], found: &mut Vec<Diagnostic>) {
+    let Some(first) = items.first() else { return };
+    for item in &items[1..] {
+        for (key, _) in first.entries().iter().filter(|(key, _)| key.value != "name" && item.get(&key.value).is_none())
+        {
+            found.push(
+                Diagnostic::error("uneven-row", format!("the row has no `{}`", key.value), item.span)
+                    .with_other(key.span, "the first row has it here"),
+            );
+        }
+        for (key, _) in item.entries().iter().filter(|(key, _)| key.value != "name" && first.get(&key.value).is_none())
+        {
+            found.push(
+                Diagnostic::error("uneven-row", format!("only this row has `{}`", key.value), key.span)
+                    .with_other(first.span, "the first row has no such name"),
+            );
+        }
+    }
+}
+
+fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
+    let text = files.read(path).map_err(|error| error.to_string())?;
+    let mut reader =
+        csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+    let headers: Vec<String> = reader.headers().map_err(|error| error.to_string())?.iter().map(str::to_owned).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    if let Some(twice) = headers.iter().find(|header| !seen.insert(header.as_str())) {
+        return Err(format!("the column `{twice}` is there twice"));
+    }
+    reader
+        .records()
+        .map(|record| {
+            let record = record.map_err(|error| csv_sentence(&error))?;
+            Ok(headers.iter().cloned().zip(record.iter().map(typed)).collect())
+        })
+        .collect()
+}
+
+fn csv_sentence(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.as_ref().map_or_else(String::new, |pos| format!("line {}: ", pos.line()));
+            format!("{line}the row has {len} values, the header names {expected_len}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// A CSV value keeps a type where it reads exactly as that type is written.
+fn typed(text: &str) -> Json {
+    match serde_json::from_str::<Json>(text) {
+        Ok(value @ (Json::Bool(_) | Json::Number(_))) if value.to_string() == text => value,
+        _ => text.into(),
+    }
+}
+
+/// Names rows by what they call themselves or by their values; equal names are numbered.
+fn named(rows: Vec<Names>) -> Vec<Row> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    rows.into_iter()
+        .map(|values| {
+            let name = values.get("name").and_then(Json::as_str).map_or_else(|| value_name(&values), str::to_owned);
+            let times = seen.entry(name.clone()).and_modify(|times| *times += 1).or_insert(1);
+            let name = if *times > 1 { format!("{name}#{times}") } else { name };
+            Row { name, values }
+        })
+        .collect()
+}
+
+fn value_name(values: &Names) -> String {
+    values
+        .iter()
+        .map(|(key, value)| format!("{key}={}", text_of(value).chars().take(40).collect::<String>()))
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn csv_values_keep_only_certain_types() {
+        for (text, value) in [
+            ("1", json!(1)),
+            ("007", json!("007")),
+            ("true", json!(true)),
+            ("", json!("")),
+            ("1.50", json!("1.50")),
+            ("null", json!("null")),
+        ] {
+            assert_eq!(typed(text), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_are_named_by_value_and_never_twice() {
+        let row = |value: Json| value.as_object().cloned().unwrap();
+        let names: Vec<String> =
+            named(vec![row(json!({"id": 1, "x": "a"})), row(json!({"id": 1, "x": "a"})), row(json!({"name": "big"}))])
+                .into_iter()
+                .map(|row| row.name)
+                .collect();
+        assert_eq!(names, ["id=1,x=a", "id=1,x=a#2", "big"]);
+    }
+}

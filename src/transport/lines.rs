@@ -1,0 +1,76 @@
+//! Lines in and out of byte streams.
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+
+use super::Incoming;
+
+/// The longest line that is read, in bytes; the specification sets no limit, memory does.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// How many lines may wait to be looked at before reading pauses.
+pub(super) const WAITING_LINES: usize = 1024;
+
+/// The longest line of standard error that is kept whole, in bytes.
+const LONGEST_STDERR_LINE: u64 = 64 << 10;
+
+/// Writes lines until the channel closes, as many at a time as are waiting; then closes the stream.
+pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut lines: mpsc::UnboundedReceiver<Vec<u8>>) {
+    let mut waiting = Vec::new();
+    let mut batch = Vec::new();
+    while lines.recv_many(&mut waiting, 64).await > 0 {
+        batch.clear();
+        for line in waiting.drain(..) {
+            batch.extend_from_slice(&line);
+            batch.push(b'\n');
+        }
+        // A server that does not read any more shows in what it sends, or does not.
+        if writer.write_all(&batch).await.is_err() || writer.flush().await.is_err() {
+            break;
+        }
+    }
+    let _ = writer.shutdown().await;
+}
+
+/// Reads lines of the protocol stream until it ends.
+pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>) {
+    let mut reader = BufReader::with_capacity(64 << 10, reader);
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line).await;
+        let whole = line.last() == Some(&b'\n');
+        if whole {
+            line.pop();
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+        }
+        let (message, last) = match read {
+            Ok(0) | Err(_) => (Incoming::Closed, true),
+            Ok(_) if whole => (Incoming::Line(line), false),
+            Ok(length) if length as u64 == LONGEST_LINE => (Incoming::EndlessLine, true),
+            Ok(_) => (Incoming::TornLine(line), false),
+        };
+        if incoming.send(message).await.is_err() || last {
+            return;
+        }
+    }
+}
+
+/// Reads lines of standard error until it ends; overlong ones are cut.
+pub(super) async fn read_stderr<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>) {
+    let mut reader = BufReader::new(reader);
+    loop {
+        let mut line = Vec::new();
+        match (&mut reader).take(LONGEST_STDERR_LINE).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        while matches!(line.last(), Some(b'\n' | b'\r')) {
+            line.pop();
+        }
+        if incoming.send(Incoming::Stderr(line)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The life of a server process: started with a group of its own, ended with everything it started.
+
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use process_wrap::tokio::ChildWrapper;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::{Exit, Incoming};
+
+/// How long a server may take to end after its input was closed (2025-11-25, transports, stdio shutdown).
+const AFTER_INPUT: Duration = Duration::from_millis(1500);
+
+/// How long it may take after SIGTERM.
+const AFTER_TERM: Duration = Duration::from_millis(500);
+
+/// How long the rest of the output may take once the process is gone; a grandchild may hold the stream open.
+const AFTER_EXIT: Duration = Duration::from_millis(200);
+
+/// A process and its group; whatever is left of it ends when this is dropped.
+pub(super) struct Group(pub(super) Box<dyn ChildWrapper>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Nothing left to end is the usual case, and no error.
+        let _ = self.0.start_kill();
+    }
+}
+
+/// The tasks that serve the process's streams.
+pub(super) struct Streams {
+    pub(super) writing: JoinHandle<()>,
+    pub(super) reading: JoinHandle<()>,
+    pub(super) complaining: JoinHandle<()>,
+}
+
+/// Waits for the process to end, or makes it end when asked; tells `incoming` how it ended.
+pub(super) async fn supervise(
+    mut group: Group,
+    mut streams: Streams,
+    asked: oneshot::Receiver<oneshot::Sender<()>>,
+    incoming: mpsc::Sender<Incoming>,
+) {
+    let ended = tokio::select! {
+        status = group.0.wait() => Ended::Itself(status.ok()),
+        asked = asked => Ended::Asked(asked.ok()),
+    };
+    let (status, done) = match ended {
+        Ended::Itself(status) => (status, None),
+        Ended::Asked(done) => {
+            // Ends the writing task, and with it the server's input.
+            streams.writing.abort();
+            (end(&mut group, done.is_some()).await, done)
+        }
+    };
+    // Children of the server that outlived it hold its streams open.
+    drop(group);
+    let rest = async {
+        let _ = (&mut streams.reading).await;
+        let _ = (&mut streams.complaining).await;
+    };
+    if timeout(AFTER_EXIT, rest).await.is_err() {
+        streams.reading.abort();
+        streams.complaining.abort();
+    }
+    streams.writing.abort();
+    let _ = incoming.try_send(Incoming::Exited(exit(status)));
+    drop(done);
+}
+
+enum Ended {
+    Itself(Option<ExitStatus>),
+    Asked(Option<oneshot::Sender<()>>),
+}
+
+/// Politely first where somebody waits for it, then by force.
+async fn end(group: &mut Group, politely: bool) -> Option<ExitStatus> {
+    if politely {
+        if let Ok(status) = timeout(AFTER_INPUT, group.0.wait()).await {
+            return status.ok();
+        }
+        let _ = group.0.signal(15);
+        if let Ok(status) = timeout(AFTER_TERM, group.0.wait()).await {
+            return status.ok();
+        }
+    }
+    let _ = group.0.start_kill();
+    group.0.wait().await.ok()
+}
+
+fn exit(status: Option<ExitStatus>) -> Exit {
+    let Some(status) = status else { return Exit::Unknown };
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return Exit::Signal(signal);
+    }
+    status.code().map_or(Exit::Unknown, Exit::Status)
+}

@@ -1,0 +1,91 @@
+//! A server as a child process that speaks over its standard streams.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
+use tokio::sync::mpsc;
+
+use super::process::{Group, Streams, supervise};
+use super::{ConnectError, Link, Stopper, lines};
+
+/// A program, ready to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// A name to look up in PATH, or a path relative to `cwd`.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// The folder in which it starts.
+    pub cwd: PathBuf,
+}
+
+/// Starts the program in a process group of its own.
+pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
+    let mut child = start(command)?;
+    let (Some(stdin), Some(stdout), Some(stderr)) =
+        (child.stdin().take(), child.stdout().take(), child.stderr().take())
+    else {
+        return Err(not_started(command, "its standard streams are missing".to_owned()));
+    };
+    let (outgoing, to_server) = mpsc::unbounded_channel();
+    let (from_server, incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (stop, asked) = Stopper::new();
+    let streams = Streams {
+        writing: tokio::spawn(lines::write(stdin, to_server)),
+        reading: tokio::spawn(lines::read(stdout, from_server.clone())),
+        complaining: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
+    };
+    tokio::spawn(supervise(Group(child), streams, asked, from_server));
+    Ok(Link { outgoing, incoming, stop, transport: "stdio" })
+}
+
+fn start(command: &Command) -> Result<Box<dyn ChildWrapper>, ConnectError> {
+    let cwd = if command.cwd.as_os_str().is_empty() { Path::new(".") } else { command.cwd.as_path() };
+    let program = located(&command.program, cwd);
+    let mut wrapped = CommandWrap::with_new(&program, |process| {
+        process
+            .args(&command.args)
+            .env_clear()
+            .envs(command.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    });
+    wrapped.wrap(ProcessGroup::leader());
+    wrapped.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound if !cwd.is_dir() => {
+            not_started(command, format!("the folder `{}` does not exist", cwd.display()))
+        }
+        io::ErrorKind::NotFound => not_found(command, &program),
+        io::ErrorKind::PermissionDenied => not_started(command, "it is not executable".to_owned()),
+        _ => not_started(command, error.to_string()),
+    })
+}
+
+/// A program with a path is meant relative to the folder in which it starts, whatever the system would do.
+fn located(program: &str, cwd: &Path) -> PathBuf {
+    let path = Path::new(program);
+    if path.components().count() < 2 || path.is_absolute() {
+        return path.to_owned();
+    }
+    let joined = cwd.join(path);
+    std::path::absolute(&joined).unwrap_or(joined)
+}
+
+fn not_found(command: &Command, program: &Path) -> ConnectError {
+    let help = if program.components().count() < 2 {
+        format!("install `{0}`, or write its path; it is not in PATH", command.program)
+    } else {
+        format!("it is looked for at `{}`; paths are relative to the suite's file", program.display())
+    };
+    ConnectError::NotFound { program: command.program.clone(), help }
+}
+
+fn not_started(command: &Command, reason: String) -> ConnectError {
+    ConnectError::NotStarted { program: command.program.clone(), reason }
+}
