@@ -27,6 +27,8 @@ pub enum Shape {
     Duration,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Text that holds a template; beside another shape, for values that may be filled in later.
+    Template,
     /// A list of one shape.
     List(&'static Shape),
     /// A mapping from names of the user's choosing to one shape.
@@ -187,6 +189,7 @@ impl Shape {
         match self {
             Self::Any => true,
             Self::Text | Self::Duration | Self::Choice(_) => matches!(node.value, Value::Text(_)),
+            Self::Template => node.text().is_some_and(super::template::is_template),
             Self::Flag => matches!(node.value, Value::Bool(_)),
             Self::Whole => node.whole().is_some(),
             Self::Number => matches!(node.value, Value::Number(_)),
@@ -206,6 +209,7 @@ impl Shape {
             Self::Number => "a number".to_owned(),
             Self::Duration => "a duration such as `10s`".to_owned(),
             Self::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
+            Self::Template => "a template".to_owned(),
             Self::List(Self::Any) => "a list".to_owned(),
             Self::List(inner) => {
                 format!("a list of {}", inner.words().trim_start_matches("a ").trim_start_matches("an "))
@@ -226,6 +230,7 @@ impl Shape {
             Self::Number => json!({"type": "number"}),
             Self::Duration => json!({"type": "string", "pattern": r"^[0-9.]+ *(us|µs|ms|s|m|min|h)$|\{\{"}),
             Self::Choice(words) => json!({"enum": words}),
+            Self::Template => json!({"type": "string", "pattern": r"\{[{%]"}),
             Self::List(inner) => json!({"type": "array", "items": inner.json_schema(definitions)}),
             Self::Map(inner) => json!({"type": "object", "additionalProperties": inner.json_schema(definitions)}),
             Self::Either(shapes) => {

@@ -1,0 +1,120 @@
+//! `error`: a JSON-RPC error, its code, its message and its data.
+
+use serde_json::{Number, Value as Json};
+
+use super::super::compare::same;
+use super::super::value::{Absence, Checks, Place, VALUE};
+use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
+use super::{Check, Matcher};
+use crate::source::shape::{Object, Shape, key};
+use crate::source::{Diagnostic, Located, Node, Span, Value};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "error",
+        Shape::Either(&[Shape::Flag, Shape::Object(&ERROR)]),
+        "A JSON-RPC error came: `true`, or what it must be like.",
+    ),
+    judges: |node| match node.get("code") {
+        Some(_) => &["TOOL-ERROR-AS-SUCCESS", "PROTO-WRONG-ERROR-CODE"],
+        None => &["TOOL-ERROR-AS-SUCCESS"],
+    },
+    build,
+};
+
+static ERROR: Object = Object {
+    name: "an error check",
+    doc: "What a JSON-RPC error must be like.",
+    keys: &[&[
+        key("code", read::NUMBER, "The code, such as `-32602`."),
+        key("message", Shape::Object(&VALUE), "Matchers of the message."),
+        key("data", Shape::Object(&VALUE), "Matchers of the data."),
+    ]],
+};
+
+#[derive(Debug)]
+struct RpcError {
+    code: Option<(Number, Span)>,
+    members: Vec<Member>,
+    span: Span,
+}
+
+/// A member of the error and what it must be like.
+#[derive(Debug)]
+struct Member {
+    name: &'static str,
+    path: &'static str,
+    checks: Checks,
+    span: Span,
+}
+
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    if node.flag().is_some() {
+        read::only_true(key, node, "for a call without errors write `is_error: false`", found)?;
+    } else if node.entries().is_empty() {
+        read::nothing_expected(key, "write `error: true`", found);
+        return None;
+    }
+    let code = match node.get("code") {
+        None => None,
+        Some(code) => {
+            let Value::Number(number) = &code.value else { return None };
+            Some((number.clone(), code.span))
+        }
+    };
+    let mut members = Vec::new();
+    for (name, path) in [("message", "error.message"), ("data", "error.data")] {
+        if let Some((key, node)) = node.entries().iter().find(|(key, _)| key.value == name) {
+            members.push(Checks::build(key, node, found).map(|checks| Member { name, path, checks, span: key.span }));
+        }
+    }
+    Some(Box::new(RpcError { code, members: members.into_iter().collect::<Option<_>>()?, span: key.span }))
+}
+
+impl Check for RpcError {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let reply = Reply::of(answer.message);
+        let label = match reply {
+            Reply::Error(error) => return self.check_error(error, found),
+            Reply::ToolError(_) => {
+                "found `isError: true`, an error of the tool; for such errors write `is_error: true`"
+            }
+            Reply::Success(_) => "found a success",
+            Reply::Neither => "found neither `result` nor `error`",
+        };
+        let message = format!("{} was not answered with a JSON-RPC error", answer.deed());
+        found.push(Mismatch::new("error", self.span, message, label).with_path("error").with_actual(reply.describe()));
+    }
+}
+
+impl RpcError {
+    fn check_error(&self, error: &Json, found: &mut Vec<Mismatch>) {
+        if let Some((code, span)) = &self.code
+            && !same(&Json::Number(code.clone()), &error["code"])
+        {
+            let actual = show::inline(&error["code"]);
+            found.push(
+                Mismatch::new(
+                    "error",
+                    *span,
+                    format!("the error code is {actual}, not {code}"),
+                    format!("found {actual}"),
+                )
+                .with_path("error.code")
+                .with_expected(code.to_string())
+                .with_actual(show::compact(error)),
+            );
+        }
+        for Member { name, path, checks, span } in &self.members {
+            match error.get(*name) {
+                Some(value) => checks.check(value, Place::Path(path), found),
+                None if checks.absent() == Absence::Right => {}
+                None => found.push(
+                    Mismatch::new("missing-value", *span, format!("the error has no `{name}`"), "finds nothing")
+                        .with_path(*path)
+                        .with_actual(show::compact(error)),
+                ),
+            }
+        }
+    }
+}

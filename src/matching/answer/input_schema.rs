@@ -1,0 +1,58 @@
+//! `input_schema`: what the declared input schema of a tool includes.
+
+use serde_json::Value as Json;
+
+use super::super::compare::{Extent, differences, fits, spoken_of};
+use super::super::{Answer, mismatch::Mismatch, unknown_tool};
+use super::{Check, Matcher};
+use crate::source::shape::{Object, Shape, key, required};
+use crate::source::{Diagnostic, Located, Node, Span};
+use crate::wire::ListKind;
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("input_schema", Shape::Object(&INPUT_SCHEMA), "What a tool's declared input schema includes."),
+    judges: |_| &["SCHEMA-DRIFT"],
+    build,
+};
+
+static INPUT_SCHEMA: Object = Object {
+    name: "an input schema check",
+    doc: "What a tool's declared input schema includes.",
+    keys: &[&[
+        key("tool", Shape::Text, "The tool; left out, the one that the step calls."),
+        required("includes", Shape::Map(&Shape::Any), "The part of the schema that must be there."),
+    ]],
+};
+
+#[derive(Debug)]
+struct InputSchema {
+    tool: Option<String>,
+    expected: Json,
+    span: Span,
+}
+
+fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    let tool = node.get("tool").and_then(Node::text).map(str::to_owned);
+    Some(Box::new(InputSchema { tool, expected: node.get("includes")?.to_json(), span: key.span }))
+}
+
+impl Check for InputSchema {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let fail = |message: String, label: &str| Mismatch::new("input-schema", self.span, message, label);
+        let Some(name) = self.tool.as_deref().or(answer.tool()) else {
+            let message = format!("{} is no call of a tool, so the tool must be named", answer.deed());
+            return found.push(fail(message, "needs `tool:`"));
+        };
+        let tools = answer.list(ListKind::Tools);
+        let Some(tool) = tools.into_iter().find(|tool| tool["name"] == name) else {
+            return found.push(fail(unknown_tool(name, answer.catalog), "an unknown tool has no schema"));
+        };
+        let schema = &tool["inputSchema"];
+        if !fits(&self.expected, schema, Extent::Part) {
+            let label = differences(&self.expected, schema, Extent::Part);
+            let message = format!("the input schema of `{name}` does not include what is listed");
+            let shown = spoken_of(&self.expected, schema);
+            found.push(fail(message, &label).with_path("inputSchema").with_values(&self.expected, &shown));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `is_error`: whether the tool reports an error, which is not the same as an error of JSON-RPC.
+
+use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
+use super::{Check, Matcher};
+use crate::source::{Span, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("is_error", read::FLAG, "Whether the result says `isError: true`; a JSON-RPC error is neither."),
+    judges: |node| match node.flag() {
+        Some(true) => &["TOOL-ERROR-AS-SUCCESS"],
+        Some(false) => &["TOOL-SPURIOUS-ERROR"],
+        None => &["TOOL-ERROR-AS-SUCCESS", "TOOL-SPURIOUS-ERROR"],
+    },
+    build: |key, node, _| Some(Box::new(IsError { expected: node.flag()?, span: key.span })),
+};
+
+#[derive(Debug)]
+struct IsError {
+    expected: bool,
+    span: Span,
+}
+
+impl Check for IsError {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let reply = Reply::of(answer.message);
+        let deed = answer.deed();
+        let (message, label) = match (self.expected, reply) {
+            (true, Reply::ToolError(_)) | (false, Reply::Success(_)) => return,
+            (true, Reply::Success(result)) => {
+                (format!("{deed} succeeded, and must report an error"), flag_words(result.get("isError")))
+            }
+            (true, Reply::Error(error)) => (
+                format!("{deed} failed with a JSON-RPC error, not with an error of the tool"),
+                format!("found JSON-RPC error {}; for such errors write `error: true`", show::inline(&error["code"])),
+            ),
+            (false, Reply::ToolError(_)) => {
+                let said = reply.text().map(|text| format!(": {}", show::quoted(&text)));
+                (format!("{deed} reported an error"), format!("found `isError: true`{}", said.unwrap_or_default()))
+            }
+            (false, Reply::Error(error)) => {
+                let said = reply.text().map(|text| format!(": {}", show::quoted(&text)));
+                let code = show::inline(&error["code"]);
+                (
+                    format!("{deed} failed with a JSON-RPC error"),
+                    format!("found error {code}{}", said.unwrap_or_default()),
+                )
+            }
+            (_, Reply::Neither) => (
+                format!("{deed} was answered with neither `result` nor `error`"),
+                "found no result to look at".to_owned(),
+            ),
+        };
+        found.push(
+            Mismatch::new("is-error", self.span, message, label)
+                .with_path("result.isError")
+                .with_expected(self.expected.to_string())
+                .with_actual(reply.describe()),
+        );
+    }
+}
+
+fn flag_words(flag: Option<&serde_json::Value>) -> String {
+    match flag {
+        None => "`isError` is absent".to_owned(),
+        Some(serde_json::Value::Bool(flag)) => format!("`isError` is {flag}"),
+        Some(other) => format!("`isError` is {}, not a boolean", show::inline(other)),
+    }
+}

@@ -1,0 +1,60 @@
+//! Matchers of a whole answer: one per file and one line in the table below.
+
+mod error;
+mod input_schema;
+mod is_error;
+mod latency;
+mod listed;
+mod notifications;
+mod output_schema;
+mod readable_error;
+mod refused;
+mod text;
+mod that;
+mod wording;
+
+use std::fmt;
+
+use super::Answer;
+use super::mismatch::Mismatch;
+use super::table::{self, keys};
+use crate::source::shape::Key;
+use crate::source::{Diagnostic, Located, Node};
+
+pub(super) use self::that::free_names;
+
+/// A line of the table.
+pub(super) type Matcher = table::Matcher<Build>;
+
+/// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
+pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
+
+static MATCHERS: [&Matcher; 13] = [
+    &text::MATCHER,
+    &is_error::MATCHER,
+    &error::MATCHER,
+    &refused::MATCHER,
+    &readable_error::MATCHER,
+    &output_schema::MATCHER,
+    &input_schema::MATCHER,
+    &listed::TOOLS,
+    &listed::RESOURCES,
+    &listed::PROMPTS,
+    &notifications::MATCHER,
+    &latency::MATCHER,
+    &that::MATCHER,
+];
+
+/// The keys of the matchers of a whole answer.
+pub(super) static KEYS: [Key; 13] = keys(&MATCHERS);
+
+/// One compiled matcher.
+pub(super) trait Check: fmt::Debug + Send + Sync {
+    /// Adds what is wrong with an answer.
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>);
+}
+
+/// The matcher of that key.
+pub(super) fn find(name: &str) -> Option<&'static Matcher> {
+    MATCHERS.iter().find(|matcher| matcher.key.name == name).copied()
+}

@@ -1,0 +1,160 @@
+//! `notifications`: what came while the request was pending, how often and what it was like.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::super::value::{self, AT, ELEMENT_KEYS, LOGIC_KEYS, RANGE, Range, SIMPLE_KEYS, Target};
+use super::super::{Answer, mismatch::Mismatch, read, show};
+use super::{Check, Matcher};
+use crate::source::shape::{Object, Shape, key};
+use crate::source::{Diagnostic, Located, Node, Span};
+
+/// How many notifications are reported one by one.
+const REPORTED: usize = 3;
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "notifications",
+        Shape::Object(&NOTIFICATIONS),
+        "The notifications that came before the answer; without `count` at least one must have come.",
+    ),
+    judges: |node| match node.get("method").and_then(Node::text) {
+        Some("notifications/progress") => &["PROTO-NOTIFICATION-CONTRACT"],
+        _ => &[],
+    },
+    build,
+};
+
+static NOTIFICATIONS: Object = Object {
+    name: "a notifications check",
+    doc: "Which notifications came; matchers beside `method` hold for each of them.",
+    keys: &[
+        &[
+            key("method", Shape::Text, "Only notifications of this method count, such as `notifications/progress`."),
+            key("count", RANGE, "How many came: a number, or `min` and `max`."),
+            key("each", Shape::Object(&NOTIFICATION), "What every one of them is like."),
+            key("some", Shape::Object(&NOTIFICATION), "What at least one of them is like."),
+        ],
+        &AT,
+        &SIMPLE_KEYS,
+        &LOGIC_KEYS,
+    ],
+};
+
+static NOTIFICATION: Object = Object {
+    name: "a notification check",
+    doc: "What a notification is like; `at` starts at the notification, as in `params.progress`.",
+    keys: &[&AT, &SIMPLE_KEYS, &ELEMENT_KEYS, &LOGIC_KEYS],
+};
+
+#[derive(Debug)]
+struct Notifications {
+    method: Option<String>,
+    count: Option<Located<Range>>,
+    each: Vec<Target>,
+    some: Option<Located<Target>>,
+    span: Span,
+}
+
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    let find = |name: &str| node.entries().iter().find(|(key, _)| key.value == name);
+    let mut is_complete = true;
+    let mut target = |key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>| {
+        let target = Target::build(key, node, found);
+        is_complete &= target.is_some();
+        target
+    };
+    let mut each = Vec::new();
+    let own = own_checks(node);
+    if !own.entries().is_empty() {
+        each.extend(target(key, &own, found));
+    }
+    if let Some((key, node)) = find("each") {
+        each.extend(target(key, node, found));
+    }
+    let some = find("some").map(|(key, node)| target(key, node, found).map(|it| Located::new(it, key.span)));
+    let count = match find("count") {
+        None => None,
+        Some((key, count)) => Some(Located::new(Range::build(key, count, found)?, read::mark(key, count))),
+    };
+    let method = node.get("method").and_then(Node::text).map(str::to_owned);
+    is_complete.then(|| {
+        Box::new(Notifications { method, count, each, some: some.flatten(), span: key.span }) as Box<dyn Check>
+    })
+}
+
+/// The part of the mapping that holds for each notification.
+fn own_checks(node: &Node) -> Node {
+    let is_own = |name: &str| name == "at" || !matches!(name, "each" | "some") && value::find(name).is_some();
+    let own = node.entries().iter().filter(|(key, _)| is_own(&key.value)).cloned().collect();
+    Node { value: crate::source::Value::Map(own), span: node.span }
+}
+
+impl Check for Notifications {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let all = || answer.notifications.iter().map(|notification| &**notification);
+        let wanted: Vec<(usize, &Json)> = all().enumerate().filter(|(_, it)| self.wants(it)).collect();
+        let range = self.count.as_ref().map_or(Range::SOME, |count| count.value);
+        if !range.has(wanted.len()) {
+            found.push(self.miscounted(wanted.len(), range, all()));
+        }
+        self.check_each(&wanted, found);
+        let Some(some) = self.some.as_ref().filter(|_| !wanted.is_empty()) else { return };
+        let mut first = None;
+        for (at, notification) in &wanted {
+            let mut mismatches = Vec::new();
+            some.value.check(notification, Some(&place(*at)), &mut mismatches);
+            match mismatches.into_iter().next() {
+                None => return,
+                Some(mismatch) => first = first.or(Some(mismatch.message)),
+            }
+        }
+        let message = format!("none of the {} fits", show::count(wanted.len(), "notification"));
+        found.push(Mismatch::new("notifications", some.span, message, first.unwrap_or_default()));
+    }
+}
+
+impl Notifications {
+    fn wants(&self, notification: &Json) -> bool {
+        self.method.as_ref().is_none_or(|method| notification["method"] == method.as_str())
+    }
+
+    fn check_each(&self, wanted: &[(usize, &Json)], found: &mut Vec<Mismatch>) {
+        for target in &self.each {
+            let mut failed = 0;
+            for (at, notification) in wanted {
+                let before = found.len();
+                target.check(notification, Some(&place(*at)), found);
+                failed += usize::from(found.len() > before);
+                if failed == REPORTED {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn miscounted<'a>(&self, number: usize, range: Range, all: impl Iterator<Item = &'a Json>) -> Mismatch {
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        for notification in all {
+            *seen.entry(notification["method"].as_str().unwrap_or("(no method)")).or_default() += 1;
+        }
+        let seen: Vec<String> = seen.iter().map(|(method, times)| format!("{times} × `{method}`")).collect();
+        let came = if seen.is_empty() { "none at all".to_owned() } else { seen.join(", ") };
+        let kind = self.method.as_ref().map(|method| format!(" `{method}`")).unwrap_or_default();
+        let count = if number == 0 { "no notification".to_owned() } else { show::count(number, "notification") };
+        let message = format!("{count}{kind} came, expected {range}");
+        Mismatch::new(
+            "notifications",
+            self.count.as_ref().map_or(self.span, |count| count.span),
+            message,
+            format!("came: {came}"),
+        )
+        .with_expected(range.to_string())
+        .with_actual(came)
+    }
+}
+
+fn place(at: usize) -> String {
+    format!("notifications[{at}]")
+}

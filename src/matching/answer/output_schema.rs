@@ -1,0 +1,74 @@
+//! `output_schema`: the structured content is what the tool's declared `outputSchema` promises.
+
+use super::super::value::{compile_schema, schema_complaints};
+use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show, unknown_tool};
+use super::{Check, Matcher};
+use crate::source::{Span, shape::Shape, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "output_schema",
+        Shape::Flag,
+        "The structured content of a success is there and valid against the output schema that the tool declares.",
+    ),
+    judges: |_| &["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED"],
+    build: |key, node, found| {
+        read::only_true(key, node, "leave it out where the schema does not matter", found)?;
+        Some(Box::new(OutputSchema { span: key.span }))
+    },
+};
+
+#[derive(Debug)]
+struct OutputSchema {
+    span: Span,
+}
+
+impl Check for OutputSchema {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        found.extend(self.mismatch(answer));
+    }
+}
+
+impl OutputSchema {
+    fn mismatch(&self, answer: &Answer<'_>) -> Option<Mismatch> {
+        let fail = |message: String, label: &str| Some(Mismatch::new("output-schema", self.span, message, label));
+        let Some(name) = answer.tool() else {
+            return fail(
+                format!("{} is no call of a tool, so it has no output schema", answer.deed()),
+                "needs a `call:`",
+            );
+        };
+        let Some(tool) = answer.catalog.tool(name) else {
+            return fail(unknown_tool(name, answer.catalog), "an unknown tool declares no schema");
+        };
+        let Some(schema) = tool.output_schema() else {
+            return fail(format!("the tool `{name}` declares no `outputSchema`"), "nothing to hold the answer to");
+        };
+        let Reply::Success(result) = Reply::of(answer.message) else { return None };
+        let Some(content) = result.get("structuredContent") else {
+            let message =
+                format!("the tool `{name}` declares an `outputSchema` and answers without `structuredContent`");
+            return Some(
+                Mismatch::new("missing-structured-content", self.span, message, "`structuredContent` is missing")
+                    .with_path("result.structuredContent")
+                    .with_actual(show::compact(result)),
+            );
+        };
+        let validator = match compile_schema(schema) {
+            Ok(validator) => validator,
+            Err(error) => {
+                let reason = show::cut(&error.to_string(), show::LABEL);
+                return fail(format!("the `outputSchema` of `{name}` is no valid schema"), &reason);
+            }
+        };
+        let (number, label) = schema_complaints(&validator, content)?;
+        let places = show::count(number, "place");
+        let message = format!("the structured content breaks the output schema of `{name}` in {places}");
+        Some(
+            Mismatch::new("output-schema", self.span, message, label)
+                .with_path("result.structuredContent")
+                .with_expected(show::compact(schema))
+                .with_actual(show::compact(content)),
+        )
+    }
+}

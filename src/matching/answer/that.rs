@@ -1,0 +1,132 @@
+//! `that`: an expression over the answer and every name that the suite provides.
+
+use std::collections::BTreeSet;
+
+use minijinja::Environment;
+use serde_json::Value as Json;
+
+use super::super::{Answer, mismatch::Mismatch, read, show};
+use super::{Check, Matcher};
+use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "that",
+        Shape::Text,
+        "An expression that is true, such as `result.structuredContent.total == price * 2`; it may use every name of the \
+         suite and `result`, `error`, `message`, `notifications`, `elapsed_ms`.",
+    ),
+    judges: |_| &[],
+    build,
+};
+
+/// The names that the answer itself provides.
+const PROVIDED: [&str; 5] = ["result", "error", "message", "notifications", "elapsed_ms"];
+
+#[derive(Debug)]
+struct That {
+    expression: String,
+    /// The names that the expression uses, with their fields, such as `result.count`.
+    used: BTreeSet<String>,
+    span: Span,
+}
+
+fn build(_: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    let expression = read::text(node)?.to_owned();
+    if let Some(problem) = template::expression_problem(&expression) {
+        let message = format!("the expression is wrong: {}", problem.trim_end_matches('.'));
+        found.push(Diagnostic::error("bad-expression", message, node.span));
+        return None;
+    }
+    let used = used_names(&expression, Depth::Fields);
+    Some(Box::new(That { expression, used, span: node.span }))
+}
+
+/// Whether the fields of a name count as names of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Names,
+    Fields,
+}
+
+fn used_names(expression: &str, depth: Depth) -> BTreeSet<String> {
+    let environment = Environment::new();
+    let Ok(compiled) = environment.compile_expression(expression) else { return BTreeSet::new() };
+    let builtin = |name: &String| environment.globals().any(|(global, _)| global == name);
+    compiled.undeclared_variables(depth == Depth::Fields).into_iter().filter(|name| !builtin(name)).collect()
+}
+
+/// The names that an expression needs from the suite.
+pub(in super::super) fn free_names(expression: &str) -> BTreeSet<String> {
+    let mut names = used_names(expression, Depth::Names);
+    names.retain(|name| !PROVIDED.contains(&name.as_str()));
+    names
+}
+
+impl Check for That {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let names = self.names(answer);
+        let (message, label) = match template::evaluate(&self.expression, &names) {
+            Ok(value) if is_true(&value) => return,
+            Ok(value) => ("the expression does not hold".to_owned(), format!("is {}", show::inline(&value))),
+            Err(reason) => ("the expression cannot be evaluated".to_owned(), self.unknown(&names).unwrap_or(reason)),
+        };
+        found.push(
+            Mismatch::new("that", self.span, message, label)
+                .with_expected(show::evidence(&self.expression))
+                .with_actual(self.values(&names)),
+        );
+    }
+}
+
+impl That {
+    /// The suite's names and those of the answer; what the expression does not use is not copied.
+    fn names(&self, answer: &Answer<'_>) -> template::Names {
+        let is_used = |name: &str| self.used.iter().any(|used| used.split('.').next() == Some(name));
+        let mut names: template::Names = answer
+            .names
+            .iter()
+            .filter(|(name, _)| is_used(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        for name in PROVIDED.into_iter().filter(|name| is_used(name)) {
+            let value = match name {
+                "message" => answer.message.clone(),
+                "notifications" => answer.notifications.iter().map(|notification| (**notification).clone()).collect(),
+                "elapsed_ms" => u64::try_from(answer.elapsed.as_millis()).unwrap_or(u64::MAX).into(),
+                member => answer.message.get(member).cloned().unwrap_or_default(),
+            };
+            names.insert(name.to_owned(), value);
+        }
+        names
+    }
+
+    /// Names a name that nothing provides.
+    fn unknown(&self, names: &template::Names) -> Option<String> {
+        let unknown =
+            self.used.iter().filter_map(|used| used.split('.').next()).find(|name| !names.contains_key(*name))?;
+        let known = names.keys().map(String::as_str).chain(PROVIDED);
+        let hint = show::did_you_mean(unknown, known);
+        Some(format!("nothing provides the name `{unknown}`{hint}"))
+    }
+
+    fn values(&self, names: &template::Names) -> String {
+        let shown = self.used.iter().map(|name| match template::evaluate(name, names) {
+            Ok(value) => format!("{name} = {}", show::inline(&value)),
+            Err(_) => format!("{name} is not there"),
+        });
+        show::evidence(&shown.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Empty and zero values are false, as in templates.
+fn is_true(value: &Json) -> bool {
+    match value {
+        Json::Null => false,
+        Json::Bool(flag) => *flag,
+        Json::Number(number) => number.as_f64() != Some(0.0),
+        Json::String(text) => !text.is_empty(),
+        Json::Array(items) => !items.is_empty(),
+        Json::Object(fields) => !fields.is_empty(),
+    }
+}

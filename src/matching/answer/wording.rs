@@ -1,0 +1,74 @@
+//! Whether an error's text is written for a reader, and what it mentions.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value as Json;
+
+/// Marks of a stack trace in Python, JavaScript, Java, Rust and Go.
+static STACK_TRACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?m)^\s*at .+(:\d+:\d+|\.java:\d+|\.kt:\d+)\)?\s*$|Traceback \(most recent call|File "[^"]+", line \d+|panicked at |^goroutine \d+ \["#,
+    )
+    .ok()
+});
+
+/// Fewer words than these explain nothing.
+const LEAST_WORDS: usize = 3;
+
+/// Why nobody could read an error's text; `None` when it is written for a reader.
+pub(super) fn unreadable(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    let reason = if trimmed.is_empty() {
+        "has no text"
+    } else if trimmed.contains("[object Object]") {
+        "says `[object Object]`"
+    } else if STACK_TRACE.as_ref().is_some_and(|pattern| pattern.is_match(trimmed)) {
+        "shows a stack trace"
+    } else if serde_json::from_str(trimmed).is_ok_and(|value: Json| value.is_object() || value.is_array()) {
+        "is JSON and nothing else"
+    } else if !trimmed.contains(char::is_whitespace) && trimmed.is_ascii() {
+        "is a bare code"
+    } else if words(trimmed) < LEAST_WORDS {
+        "has fewer than three words"
+    } else {
+        return None;
+    };
+    Some(reason.to_owned())
+}
+
+/// Counts words; scripts that write none are counted by their characters, two to a word.
+fn words(text: &str) -> usize {
+    let spaced = text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count();
+    let unspaced = text.chars().filter(|c| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3040}'..='\u{9fff}')).count();
+    spaced.max(unspaced / 2)
+}
+
+/// Whether a text mentions a name or value, as a word of its own.
+///
+/// A single letter must be set off by more than spaces, since `a` is in every English sentence.
+pub(super) fn mentions(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), name.trim().to_lowercase());
+    if name.is_empty() {
+        return false;
+    }
+    let is_letter = name.chars().nth(1).is_none() && name.chars().all(char::is_alphabetic);
+    let mut from = 0;
+    while let Some(at) = text[from..].find(&name).map(|at| at + from) {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        let is_apart = is_boundary(before, name.chars().next()) && is_boundary(after, name.chars().next_back());
+        let is_set_off = before.is_some_and(|c| c.is_ascii_punctuation());
+        if is_apart && (!is_letter || is_set_off) {
+            return true;
+        }
+        from = at + name.len();
+    }
+    false
+}
+
+/// Whether a word ends between its edge and the neighbour.
+fn is_boundary(neighbour: Option<char>, edge: Option<char>) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !(edge.is_some_and(is_word) && neighbour.is_some_and(is_word))
+}

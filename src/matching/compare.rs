@@ -1,0 +1,138 @@
+//! When two JSON values are equal, when one includes the other, and where they part.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value as Json};
+
+use super::show;
+
+/// How many differences are looked for; a reader mends the first ones first.
+const LIMIT: usize = 8;
+
+/// How much of the actual value the expected one must describe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// The part that is listed: further fields and elements are welcome.
+    Part,
+}
+
+/// Whether `actual` is what is expected; numbers compare by value.
+pub(super) fn fits(expected: &Json, actual: &Json, extent: Extent) -> bool {
+    match (expected, actual) {
+        (Json::Number(expected), Json::Number(actual)) => order(expected, actual) == Some(Ordering::Equal),
+        (Json::Array(expected), Json::Array(actual)) => match extent {
+            Extent::Whole => {
+                expected.len() == actual.len() && expected.iter().zip(actual).all(|(e, a)| fits(e, a, extent))
+            }
+            Extent::Part => expected.iter().all(|e| actual.iter().any(|a| fits(e, a, extent))),
+        },
+        (Json::Object(expected), Json::Object(actual)) => {
+            (extent == Extent::Part || expected.len() == actual.len())
+                && expected.iter().all(|(key, e)| actual.get(key).is_some_and(|a| fits(e, a, extent)))
+        }
+        _ => expected == actual,
+    }
+}
+
+/// Whether two values are equal; `1` and `1.0` are.
+pub(super) fn same(expected: &Json, actual: &Json) -> bool {
+    fits(expected, actual, Extent::Whole)
+}
+
+/// The order of two numbers, exact for whole ones.
+pub(super) fn order(left: &Number, right: &Number) -> Option<Ordering> {
+    let whole = |number: &Number| number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    if let (Some(left), Some(right)) = (whole(left), whole(right)) {
+        return Some(left.cmp(&right));
+    }
+    left.as_f64()?.partial_cmp(&right.as_f64()?)
+}
+
+/// Where two values part, in words, the first few places.
+pub(super) fn differences(expected: &Json, actual: &Json, extent: Extent) -> String {
+    let mut found = Vec::new();
+    part(expected, actual, extent, &mut Trail { steps: Vec::new(), found: &mut found });
+    let shown = found.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+    match found.len() {
+        0..=3 => shown,
+        LIMIT.. => format!("{shown}; and more"),
+        more => format!("{shown}; and {} more", more - 3),
+    }
+}
+
+/// The way to the values that are compared, and what was found on it.
+struct Trail<'a> {
+    steps: Vec<String>,
+    found: &'a mut Vec<String>,
+}
+
+impl Trail<'_> {
+    fn place(&self) -> String {
+        let joined = self.steps.concat();
+        format!("`{}`", joined.trim_start_matches('.'))
+    }
+
+    fn push(&mut self, difference: String) {
+        if self.found.len() < LIMIT {
+            self.found.push(difference);
+        }
+    }
+
+    fn within(&mut self, step: String, look: impl FnOnce(&mut Self)) {
+        self.steps.push(step);
+        look(self);
+        self.steps.pop();
+    }
+}
+
+fn part(expected: &Json, actual: &Json, extent: Extent, trail: &mut Trail<'_>) {
+    if trail.found.len() >= LIMIT || fits(expected, actual, extent) {
+        return;
+    }
+    match (expected, actual) {
+        (Json::Object(expected), Json::Object(actual)) => {
+            for (key, value) in expected {
+                trail.within(format!(".{key}"), |trail| match actual.get(key) {
+                    Some(found) => part(value, found, extent, trail),
+                    None => trail.push(format!("{} is missing", trail.place())),
+                });
+            }
+            for key in actual.keys().filter(|key| extent == Extent::Whole && !expected.contains_key(*key)) {
+                trail.within(format!(".{key}"), |trail| trail.push(format!("{} is not expected", trail.place())));
+            }
+        }
+        (Json::Array(expected), Json::Array(actual)) => part_arrays(expected, actual, extent, trail),
+        _ if trail.steps.is_empty() => trail.push(format!("found {}", show::inline(actual))),
+        _ => trail.push(format!("{} is {}, not {}", trail.place(), show::inline(actual), show::inline(expected))),
+    }
+}
+
+fn part_arrays(expected: &[Json], actual: &[Json], extent: Extent, trail: &mut Trail<'_>) {
+    if extent == Extent::Part {
+        for missing in expected.iter().filter(|e| !actual.iter().any(|a| fits(e, a, extent))) {
+            let whose = if trail.steps.is_empty() { String::new() } else { format!(" of {}", trail.place()) };
+            trail.push(format!("no element{whose} is {}", show::inline(missing)));
+        }
+        return;
+    }
+    for (at, (value, found)) in expected.iter().zip(actual).enumerate() {
+        trail.within(format!("[{at}]"), |trail| part(value, found, extent, trail));
+    }
+    if expected.len() != actual.len() {
+        let whose = if trail.steps.is_empty() { "the array".to_owned() } else { trail.place() };
+        trail.push(format!("{whose} has {}, not {}", show::count(actual.len(), "element"), expected.len()));
+    }
+}
+
+/// The fields of `actual` that `expected` speaks of, so that a difference shows nothing else.
+pub(super) fn spoken_of(expected: &Json, actual: &Json) -> Json {
+    match (expected, actual) {
+        (Json::Object(expected), Json::Object(actual)) => expected
+            .iter()
+            .filter_map(|(key, value)| actual.get(key).map(|found| (key.clone(), spoken_of(value, found))))
+            .collect(),
+        _ => actual.clone(),
+    }
+}

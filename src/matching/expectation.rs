@@ -1,0 +1,105 @@
+//! One item of an `expect:` list.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::item::{self, EXPECTATION, Item};
+use super::{Answer, mismatch::Mismatch};
+use crate::source::shape::{self, Shape};
+use crate::source::template::{self, Names};
+use crate::source::{Diagnostic, Located, Node, Span, Value};
+
+/// One item of an `expect:` list; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Expectation {
+    parts: Arc<Parts>,
+}
+
+#[derive(Debug)]
+struct Parts {
+    node: Node,
+    /// `None` where templates must be filled in first.
+    item: Option<Item>,
+}
+
+impl Expectation {
+    /// Compiles an item whose shape was checked against [`EXPECTATION`]; every further mistake is added to `found`.
+    ///
+    /// What holds templates is compiled once they are filled in, on evaluation.
+    pub fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let mistakes = found.len();
+        let item = Item::build(node, found);
+        if found.len() > mistakes {
+            return None;
+        }
+        let item = if template::has_template(node) { None } else { Some(item?) };
+        Some(Self { parts: Arc::new(Parts { node: node.clone(), item }) })
+    }
+
+    /// The YAML that it was compiled from.
+    pub fn node(&self) -> &Node {
+        &self.parts.node
+    }
+
+    /// The place of that YAML.
+    pub fn span(&self) -> Span {
+        self.parts.node.span
+    }
+
+    /// Everything about the answer that is not as expected; nothing when it passes.
+    pub fn evaluate(&self, answer: &Answer<'_>) -> Vec<Mismatch> {
+        let mut found = Vec::new();
+        match &self.parts.item {
+            Some(item) => item.check(answer, &mut found),
+            None => match compile_filled(&self.parts.node, answer.names) {
+                Ok(item) => item.check(answer, &mut found),
+                Err(mismatches) => found = mismatches,
+            },
+        }
+        found
+    }
+
+    /// The variants of the fault taxonomy that a pass or a failure says something about.
+    pub fn judges(&self) -> BTreeSet<&'static str> {
+        let mut variants = BTreeSet::new();
+        item::judges(&self.parts.node, &mut variants);
+        variants
+    }
+
+    /// The names that its `that:` expressions need from the suite, with the places that use them.
+    pub fn free_names(&self) -> Vec<Located<String>> {
+        let mut names = Vec::new();
+        item::free_names(&self.parts.node, &mut names);
+        names
+    }
+}
+
+fn compile_filled(node: &Node, names: &Names) -> Result<Item, Vec<Mismatch>> {
+    let unfilled = |reason: String| {
+        let span = culprit(node, names).unwrap_or(node.span);
+        vec![Mismatch::new("unfilled-template", span, "the expectation cannot be filled in", reason)]
+    };
+    let filled = template::fill(node, names).map_err(unfilled)?;
+    let mut found = shape::check(&filled, &Shape::Object(&EXPECTATION));
+    let item = if found.is_empty() { Item::build(&filled, &mut found) } else { None };
+    // A value that still holds a template after filling came from a name, and is never evaluated twice.
+    item.filter(|_| found.is_empty()).ok_or_else(|| {
+        let mut mismatches: Vec<Mismatch> =
+            found.into_iter().map(|diagnostic| Mismatch::from_diagnostic(diagnostic, node.span)).collect();
+        if mismatches.is_empty() {
+            let reason = "a value that was filled in holds a template itself".to_owned();
+            mismatches.extend(unfilled(reason));
+        }
+        mismatches
+    })
+}
+
+/// The first text whose templates cannot be filled in.
+fn culprit(node: &Node, names: &Names) -> Option<Span> {
+    match &node.value {
+        Value::Text(text) => template::fill_text(text, names).is_err().then_some(node.span),
+        Value::List(items) => items.iter().find_map(|item| culprit(item, names)),
+        Value::Map(entries) => entries.iter().find_map(|(_, value)| culprit(value, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}

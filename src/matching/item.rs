@@ -1,0 +1,240 @@
+//! One item of an `expect:` list, compiled: its grammar, what it judges, and how its parts play together.
+
+use std::collections::BTreeSet;
+
+use super::answer::{self, Check};
+use super::value::{self, AT, ELEMENT_KEYS, SIMPLE_KEYS, Target};
+use super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
+use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::{Diagnostic, Located, Node, Span};
+
+/// The grammar of one item of an `expect:` list.
+pub static EXPECTATION: Object = Object {
+    name: "an expectation",
+    doc: "What an answer must be like: matchers of the value `at` a path, of its `text`, or of the whole answer; several \
+          in one item must all hold.",
+    keys: &[&AT, &SIMPLE_KEYS, &ELEMENT_KEYS, &answer::KEYS, &LOGIC_KEYS],
+};
+
+static EXPECTATION_SHAPE: Shape = Shape::Object(&EXPECTATION);
+
+static LOGIC_KEYS: [Key; 3] = [
+    key(
+        "not",
+        Shape::Object(&EXPECTATION),
+        "The expectation within fails; beside `at`, its matchers look at that value.",
+    ),
+    key("all", Shape::List(&EXPECTATION_SHAPE), "Every one of these holds; beside `at`, they look at that value."),
+    key("any", Shape::List(&EXPECTATION_SHAPE), "At least one of these holds; beside `at`, they look at that value."),
+];
+
+/// The compiled parts of one item; all must hold.
+#[derive(Debug)]
+pub(super) struct Item(Vec<Box<dyn Check>>);
+
+impl Item {
+    /// Compiles an item; `None` after a mistake, or where a template stands in the way.
+    pub(super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let at = node.entries().iter().find(|(key, _)| key.value == "at");
+        let mut parts: Vec<Option<Box<dyn Check>>> = Vec::new();
+        match at {
+            Some((key, _)) => {
+                refuse_strangers(node, found);
+                parts.push(Target::build(key, node, found).map(|target| Box::new(Aimed(target)) as Box<dyn Check>));
+            }
+            None => missing_target(node, found),
+        }
+        for (key, value) in node.entries() {
+            if let Some(matcher) = answer::find(&key.value) {
+                parts.push((matcher.build)(key, value, found));
+            } else if at.is_none() {
+                parts.extend(logic(key, value, found));
+            }
+        }
+        if parts.is_empty() && node.entries().iter().all(|(key, _)| value::find(&key.value).is_none()) {
+            let message = "this expectation expects nothing";
+            let help = "add a matcher, such as `is_error: false` or `at:` with `equals:`";
+            found.push(Diagnostic::error("empty-expectation", message, node.span).with_help(help.to_owned()));
+            return None;
+        }
+        parts.into_iter().collect::<Option<Vec<_>>>().map(Self)
+    }
+
+    /// Adds everything that is not as expected.
+    pub(super) fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        for part in &self.0 {
+            part.check(answer, found);
+        }
+    }
+
+    fn mismatches(&self, answer: &Answer<'_>) -> Vec<Mismatch> {
+        let mut found = Vec::new();
+        self.check(answer, &mut found);
+        found
+    }
+}
+
+/// Reports value matchers that have no value to look at.
+fn missing_target(node: &Node, found: &mut Vec<Diagnostic>) {
+    let is_stray = |name: &str| SIMPLE_KEYS.iter().chain(&ELEMENT_KEYS).any(|key| key.name == name);
+    if let Some((key, _)) = node.entries().iter().find(|(key, _)| is_stray(&key.value)) {
+        found.push(
+            Diagnostic::error("missing-target", format!("`{}` has no value to look at", key.value), key.span)
+                .with_help(
+                    "add `at:` with a path such as `result.structuredContent`, or put it under `text:`".to_owned(),
+                ),
+        );
+    }
+}
+
+/// Beside `at`, combined matchers are value matchers, although the grammar of an item allows all.
+fn refuse_strangers(node: &Node, found: &mut Vec<Diagnostic>) {
+    let is_logic = |(key, _): &&(Located<String>, Node)| LOGIC_KEYS.iter().any(|logic| logic.name == key.value);
+    for (outer, value) in node.entries().iter().filter(is_logic) {
+        for mapping in std::iter::once(value).chain(value.items()) {
+            for (key, _) in mapping.entries().iter().filter(|(key, _)| value::find(&key.value).is_none()) {
+                let help = format!(
+                    "beside `at`, `{}` holds matchers of that value; `{}` needs an item of its own",
+                    outer.value, key.value
+                );
+                found.push(
+                    Diagnostic::error("unknown-key", format!("a value check has no key `{}`", key.value), key.span)
+                        .with_help(help),
+                );
+            }
+            refuse_strangers(mapping, found);
+        }
+    }
+}
+
+fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Option<Box<dyn Check>>> {
+    let span = key.span;
+    match key.value.as_str() {
+        "not" => Some(Item::build(node, found).map(|item| Box::new(Not { item, span }) as Box<dyn Check>)),
+        "all" => Some(items(key, node, found).map(|items| Box::new(All(items)) as Box<dyn Check>)),
+        "any" => Some(items(key, node, found).map(|items| Box::new(Any { items, span }) as Box<dyn Check>)),
+        _ => None,
+    }
+}
+
+fn items(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Item>> {
+    if node.items().is_empty() {
+        read::nothing_expected(key, "list at least one expectation", found);
+        return None;
+    }
+    let built: Vec<Option<Item>> = node.items().iter().map(|item| Item::build(item, found)).collect();
+    built.into_iter().collect()
+}
+
+/// The value at a path of the response.
+#[derive(Debug)]
+struct Aimed(Target);
+
+impl Check for Aimed {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        self.0.check(answer.message, None, found);
+    }
+}
+
+#[derive(Debug)]
+struct Not {
+    item: Item,
+    span: Span,
+}
+
+impl Check for Not {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        if self.item.mismatches(answer).is_empty() {
+            let reply = Reply::of(answer.message).describe();
+            let label = format!("got {}", show::quoted(&reply));
+            found.push(Mismatch::new("not", self.span, "the answer is what it must not be", label).with_actual(reply));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct All(Vec<Item>);
+
+impl Check for All {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        for item in &self.0 {
+            item.check(answer, found);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Any {
+    items: Vec<Item>,
+    span: Span,
+}
+
+impl Check for Any {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let mut reasons = Vec::new();
+        for item in &self.items {
+            match item.mismatches(answer).into_iter().next() {
+                None => return,
+                Some(mismatch) => reasons.push(mismatch.message),
+            }
+        }
+        let message = format!("the answer fits none of the {}", show::count(self.items.len(), "alternative"));
+        let reply = Reply::of(answer.message).describe();
+        found.push(Mismatch::new("any", self.span, message, reasons.join("; ")).with_actual(reply));
+    }
+}
+
+/// Adds the variants that an item judges, those of the items within included.
+pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
+    let at = node.get("at").and_then(Node::text);
+    if let Some(at) = at {
+        judges_at(at, node, variants);
+    }
+    for (key, value) in node.entries() {
+        if let Some(matcher) = answer::find(&key.value) {
+            variants.extend((matcher.judges)(value));
+        }
+        match key.value.as_str() {
+            "text" => value::judges(value, variants),
+            "not" | "all" | "any" if at.is_none() => {
+                std::iter::once(value).chain(value.items()).for_each(|item| judges(item, variants));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A path into the error says what `error` says; one to `isError` what `is_error` says.
+fn judges_at(at: &str, node: &Node, variants: &mut BTreeSet<&'static str>) {
+    let bare = at.trim_start_matches(['$', '.', '[', '"', '\'']);
+    let flag = node.get("equals").and_then(Node::flag);
+    match bare {
+        "result.isError" => variants.extend(match flag {
+            Some(true) => ["TOOL-ERROR-AS-SUCCESS"],
+            _ => ["TOOL-SPURIOUS-ERROR"],
+        }),
+        bare if bare.starts_with("error") => {
+            variants.insert("TOOL-ERROR-AS-SUCCESS");
+            if bare.contains("code") {
+                variants.insert("PROTO-WRONG-ERROR-CODE");
+            }
+        }
+        "id" | "jsonrpc" => {}
+        _ => value::judges(node, variants),
+    }
+}
+
+/// The names that the `that:` expressions below an item need from the suite, with their places.
+pub(super) fn free_names(node: &Node, names: &mut Vec<Located<String>>) {
+    for (key, value) in node.entries() {
+        match (key.value.as_str(), value.text()) {
+            ("that", Some(expression)) => {
+                names.extend(answer::free_names(expression).into_iter().map(|name| Located::new(name, value.span)));
+            }
+            ("not" | "all" | "any", _) => {
+                std::iter::once(value).chain(value.items()).for_each(|item| free_names(item, names));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! One way in which an answer is not as expected.
+
+use serde_json::Value as Json;
+
+use super::show;
+use crate::source::{Diagnostic, Span};
+
+/// A failed expectation, with its evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The matcher's name in kebab-case, or a name of its own where one matcher can fail in ways that differ.
+    pub code: &'static str,
+    /// One lowercase sentence without a final period: what went wrong.
+    pub message: String,
+    /// What stands under the marked text.
+    pub label: String,
+    /// The key or value of the suite to mark.
+    pub span: Span,
+    /// The place in the answer.
+    pub path: Option<String>,
+    /// What was expected there.
+    pub expected: Option<String>,
+    /// What was found there.
+    pub actual: Option<String>,
+    /// The difference, line by line, where the values are long.
+    pub diff: Option<String>,
+}
+
+impl Mismatch {
+    /// A mismatch with its sentence and the text under the mark, everything else to be added.
+    pub(super) fn new(code: &'static str, span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Self {
+        let label = show::cut(label.as_ref(), show::LABEL);
+        Self { code, message: message.into(), label, span, path: None, expected: None, actual: None, diff: None }
+    }
+
+    /// A mistake that only showed once templates were filled in.
+    pub(super) fn from_diagnostic(diagnostic: Diagnostic, fallback: Span) -> Self {
+        let (span, label) = diagnostic.label.map_or((fallback, String::new()), |label| (label.span, label.value));
+        let label = if label.is_empty() { diagnostic.help.unwrap_or_default() } else { label };
+        Self::new(diagnostic.code, span, diagnostic.message, label)
+    }
+
+    pub(super) fn with_path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    pub(super) fn with_expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    pub(super) fn with_actual(mut self, actual: impl Into<String>) -> Self {
+        self.actual = Some(actual.into());
+        self
+    }
+
+    /// Shows two values side by side, and line by line where one of them is long.
+    pub(super) fn with_values(self, expected: &Json, actual: &Json) -> Self {
+        let diff = show::diff(expected, actual);
+        Self { diff, ..self.with_expected(show::compact(expected)).with_actual(show::compact(actual)) }
+    }
+}

@@ -1,0 +1,90 @@
+//! Does an answer satisfy an expectation?
+//!
+//! An [`Expectation`] is one item of an `expect:` list, compiled once; [`Expectation::evaluate`] looks at an [`Answer`]
+//! and returns every [`Mismatch`].
+//! There are two kinds of matchers, one file each: those of `value` look at one JSON value, those of `answer` at the
+//! whole answer; the key tables of both make up the grammar [`EXPECTATION`].
+//! Pure and synchronous; knows nothing about suites, sessions or reports. Start reading in [`Expectation`].
+
+mod answer;
+mod compare;
+mod expectation;
+mod item;
+mod mismatch;
+mod path;
+mod read;
+mod reply;
+mod show;
+mod table;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use crate::source::template::Names;
+use crate::wire::{Catalog, ListKind};
+
+pub use self::expectation::Expectation;
+pub use self::item::EXPECTATION;
+pub use self::mismatch::Mismatch;
+pub use self::path::Path;
+
+/// What a step got: everything that an expectation may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// The method that was sent, such as `tools/call`.
+    pub method: &'a str,
+    /// The parameters that were sent.
+    pub params: &'a Json,
+    /// The whole response; for a list step the merger of all pages.
+    pub message: &'a Json,
+    /// The whole notifications that came while the request was pending.
+    pub notifications: &'a [Arc<Json>],
+    /// The time between request and response.
+    pub elapsed: Duration,
+    /// What the server offers.
+    pub catalog: &'a Catalog,
+    /// Variables, captures and the values of the row.
+    pub names: &'a Names,
+}
+
+impl<'a> Answer<'a> {
+    /// The tool that was called; `None` for every other method.
+    fn tool(&self) -> Option<&'a str> {
+        if self.method == "tools/call" { self.params["name"].as_str() } else { None }
+    }
+
+    /// What was done, in the words of messages.
+    fn deed(&self) -> String {
+        self.tool().map_or_else(|| format!("`{}`", self.method), |tool| format!("the call of `{tool}`"))
+    }
+
+    /// The entries of one list: those of the answer where it is that list, else those of the catalog.
+    fn list(&self, kind: ListKind) -> Vec<&'a Json> {
+        if self.method == kind.method() {
+            return self.message["result"][kind.member()].as_array().into_iter().flatten().collect();
+        }
+        match kind {
+            ListKind::Tools => self.catalog.tools.iter().map(|tool| &tool.raw).collect(),
+            ListKind::Resources => self.catalog.resources.iter().collect(),
+            ListKind::ResourceTemplates => self.catalog.resource_templates.iter().collect(),
+            ListKind::Prompts => self.catalog.prompts.iter().collect(),
+        }
+    }
+}
+
+/// A sentence about the tool's name, where an error answers the call of a tool that the server does not list.
+pub fn unknown_tool_help(answer: &Answer<'_>) -> Option<String> {
+    let tool = answer.tool()?;
+    let is_error = answer.message.get("error").is_some() || answer.message["result"]["isError"] == Json::Bool(true);
+    (is_error && answer.catalog.tool(tool).is_none()).then(|| unknown_tool(tool, answer.catalog))
+}
+
+/// Says that a tool is not offered, and which one may be meant.
+fn unknown_tool(name: &str, catalog: &Catalog) -> String {
+    format!("the server offers no tool `{}`{}", show::quoted(name), show::did_you_mean(name, catalog.tool_names()))
+}

@@ -1,0 +1,216 @@
+//! Dotted paths: names, `[0]` and `[-1]`, `["a.b"]`, and `json()` for JSON within a string.
+
+use std::borrow::Cow;
+
+use serde_json::Value as Json;
+
+use super::super::show;
+/// How many fields are named where a path finds nothing.
+const NAMED_FIELDS: usize = 12;
+
+/// A compiled dotted path.
+#[derive(Debug, Clone)]
+pub(super) struct Dotted {
+    text: String,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    kind: Kind,
+    /// Where the step starts in the text, so that messages can show the way that worked.
+    start: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Field(String),
+    Index(i64),
+    Json,
+}
+
+impl Dotted {
+    /// The path of the whole value.
+    pub(super) fn root() -> Self {
+        Self { text: String::new(), steps: Vec::new() }
+    }
+
+    /// Compiles a path; an empty one names the whole value and is refused, since nobody means it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("the path is empty".to_owned());
+        }
+        let mut steps = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let (kind, end) = if text[at..].starts_with('[') { bracket(text, at)? } else { name(text, at)? };
+            steps.push(Step { kind, start: at });
+            at = end;
+            match text[at..].chars().next() {
+                None | Some('[') => {}
+                Some('.') if at + 1 < text.len() => at += 1,
+                Some('.') => return Err(format!("the path `{}` ends with a dot", show::quoted(text))),
+                Some(c) => return Err(unexpected(text, at, c)),
+            }
+        }
+        Ok(Self { text: text.to_owned(), steps })
+    }
+
+    /// Walks the path.
+    pub(super) fn find<'v>(&self, value: &'v Json) -> Result<Cow<'v, Json>, String> {
+        let mut current = Cow::Borrowed(value);
+        for step in &self.steps {
+            let next = match current {
+                Cow::Borrowed(value) => step.kind.of(value),
+                Cow::Owned(value) => step.kind.of(&value).map(|found| Cow::Owned(found.into_owned())),
+            };
+            current = next.map_err(|problem| self.sentence(value, step, &problem))?;
+        }
+        Ok(current)
+    }
+
+    fn sentence(&self, root: &Json, failed: &Step, problem: &Problem) -> String {
+        let before = self.text[..failed.start].trim_end_matches('.');
+        let place = if before.is_empty() { "the answer".to_owned() } else { format!("`{before}`") };
+        // The commonest cause deserves its own words: there is no result because there is an error.
+        if before.is_empty() && root.get("error").is_some() && matches!(&failed.kind, Kind::Field(f) if f == "result") {
+            let message = root["error"]["message"].as_str().map(show::quoted).unwrap_or_default();
+            return format!(
+                "the answer has no `result`, it is the JSON-RPC error {} {message:?}",
+                show::inline(&root["error"]["code"])
+            );
+        }
+        match problem {
+            Problem::Words(words) => format!("{place} {words}"),
+            Problem::NotJson(words) => format!("the text at {place} is no JSON: {words}"),
+        }
+    }
+}
+
+/// Why a step leads nowhere.
+enum Problem {
+    /// Continues a sentence that starts with the place.
+    Words(String),
+    /// The text at the place cannot be parsed.
+    NotJson(String),
+}
+
+impl Kind {
+    fn of<'v>(&self, value: &'v Json) -> Result<Cow<'v, Json>, Problem> {
+        match (self, value) {
+            (Self::Field(name), Json::Object(fields)) => {
+                fields.get(name).map(Cow::Borrowed).ok_or_else(|| no_field(name, fields))
+            }
+            (Self::Field(name), Json::Array(items)) => Err(Problem::Words(format!(
+                "is an array of {} and has no field `{name}`; choose an element, such as `[0]`",
+                items.len()
+            ))),
+            (Self::Field(name), other) => {
+                Err(Problem::Words(format!("is {} and has no field `{name}`", show::inline(other))))
+            }
+            (Self::Index(index), Json::Array(items)) => element(*index, items),
+            (Self::Index(index), Json::Object(fields)) => Err(Problem::Words(format!(
+                "is an object and has no element `[{index}]`; its fields are {}",
+                show::names(fields.keys().map(String::as_str), NAMED_FIELDS)
+            ))),
+            (Self::Index(index), other) => {
+                Err(Problem::Words(format!("is {} and has no element `[{index}]`", show::inline(other))))
+            }
+            (Self::Json, Json::String(text)) => serde_json::from_str(text).map(Cow::Owned).map_err(|error| {
+                Problem::NotJson(format!(
+                    "{error}; it begins with {}",
+                    show::quoted(&Json::from(text.as_str()).to_string())
+                ))
+            }),
+            (Self::Json, other) => Err(Problem::Words(format!("is {}, and `json()` reads strings", show::kind(other)))),
+        }
+    }
+}
+
+fn element(index: i64, items: &[Json]) -> Result<Cow<'_, Json>, Problem> {
+    let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
+    let from_start = if index < 0 { index.saturating_add(length) } else { index };
+    usize::try_from(from_start).ok().and_then(|at| items.get(at)).map(Cow::Borrowed).ok_or_else(|| {
+        Problem::Words(format!("has {}, so there is no `[{index}]`", show::count(items.len(), "element")))
+    })
+}
+
+fn no_field(name: &str, fields: &serde_json::Map<String, Json>) -> Problem {
+    if fields.is_empty() {
+        return Problem::Words(format!("has no field `{name}`; it is an empty object"));
+    }
+    let hint = show::did_you_mean(name, fields.keys().map(String::as_str));
+    let there = show::names(fields.keys().map(String::as_str), NAMED_FIELDS);
+    let verb = if fields.len() == 1 { "its only field is" } else { "its fields are" };
+    Problem::Words(format!("has no field `{}`; {verb} {there}{hint}", show::quoted(name)))
+}
+
+fn name(text: &str, at: usize) -> Result<(Kind, usize), String> {
+    let length = text[at..].find(['.', '[', ']', '(', ')', '"', '\'']).unwrap_or(text.len() - at);
+    let name = &text[at..at + length];
+    let end = at + length;
+    if name == "json" && text[end..].starts_with("()") {
+        return Ok((Kind::Json, end + 2));
+    }
+    if name.is_empty() || name != name.trim() {
+        let found = text[end..].chars().next().unwrap_or(' ');
+        return Err(if name.is_empty() { unexpected(text, end, found) } else { unexpected(text, at, ' ') });
+    }
+    Ok((Kind::Field(name.to_owned()), end))
+}
+
+fn bracket(text: &str, at: usize) -> Result<(Kind, usize), String> {
+    let inner = &text[at + 1..];
+    if let Some(quote) = inner.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        return quoted_name(text, at + 1, quote);
+    }
+    let Some(length) = inner.find(']') else {
+        return Err(format!("the path `{}` has a `[` without its `]`", show::quoted(text)));
+    };
+    let end = at + 1 + length + 1;
+    match inner[..length].trim() {
+        "*" | "" => {
+            Err(format!("a path finds one value; for several write the JSONPath `$.{}`", show::quoted(&starred(text))))
+        }
+        digits => digits.parse().map(|index| (Kind::Index(index), end)).map_err(|_| {
+            format!("`[{}]` is neither a whole number nor a quoted name such as `[\"a.b\"]`", show::quoted(digits))
+        }),
+    }
+}
+
+fn starred(text: &str) -> String {
+    text.replace("[]", "[*]")
+}
+
+fn quoted_name(text: &str, start: usize, quote: char) -> Result<(Kind, usize), String> {
+    let unended = || format!("the path `{}` has a quoted name without its end", show::quoted(text));
+    let mut escaped = false;
+    let close = text[start + 1..].char_indices().find(|(_, c)| {
+        let is_end = !escaped && *c == quote;
+        escaped = !escaped && *c == '\\';
+        is_end
+    });
+    let (length, _) = close.ok_or_else(unended)?;
+    let raw = &text[start + 1..start + 1 + length];
+    let end = start + 1 + length + 1;
+    if !text[end..].starts_with(']') {
+        return Err(unended());
+    }
+    let json = if quote == '"' {
+        format!("\"{raw}\"")
+    } else {
+        format!("\"{}\"", raw.replace('"', "\\\"").replace("\\'", "'"))
+    };
+    let name = serde_json::from_str(&json)
+        .map_err(|_| format!("`{}` is no name: it holds a wrong escape", show::quoted(raw)))?;
+    Ok((Kind::Field(name), end + 1))
+}
+
+fn unexpected(text: &str, at: usize, found: char) -> String {
+    let position = text[..at].chars().count() + 1;
+    format!(
+        "the path `{}` has an unexpected `{found}` at character {position}; names with special characters are quoted, \
+         as in `[\"a.b\"]`",
+        show::quoted(text)
+    )
+}

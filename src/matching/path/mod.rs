@@ -1,0 +1,59 @@
+//! Where in an answer to look: a dotted path such as `result.content[0].text`, or a JSONPath that starts with `$`.
+
+mod dotted;
+mod query;
+
+use std::borrow::Cow;
+
+use serde_json::Value as Json;
+
+use self::dotted::Dotted;
+use self::query::Query;
+
+/// A compiled path.
+#[derive(Debug, Clone)]
+pub struct Path {
+    text: String,
+    way: Way,
+}
+
+#[derive(Debug, Clone)]
+enum Way {
+    Dotted(Dotted),
+    Query(Query),
+}
+
+impl Path {
+    /// Compiles a path; the sentence says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let way = match text.strip_prefix('$') {
+            None => Way::Dotted(Dotted::parse(text)?),
+            Some("") => Way::Dotted(Dotted::root()),
+            Some(rest) => {
+                let query = Query::parse(text)?;
+                // A query for one value is a dotted path, whose failures name the fields that are there.
+                match query::is_singular(rest).then(|| Dotted::parse(rest.trim_start_matches('.'))) {
+                    Some(Ok(dotted)) => Way::Dotted(dotted),
+                    None | Some(Err(_)) => Way::Query(query),
+                }
+            }
+        };
+        Ok(Self { text: text.to_owned(), way })
+    }
+
+    /// The value at the path; the sentence says what is there instead.
+    ///
+    /// A JSONPath that can match several values gives the list of them.
+    pub fn find<'v>(&self, value: &'v Json) -> Result<Cow<'v, Json>, String> {
+        match &self.way {
+            Way::Dotted(dotted) => dotted.find(value),
+            Way::Query(query) => query.find(value).map(Cow::Owned),
+        }
+    }
+
+    /// The path as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}

@@ -1,0 +1,65 @@
+//! JSONPath (RFC 9535); the only file that knows its crate.
+
+use serde_json::Value as Json;
+use serde_json_path::JsonPath;
+
+use super::super::show;
+
+/// A compiled JSONPath that can match several values.
+#[derive(Debug, Clone)]
+pub(super) struct Query {
+    text: String,
+    path: JsonPath,
+}
+
+impl Query {
+    /// Compiles a JSONPath.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let path = JsonPath::parse(text).map_err(|error| {
+            let position = text[..error.position().min(text.len())].chars().count() + 1;
+            format!("`{}` is no JSONPath: {} at character {position}", show::quoted(text), error.message())
+        })?;
+        Ok(Self { text: text.to_owned(), path })
+    }
+
+    /// Every match; none is a failure.
+    pub(super) fn find(&self, value: &Json) -> Result<Json, String> {
+        let found: Vec<Json> = self.path.query(value).into_iter().cloned().collect();
+        if found.is_empty() {
+            return Err(format!("`{}` finds nothing; {}", show::quoted(&self.text), what_is_there(value)));
+        }
+        Ok(found.into())
+    }
+}
+
+/// Whether a JSONPath, given without its `$`, can match at most one value.
+pub(super) fn is_singular(rest: &str) -> bool {
+    let mut quote = None;
+    let mut escaped = false;
+    let mut bare = String::new();
+    for c in rest.chars() {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            None => bare.push(c),
+        }
+    }
+    !rest.is_empty() && !bare.contains("..") && !bare.contains(['*', '?', ':', ','])
+}
+
+fn what_is_there(value: &Json) -> String {
+    let fields = |value: &Json| {
+        value
+            .as_object()
+            .map(|fields| show::names(fields.keys().map(String::as_str), 12))
+            .filter(|names| !names.is_empty())
+    };
+    match (fields(value), fields(&value["result"])) {
+        (Some(_), Some(inner)) => format!("the fields of `result` are {inner}"),
+        (Some(outer), None) => format!("the fields of the answer are {outer}"),
+        (None, _) => format!("the answer is {}", show::kind(value)),
+    }
+}

@@ -1,0 +1,52 @@
+//! Reads the typed values of a matcher's YAML; shapes are checked before, so what does not fit is left out here.
+
+use std::time::Duration;
+
+use crate::source::{Diagnostic, Located, Node, Span, Value, parse_duration, shape::Shape, template};
+
+/// `true` or `false`, or a template for one.
+pub(super) const FLAG: Shape = Shape::Either(&[Shape::Flag, Shape::Template]);
+
+/// A number, or a template for one.
+pub(super) const NUMBER: Shape = Shape::Either(&[Shape::Number, Shape::Template]);
+
+/// A whole number, or a template for one.
+pub(super) const WHOLE: Shape = Shape::Either(&[Shape::Whole, Shape::Template]);
+
+/// The place to mark: a short value itself, the key of a long one.
+pub(super) fn mark(key: &Located<String>, node: &Node) -> Span {
+    match &node.value {
+        Value::List(_) | Value::Map(_) => key.span,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => node.span,
+    }
+}
+
+/// A text that is no template; templates are filled in before anything is compiled from them.
+pub(super) fn text(node: &Node) -> Option<&str> {
+    node.text().filter(|text| !template::is_template(text))
+}
+
+/// A duration such as `1s`.
+pub(super) fn duration(node: &Node) -> Option<Duration> {
+    parse_duration(node.text()?)
+}
+
+/// Refuses an expectation that expects nothing.
+pub(super) fn nothing_expected(key: &Located<String>, help: &str, found: &mut Vec<Diagnostic>) {
+    found.push(
+        Diagnostic::error("empty-expectation", format!("`{}` checks nothing here", key.value), key.span)
+            .with_help(help.to_owned()),
+    );
+}
+
+/// Reads a flag that only makes sense as `true`.
+pub(super) fn only_true(key: &Located<String>, node: &Node, help: &str, found: &mut Vec<Diagnostic>) -> Option<()> {
+    match node.flag() {
+        Some(true) => Some(()),
+        Some(false) => {
+            nothing_expected(key, help, found);
+            None
+        }
+        None => None,
+    }
+}

@@ -1,0 +1,82 @@
+//! What a response says: a result, a tool's error, a JSON-RPC error, or neither.
+
+use serde_json::Value as Json;
+
+use super::show;
+
+/// A response by its kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reply<'a> {
+    /// A result that is no tool error.
+    Success(&'a Json),
+    /// A result with `isError: true`.
+    ToolError(&'a Json),
+    /// A JSON-RPC error.
+    Error(&'a Json),
+    /// A message with neither.
+    Neither,
+}
+
+impl<'a> Reply<'a> {
+    /// Reads a response; one with both, which no server may send, counts as an error.
+    pub(super) fn of(message: &'a Json) -> Self {
+        match (message.get("error"), message.get("result")) {
+            (Some(error), _) => Self::Error(error),
+            (None, Some(result)) if result["isError"] == Json::Bool(true) => Self::ToolError(result),
+            (None, Some(result)) => Self::Success(result),
+            (None, None) => Self::Neither,
+        }
+    }
+
+    /// What the response says to its reader.
+    pub(super) fn text(self) -> Option<String> {
+        match self {
+            Self::Success(result) | Self::ToolError(result) => text_of(result),
+            Self::Error(error) => error["message"].as_str().map(str::to_owned),
+            Self::Neither => None,
+        }
+    }
+
+    /// The response in one line of evidence.
+    pub(super) fn describe(self) -> String {
+        let said = self.text().map(|text| show::evidence(&Json::from(text).to_string()));
+        match (self, said) {
+            (Self::Success(_), Some(said)) => format!("a success, text {said}"),
+            (Self::Success(result), None) => format!("a success, {}", show::compact(result)),
+            (Self::ToolError(_), Some(said)) => format!("isError, text {said}"),
+            (Self::ToolError(result), None) => format!("isError, no text, {}", show::compact(result)),
+            (Self::Error(error), Some(said)) => {
+                format!("JSON-RPC error {}, message {said}", show::inline(&error["code"]))
+            }
+            (Self::Error(error), None) => format!("JSON-RPC error without a message, {}", show::compact(error)),
+            (Self::Neither, _) => "neither `result` nor `error`".to_owned(),
+        }
+    }
+}
+
+/// The joined text blocks of a tool's content, of a resource's contents or of a prompt's messages; `None` without any.
+pub(super) fn text_of(result: &Json) -> Option<String> {
+    let mut texts = Vec::new();
+    for block in items(&result["content"]).chain(items(&result["contents"])) {
+        texts.extend(block_text(block));
+    }
+    for message in items(&result["messages"]) {
+        match &message["content"] {
+            Json::Array(blocks) => texts.extend(blocks.iter().filter_map(block_text)),
+            block => texts.extend(block_text(block)),
+        }
+    }
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn items(value: &Json) -> impl Iterator<Item = &Json> {
+    value.as_array().into_iter().flatten()
+}
+
+/// The contents of resources carry no type; every other block does.
+fn block_text(block: &Json) -> Option<&str> {
+    if block.get("type").is_some_and(|kind| kind != "text") {
+        return None;
+    }
+    block["text"].as_str()
+}

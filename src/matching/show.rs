@@ -1,0 +1,136 @@
+//! How values look in messages: compact, never longer than a reader can take, long ones as a difference.
+
+use serde_json::Value as Json;
+use similar::{ChangeTag, TextDiff};
+
+use crate::source::nearest;
+
+/// How many characters of a value are shown as evidence.
+const EVIDENCE: usize = 200;
+
+/// How many characters of a value are shown within a sentence.
+const INLINE: usize = 60;
+
+/// How many characters fit under a marked line.
+pub(super) const LABEL: usize = 160;
+
+/// A difference longer than this is no longer read.
+const DIFF_LINES: usize = 40;
+
+/// More lines than these are not compared: the cost of a difference grows with its square.
+const COMPARED_LINES: usize = 2_000;
+
+/// A value as compact JSON, cut in the middle when long.
+pub(super) fn compact(value: &Json) -> String {
+    cut(&value.to_string(), EVIDENCE)
+}
+
+/// A value as it stands within a sentence.
+pub(super) fn inline(value: &Json) -> String {
+    cut(&value.to_string(), INLINE)
+}
+
+/// A text as it stands within a sentence.
+pub(super) fn quoted(text: &str) -> String {
+    cut(text, INLINE)
+}
+
+/// A text as evidence.
+pub(super) fn evidence(text: &str) -> String {
+    cut(text, EVIDENCE)
+}
+
+/// Keeps the two ends of a text longer than `limit` characters and says how long it is.
+pub(super) fn cut(text: &str, limit: usize) -> String {
+    // Bytes are never fewer than characters, so most texts need no count.
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let length = text.chars().count();
+    if length <= limit {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(limit * 2 / 3).collect();
+    let mut tail: Vec<char> = text.chars().rev().take(limit / 6).collect();
+    tail.reverse();
+    format!("{head} … ({length} characters) … {}", tail.into_iter().collect::<String>())
+}
+
+/// Whether a value is short enough to stand within a sentence.
+pub(super) fn is_short(value: &Json) -> bool {
+    value.to_string().len() <= INLINE
+}
+
+/// What kind of JSON value this is, in the words of messages.
+pub(super) fn kind(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "an array",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// A number and its noun in the right form.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+/// Names in backticks, the first `limit` of them.
+pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>, limit: usize) -> String {
+    let all: Vec<&str> = names.collect();
+    let shown: Vec<String> = all.iter().take(limit).map(|name| format!("`{}`", quoted(name))).collect();
+    match all.len().saturating_sub(limit) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The end of a sentence that offers the nearest of many names, however many and long a server made them.
+pub(super) fn did_you_mean<'a>(typed: &str, offered: impl Iterator<Item = &'a str>) -> String {
+    let offered = offered.filter(|name| name.len() <= EVIDENCE).take(1_000);
+    nearest(&cut(typed, EVIDENCE), offered).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// The difference of two values in the manner of `diff -u`, where one of them is too long for a line.
+pub(super) fn diff(expected: &Json, actual: &Json) -> Option<String> {
+    if is_short(expected) && is_short(actual) {
+        return None;
+    }
+    let (expected, actual) = match (expected, actual) {
+        (Json::String(expected), Json::String(actual)) => (expected.clone(), actual.clone()),
+        _ => (format!("{expected:#}"), format!("{actual:#}")),
+    };
+    let (expected, actual) = differing_part(&expected, &actual);
+    let diff = TextDiff::from_slices(&expected, &actual);
+    let mut lines = Vec::new();
+    for (at, group) in diff.grouped_ops(2).iter().enumerate() {
+        if at > 0 {
+            lines.push("@@".to_owned());
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            lines.push(format!("{sign}{}", evidence(change.value())));
+        }
+    }
+    let more = lines.len().saturating_sub(DIFF_LINES);
+    lines.truncate(DIFF_LINES);
+    if more > 0 {
+        lines.push(format!("… {}", count(more, "more line")));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The lines from shortly before the first that differs, as many as can be compared at little cost.
+fn differing_part<'a>(expected: &'a str, actual: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
+    let same = expected.lines().zip(actual.lines()).take_while(|(left, right)| left == right).count();
+    let part = |text: &'a str| text.lines().skip(same.saturating_sub(2)).take(COMPARED_LINES).collect();
+    (part(expected), part(actual))
+}

@@ -1,0 +1,375 @@
+//! Matchers of a whole answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::unknown_tool_help;
+use super::{Step, check, check_message};
+
+#[test]
+fn is_error() {
+    let failed = Step::tool_error("no user `nope`");
+    let passed = Step::value(json!(1));
+    let refused = Step::error(-32602, "bad params");
+    check("is_error: true", &failed, "");
+    check("is_error: false", &passed, "");
+    check("is_error: '{{ flag }}'", &failed, "");
+    check("is_error: '{{ flag }}'", &passed, "is-error [is_error] `isError` is absent");
+    check(
+        "is_error: true",
+        &refused,
+        "is-error [is_error] found JSON-RPC error -32602; for such errors write `error: true`",
+    );
+    check("is_error: false", &failed, "is-error [is_error] found `isError: true`: no user `nope`");
+    check("is_error: false", &refused, "is-error [is_error] found error -32602: bad params");
+    check(
+        "is_error: true",
+        &Step::result(json!({"isError": "true"})),
+        "is-error [is_error] `isError` is \"true\", not a boolean",
+    );
+    check("is_error: false", &Step::call(json!({"id": 1})), "is-error [is_error] found no result to look at");
+    check_message("is_error: true", &passed, "the call of `get_user` succeeded, and must report an error");
+    check_message(
+        "is_error: true",
+        &refused,
+        "the call of `get_user` failed with a JSON-RPC error, not with an error of the tool",
+    );
+}
+
+#[test]
+fn error() {
+    let refused = Step::call(json!({"error": {"code": -32602, "message": "bad id", "data": {"field": "id"}}}));
+    check("error: true", &refused, "");
+    check("error: { code: -32602, message: { contains: id }, data: { includes: { field: id } } }", &refused, "");
+    check(
+        "error: { code: -32601, message: { contains: x } }",
+        &refused,
+        "error [-32601] found -32602\ncontains [x] not found in 6 characters",
+    );
+    check("error: { data: { exists: true } }", &Step::error(-1, "x"), "missing-value [data] finds nothing");
+    check("error: { data: { exists: false } }", &Step::error(-1, "x"), "");
+    check("error: true", &Step::value(json!(1)), "error [error] found a success");
+    check(
+        "error: { code: -32602 }",
+        &Step::tool_error("x"),
+        "error [error] found `isError: true`, an error of the tool; for such errors write `is_error: true`",
+    );
+}
+
+#[test]
+fn refused() {
+    check("refused: true", &Step::tool_error("no such user"), "");
+    for code in [-32602, -32601, -32002, -32600] {
+        check("refused: true", &Step::error(code, "no"), "");
+    }
+    check("refused: true", &Step::value(json!(1)), "refused [refused] answered with a success");
+    check(
+        "refused: true",
+        &Step::error(-32603, "oops"),
+        "refused [refused] found error -32603, which does not blame the request",
+    );
+    check("refused: true", &Step::error(-32602, " "), "refused [refused] the error has no message");
+    check("refused: true", &Step::result(json!({"isError": true})), "refused [refused] the error has no message");
+    check_message("refused: true", &Step::tool_error(""), "the call of `get_user` was refused without a reason");
+}
+
+#[test]
+fn readable_error() {
+    let label = |text: &str| format!("readable-error [readable_error] {text}");
+    check("readable_error: true", &Step::tool_error("there is no user `nope`"), "");
+    check("readable_error: true", &Step::tool_error("The id must be known"), "");
+    check("readable_error: true", &Step::error(-32602, "no user nope exists"), "");
+    check(
+        "readable_error: { names: nope, suggests: list_users }",
+        &Step::tool_error("no user nope; call list_users first"),
+        "",
+    );
+    check(
+        "readable_error: { names: '{{ id }}', suggests: list_users }",
+        &Step::tool_error("not found"),
+        &label("has fewer than three words; names neither `nope` nor a tool to try next"),
+    );
+    check("readable_error: { names: x1 }", &Step::tool_error("no user nope here"), &label("does not name `x1`"));
+    check(
+        "readable_error: { suggests: list_users }",
+        &Step::tool_error("no user nope here"),
+        &label("does not name `list_users`, the tool to try next"),
+    );
+    check(
+        "readable_error: { suggests: list_usrs }",
+        &Step::tool_error("no user nope; see list_usrs"),
+        &label("the server offers no tool `list_usrs` to suggest; did you mean `list_users`?"),
+    );
+    let unnamed = "does not name any value or parameter of the call";
+    for (text, reason) in [
+        ("", "has no text"),
+        ("constraint_violation", "is a bare code"),
+        ("[object Object]", "says `[object Object]`"),
+        ("{\"error\": 5}", "is JSON and nothing else"),
+        ("Traceback (most recent call last):\n  File \"a.py\", line 3, in f", "shows a stack trace"),
+        ("TypeError: x is not a function\n    at run (/srv/index.js:10:5)", "shows a stack trace"),
+        ("Internal error", "has fewer than three words"),
+    ] {
+        check("readable_error: true", &Step::tool_error(text), &label(&format!("{reason}; {unnamed}")));
+    }
+    check("readable_error: true", &Step::tool_error("an internal error has occurred"), &label(unnamed));
+    check("readable_error: true", &Step::tool_error("the identity was not valid"), &label(unnamed));
+    check("readable_error: true", &Step::tool_error("ユーザー nope が見つかりません"), "");
+    check("readable_error: true", &Step::value(json!(1)), &label("found no error"));
+    let unknown = Step {
+        params: json!({"name": "get_usr", "arguments": {}}),
+        ..Step::error(-32602, "unknown tool get_usr here")
+    };
+    check("readable_error: true", &unknown, "");
+    let data = Step::call(json!({"error": {"code": 1, "message": "the call is wrong", "data": {"field": "id"}}}));
+    check("readable_error: true", &data, "");
+}
+
+#[test]
+fn a_single_letter_counts_only_when_set_off() {
+    let step = |text: &str| Step { params: json!({"name": "add", "arguments": {"a": true}}), ..Step::tool_error(text) };
+    let catalog = |mut step: Step| {
+        step.catalog.tools.push(crate::wire::Tool::new(json!({"name": "add"})));
+        step
+    };
+    check("readable_error: true", &catalog(step("the parameter 'a' is no number")), "");
+    check(
+        "readable_error: true",
+        &catalog(step("that is not a number")),
+        "readable-error [readable_error] does not name `a`",
+    );
+}
+
+#[test]
+fn output_schema() {
+    check("output_schema: true", &Step::value(json!({"name": "Ann"})), "");
+    check("output_schema: true", &Step::tool_error("x"), "");
+    check("output_schema: true", &Step::error(-1, "x"), "");
+    check(
+        "output_schema: true",
+        &Step::value(json!({"name": 1})),
+        "output-schema [output_schema] `name`: 1 is not of type \"string\"",
+    );
+    check(
+        "output_schema: true",
+        &Step::result(json!({"content": []})),
+        "missing-structured-content [output_schema] `structuredContent` is missing",
+    );
+    let of = |name: &str| Step { params: json!({"name": name}), ..Step::value(json!({})) };
+    check("output_schema: true", &of("list_users"), "output-schema [output_schema] nothing to hold the answer to");
+    check_message(
+        "output_schema: true",
+        &of("get_usr"),
+        "the server offers no tool `get_usr`; did you mean `get_user`?",
+    );
+    let read = Step { method: "resources/read", ..Step::value(json!({})) };
+    check_message("output_schema: true", &read, "`resources/read` is no call of a tool, so it has no output schema");
+    let mut broken = Step::value(json!({}));
+    broken.catalog.tools[0].raw["outputSchema"] = json!({"type": "strng"});
+    check_message("output_schema: true", &broken, "the `outputSchema` of `get_user` is no valid schema");
+    broken.catalog.tools[0].raw["outputSchema"] = json!({"$ref": "https://example.com/schema.json"});
+    check_message("output_schema: true", &broken, "the `outputSchema` of `get_user` is no valid schema");
+}
+
+#[test]
+fn input_schema() {
+    let step = Step::value(json!(1));
+    check("input_schema: { includes: { required: [id] } }", &step, "");
+    check("input_schema: { tool: list_users, includes: { type: object } }", &step, "");
+    check(
+        "input_schema: { includes: { properties: { id: { type: integer }, x: {} } } }",
+        &step,
+        "input-schema [input_schema] `properties.id.type` is \"string\", not \"integer\"; `properties.x` is missing",
+    );
+    check(
+        "input_schema: { tool: nope, includes: {} }",
+        &step,
+        "input-schema [input_schema] an unknown tool has no schema",
+    );
+    let list = Step {
+        method: "tools/list",
+        ..Step::result(json!({"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}))
+    };
+    check("input_schema: { tool: a, includes: { type: object } }", &list, "");
+    check("input_schema: { includes: {} }", &list, "input-schema [input_schema] needs `tool:`");
+}
+
+#[test]
+fn lists() {
+    let step = Step::value(json!(1));
+    check("tools: { includes: [get_user, { name: list_users }], excludes: [delete], count: 2 }", &step, "");
+    check("tools: { exact: [list_users, get_user] }", &step, "");
+    check("resources: { includes: [demo://a, b], count: { min: 1 } }", &step, "");
+    check("prompts: { exact: [greet] }", &step, "");
+    check("tools: { includes: [get_usr] }", &step, "tools [get_usr] not listed; did you mean `get_user`?");
+    check("tools: { includes: [zebra] }", &step, "tools [zebra] not among `get_user`, `list_users`");
+    check("tools: { excludes: [get_user] }", &step, "tools [get_user] is listed");
+    check("tools: { exact: [get_user, x] }", &step, "tools [exact] missing: `x`; too many: `list_users`");
+    check("tools: { count: { max: 1 } }", &step, "tools [count] found 2");
+    check("prompts: { includes: [{ description: x }] }", &step, "prompts [{ description: x] none of 1 prompt fits");
+    check(
+        "tools: { includes: [{ name: get_user, description: Other }] }",
+        &step,
+        "tools [{ name: get_user, description: Other] `description` is \"Finds a user\", not \"Other\"",
+    );
+    let list = Step { method: "tools/list", ..Step::result(json!({"tools": [{"name": "a"}, {"name": "a"}]})) };
+    check("tools: { exact: [a] }", &list, "tools [exact] too many: `a`");
+    let failed = Step { method: "tools/list", ..Step::error(-1, "x") };
+    check("tools: { excludes: [a] }", &failed, "tools [a] got an error");
+}
+
+#[test]
+fn notifications() {
+    let progress = |n: i64| Arc::new(json!({"method": "notifications/progress", "params": {"progress": n}}));
+    let mut step = Step::value(json!(1));
+    step.notifications = vec![progress(1), progress(2), Arc::new(json!({"method": "notifications/message"}))];
+    let label = |text: &str| format!("notifications [notifications] {text}");
+    check("notifications: { method: notifications/progress, count: 2 }", &step, "");
+    check("notifications: { method: notifications/progress, at: params.progress, at_least: 1 }", &step, "");
+    check("notifications: { method: notifications/progress, each: { at: params.progress, at_least: 1 } }", &step, "");
+    check("notifications: { some: { at: params.progress, equals: 2 } }", &step, "");
+    check("notifications: { method: x, count: 0 }", &step, "");
+    check(
+        "notifications: { method: notifications/progress, at: params.progress, at_most: 1 }",
+        &step,
+        "at-most [1] found 2",
+    );
+    check(
+        "notifications: { method: x }",
+        &step,
+        &label("came: 1 × `notifications/message`, 2 × `notifications/progress`"),
+    );
+    check(
+        "notifications: { method: notifications/message, count: 2 }",
+        &step,
+        "notifications [2] came: 1 × `notifications/message`, 2 × `notifications/progress`",
+    );
+    check(
+        "notifications: { method: notifications/progress, some: { at: params.progress, equals: 9 } }",
+        &step,
+        "notifications [some] `notifications[0].params.progress` is 1, not 9",
+    );
+    check("notifications: { count: { min: 1 } }", &Step::value(json!(1)), "notifications [count] came: none at all");
+    check_message(
+        "notifications: { method: x }",
+        &Step::value(json!(1)),
+        "no notification `x` came, expected at least 1",
+    );
+}
+
+#[test]
+fn latency() {
+    let step = Step { elapsed: Duration::from_millis(1210), ..Step::value(json!(1)) };
+    check("latency: { under: 2s, over: 1s }", &step, "");
+    check("latency: { under: 1s }", &step, "latency [1s] took 1.21 s");
+    check("latency: { over: '{{ n }}s' }", &step, "latency ['{{ n }}s'] took 1.21 s");
+    check_message("latency: { under: 1s }", &step, "the answer took 1.21 s, not under 1 s");
+}
+
+#[test]
+fn that() {
+    let step = Step::value(json!({"n": 3, "tags": ["a"]}));
+    check("that: result.structuredContent.n == n and elapsed_ms < 100", &step, "");
+    check("that: error is none and message.id == 1", &step, "");
+    check("that: result.structuredContent.n > n", &step, "that [result.structuredContent.n > n] is false");
+    check("that: notifications", &step, "that [notifications] is []");
+    check("that: reslt.n > 2", &step, "that [reslt.n > 2] nothing provides the name `reslt`; did you mean `result`?");
+    let mismatch = super::evaluate("that: result.structuredContent.n > n", &step).1.remove(0);
+    assert_eq!(mismatch.actual.unwrap(), "n = 3, result.structuredContent.n = 3");
+    let (_, expectation, _) = super::build("not: { that: result.x == user and range(3) }");
+    let names: Vec<String> = expectation.unwrap().free_names().into_iter().map(|name| name.value).collect();
+    assert_eq!(names, ["user"]);
+}
+
+#[test]
+fn combinations_of_whole_answers() {
+    let step = Step::tool_error("no user nope");
+    check("not: { is_error: false }", &step, "");
+    check("any: [{ error: true }, { is_error: true }]", &step, "");
+    check("all: [{ is_error: true }, { text: { contains: nope } }]", &step, "");
+    check("not: { is_error: true }", &step, "not [not] got isError, text \"no user nope\"");
+    check(
+        "any: [{ error: true }, { is_error: false }]",
+        &step,
+        "any [any] the call of `get_user` was not answered with a JSON-RPC error; the call of `get_user` reported an error",
+    );
+    check(
+        "{ is_error: false, text: { contains: x } }",
+        &step,
+        "is-error [is_error] found `isError: true`: no user nope\ncontains [x] not found in 12 characters",
+    );
+}
+
+#[test]
+fn templates_are_filled_when_evaluated() {
+    let step = Step::value(json!({"id": "nope", "n": 3}));
+    check("{ at: 'result.structuredContent.{{ \"i\" }}d', equals: '{{ id }}', length: '{{ n + 1 }}' }", &step, "");
+    check("{ at: result.structuredContent.n, equals: '{{ n }}' }", &step, "");
+    check("{ at: result.structuredContent.n, at_most: '{{ n - 1 }}' }", &step, "at-most ['{{ n - 1 }}'] found 3");
+    check("{ at: result.structuredContent.n, type: '{{ \"string\" }}' }", &step, "type ['{{ \"string\" }}'] found 3");
+    check("{ at: result.structuredContent.id, matches: '^{{ id }}$' }", &step, "");
+    check_message("{ at: result.x, equals: '{{ nope }}' }", &step, "the expectation cannot be filled in");
+    let (sources, mismatches) = super::evaluate("{ at: result, includes: { a: 1, b: '{{ nope }}' } }", &step);
+    assert_eq!((mismatches[0].code, sources.text(mismatches[0].span)), ("unfilled-template", "'{{ nope }}'"));
+    check_message("{ at: result, greater_than: '{{ id }}' }", &step, "expected a number or a template, found text");
+    check_message(
+        "{ at: result, matches: '{{ \"[\" }}' }",
+        &step,
+        "the regular expression is wrong: unclosed character class",
+    );
+}
+
+#[test]
+fn unknown_tools_get_a_hint() {
+    let step = Step { params: json!({"name": "get_usr"}), ..Step::error(-32602, "x") };
+    assert_eq!(
+        unknown_tool_help(&step.answer()).unwrap(),
+        "the server offers no tool `get_usr`; did you mean `get_user`?"
+    );
+    assert_eq!(unknown_tool_help(&Step::error(-32602, "x").answer()), None);
+    let accepted = Step { params: json!({"name": "get_usr"}), ..Step::value(json!(1)) };
+    assert_eq!(unknown_tool_help(&accepted.answer()), None);
+}
+
+#[test]
+fn judges_what_it_says() {
+    let judges = |yaml: &str| {
+        let (_, expectation, found) = super::build(yaml);
+        assert!(found.is_empty(), "{yaml}: {found:?}");
+        expectation.unwrap().judges().into_iter().collect::<Vec<_>>().join(" ")
+    };
+    for (yaml, expected) in [
+        ("is_error: true", "TOOL-ERROR-AS-SUCCESS"),
+        ("is_error: false", "TOOL-SPURIOUS-ERROR"),
+        ("is_error: '{{ x }}'", "TOOL-ERROR-AS-SUCCESS TOOL-SPURIOUS-ERROR"),
+        ("refused: true", "TOOL-ERROR-AS-SUCCESS"),
+        ("error: true", "TOOL-ERROR-AS-SUCCESS"),
+        ("error: { code: -32602 }", "PROTO-WRONG-ERROR-CODE TOOL-ERROR-AS-SUCCESS"),
+        ("readable_error: true", "TOOL-UNHELPFUL-ERROR"),
+        ("output_schema: true", "SCHEMA-MISSING-STRUCTURED SCHEMA-OUTPUT-MISMATCH"),
+        ("input_schema: { includes: {} }", "SCHEMA-DRIFT"),
+        ("tools: { count: 1 }", "TOOL-LIST-DIVERGENCE"),
+        ("resources: { includes: [a] }", "TOOL-RESOURCE-UNREADABLE"),
+        ("resources: { count: 1 }", ""),
+        ("prompts: { includes: [a] }", "TOOL-PROMPT-RENDER"),
+        ("notifications: { method: notifications/progress }", "PROTO-NOTIFICATION-CONTRACT"),
+        ("notifications: { method: notifications/message }", ""),
+        ("latency: { under: 1s }", "TIMEOUT-SLOW"),
+        ("latency: { over: 1s }", ""),
+        ("that: result", ""),
+        ("{ at: result.a, equals: 1 }", "TOOL-RESULT-LOST TOOL-WRONG-RESULT"),
+        ("{ at: result.a, at_least: 1 }", "TOOL-WRONG-RESULT"),
+        ("{ at: $..a, type: string, exists: true }", "TOOL-RESULT-LOST"),
+        ("{ at: result.a, each: { type: string } }", "TOOL-RESULT-LOST TOOL-WRONG-RESULT"),
+        ("{ at: result.a, not: { matches: x } }", "TOOL-WRONG-RESULT"),
+        ("{ at: result.isError, equals: true }", "TOOL-ERROR-AS-SUCCESS"),
+        ("{ at: error.code, equals: 1 }", "PROTO-WRONG-ERROR-CODE TOOL-ERROR-AS-SUCCESS"),
+        ("{ at: id, equals: 1 }", ""),
+        ("text: { contains: x }", "TOOL-RESULT-LOST TOOL-WRONG-RESULT"),
+        ("any: [{ is_error: true }, { not: { text: { schema: {} } } }]", "TOOL-ERROR-AS-SUCCESS TOOL-RESULT-LOST"),
+    ] {
+        assert_eq!(judges(yaml), expected, "{yaml}");
+    }
+}

@@ -1,0 +1,28 @@
+//! `all`: every mapping of matchers holds.
+
+use serde_json::Value as Json;
+
+use super::super::mismatch::Mismatch;
+use super::{Absence, Check, Checks, Matcher, Place, VALUE_SHAPE, conjunction};
+use crate::source::{shape::Shape, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("all", Shape::List(&VALUE_SHAPE), "Every one of these mappings of matchers holds."),
+    judges: |_| &[],
+    build: |key, node, found| Some(Box::new(All(Checks::build_list(key, node, found)?))),
+};
+
+#[derive(Debug)]
+struct All(Vec<Checks>);
+
+impl Check for All {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        for checks in &self.0 {
+            checks.check(value, place, found);
+        }
+    }
+
+    fn absent(&self) -> Absence {
+        conjunction(self.0.iter().map(Checks::absent))
+    }
+}

@@ -1,0 +1,47 @@
+//! `any`: at least one mapping of matchers holds.
+
+use serde_json::Value as Json;
+
+use super::super::{mismatch::Mismatch, show};
+use super::{Absence, Check, Checks, Matcher, Place, VALUE_SHAPE};
+use crate::source::{Span, shape::Shape, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("any", Shape::List(&VALUE_SHAPE), "At least one of these mappings of matchers holds."),
+    judges: |_| &[],
+    build: |key, node, found| {
+        Some(Box::new(Any { alternatives: Checks::build_list(key, node, found)?, span: key.span }))
+    },
+};
+
+#[derive(Debug)]
+struct Any {
+    alternatives: Vec<Checks>,
+    span: Span,
+}
+
+impl Check for Any {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        let mut reasons = Vec::new();
+        for alternative in &self.alternatives {
+            match alternative.mismatches(value, place).into_iter().next() {
+                None => return,
+                Some(mismatch) => reasons.push(mismatch.message),
+            }
+        }
+        let alternatives = show::count(self.alternatives.len(), "alternative");
+        found.push(
+            Mismatch::new("any", self.span, format!("{place} fits none of the {alternatives}"), reasons.join("; "))
+                .with_path(place.path())
+                .with_actual(show::compact(value)),
+        );
+    }
+
+    fn absent(&self) -> Absence {
+        let parts: Vec<Absence> = self.alternatives.iter().map(Checks::absent).collect();
+        if parts.contains(&Absence::Right) {
+            return Absence::Right;
+        }
+        if parts.contains(&Absence::Unjudged) { Absence::Unjudged } else { Absence::Wrong }
+    }
+}

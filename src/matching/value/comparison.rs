@@ -1,0 +1,80 @@
+//! `greater_than`, `at_least`, `less_than`, `at_most`: where a number lies.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value as Json};
+
+use super::super::{compare::order, mismatch::Mismatch, read, show};
+use super::{Check, Matcher, Place, WRONG};
+use crate::source::{Node, Span, Value, shape::key};
+
+pub(super) static GREATER_THAN: Matcher = Matcher {
+    key: key("greater_than", read::NUMBER, "The number is greater than this one."),
+    judges: |_| WRONG,
+    build: |_, node, _| build(node, &GREATER),
+};
+
+pub(super) static AT_LEAST: Matcher = Matcher {
+    key: key("at_least", read::NUMBER, "The number is this one or a greater one."),
+    judges: |_| WRONG,
+    build: |_, node, _| build(node, &GREATER_OR_EQUAL),
+};
+
+pub(super) static LESS_THAN: Matcher = Matcher {
+    key: key("less_than", read::NUMBER, "The number is less than this one."),
+    judges: |_| WRONG,
+    build: |_, node, _| build(node, &LESS),
+};
+
+pub(super) static AT_MOST: Matcher = Matcher {
+    key: key("at_most", read::NUMBER, "The number is this one or a lesser one."),
+    judges: |_| WRONG,
+    build: |_, node, _| build(node, &LESS_OR_EQUAL),
+};
+
+/// One of the four ways to compare.
+#[derive(Debug)]
+struct Relation {
+    code: &'static str,
+    words: &'static str,
+    sign: &'static str,
+    holds: fn(Ordering) -> bool,
+}
+
+static GREATER: Relation =
+    Relation { code: "greater-than", words: "greater than", sign: ">", holds: |order| order == Ordering::Greater };
+static GREATER_OR_EQUAL: Relation =
+    Relation { code: "at-least", words: "at least", sign: ">=", holds: |order| order != Ordering::Less };
+static LESS: Relation =
+    Relation { code: "less-than", words: "less than", sign: "<", holds: |order| order == Ordering::Less };
+static LESS_OR_EQUAL: Relation =
+    Relation { code: "at-most", words: "at most", sign: "<=", holds: |order| order != Ordering::Greater };
+
+#[derive(Debug)]
+struct Comparison {
+    relation: &'static Relation,
+    limit: Number,
+    span: Span,
+}
+
+fn build(node: &Node, relation: &'static Relation) -> Option<Box<dyn Check>> {
+    let Value::Number(limit) = &node.value else { return None };
+    Some(Box::new(Comparison { relation, limit: limit.clone(), span: node.span }))
+}
+
+impl Check for Comparison {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        let Relation { code, words, sign, holds } = self.relation;
+        let message = match value {
+            Json::Number(number) if order(number, &self.limit).is_some_and(holds) => return,
+            Json::Number(number) => format!("{place} is {number}, not {words} {}", self.limit),
+            other => format!("{place} is {}, so it cannot be {words} {}", show::kind(other), self.limit),
+        };
+        found.push(
+            Mismatch::new(code, self.span, message, format!("found {}", show::inline(value)))
+                .with_path(place.path())
+                .with_expected(format!("{sign} {}", self.limit))
+                .with_actual(show::compact(value)),
+        );
+    }
+}

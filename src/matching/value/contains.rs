@@ -1,0 +1,45 @@
+//! `contains`: a part of a text, or an element of an array.
+
+use serde_json::Value as Json;
+
+use super::super::{compare::same, mismatch::Mismatch, read, show};
+use super::{Check, Matcher, Place, RESULT};
+use crate::source::{Span, shape::Shape, shape::key, template::text_of};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("contains", Shape::Any, "The text has this part, or the array has this element."),
+    judges: |_| RESULT,
+    build: |key, node, _| Some(Box::new(Contains { part: node.to_json(), span: read::mark(key, node) })),
+};
+
+#[derive(Debug)]
+struct Contains {
+    part: Json,
+    span: Span,
+}
+
+impl Check for Contains {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        let label = match value {
+            Json::String(text) if text.contains(&text_of(&self.part)) => return,
+            Json::Array(items) if items.iter().any(|item| same(&self.part, item)) => return,
+            Json::String(text) => format!("not found in {}", show::count(text.chars().count(), "character")),
+            Json::Array(items) => format!("not found in {}", show::count(items.len(), "element")),
+            Json::Object(_) => "found an object; for fields write `includes`".to_owned(),
+            Json::Null | Json::Bool(_) | Json::Number(_) => {
+                format!("found {}; `contains` looks into texts and arrays", show::inline(value))
+            }
+        };
+        found.push(
+            Mismatch::new(
+                "contains",
+                self.span,
+                format!("{place} does not contain {}", show::inline(&self.part)),
+                label,
+            )
+            .with_path(place.path())
+            .with_expected(show::compact(&self.part))
+            .with_actual(show::compact(value)),
+        );
+    }
+}

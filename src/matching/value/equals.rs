@@ -1,0 +1,58 @@
+//! `equals`: the value is this one.
+
+use serde_json::Value as Json;
+
+use super::super::compare::{Extent, differences, same};
+use super::super::{mismatch::Mismatch, read, show};
+use super::{Check, Matcher, Place, RESULT};
+use crate::source::{Span, shape::Shape, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "equals",
+        Shape::Any,
+        "The value is this one; `1` and `1.0` are equal, the order of fields does not count.",
+    ),
+    judges: |_| RESULT,
+    build: |key, node, _| Some(Box::new(Equals { expected: node.to_json(), span: read::mark(key, node) })),
+};
+
+#[derive(Debug)]
+struct Equals {
+    expected: Json,
+    span: Span,
+}
+
+impl Check for Equals {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        if same(&self.expected, value) {
+            return;
+        }
+        let is_short = show::is_short(value) && show::is_short(&self.expected);
+        let message = if is_short {
+            format!("{place} is {value}, not {}", self.expected)
+        } else {
+            format!("{place} is not what is expected")
+        };
+        let label = label(&self.expected, value);
+        found.push(
+            Mismatch::new("equals", self.span, message, label)
+                .with_path(place.path())
+                .with_values(&self.expected, value),
+        );
+    }
+}
+
+fn label(expected: &Json, value: &Json) -> String {
+    match (expected, value) {
+        (Json::String(expected), Json::String(found)) if found.len().max(expected.len()) > 60 => {
+            let same = expected.chars().zip(found.chars()).take_while(|(left, right)| left == right).count();
+            format!(
+                "found {} that differ from character {} on",
+                show::count(found.chars().count(), "character"),
+                same + 1
+            )
+        }
+        _ => differences(expected, value, Extent::Whole),
+    }
+}

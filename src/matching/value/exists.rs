@@ -1,0 +1,37 @@
+//! `exists`: whether there is anything at the path, `null` included.
+
+use serde_json::Value as Json;
+
+use super::super::{mismatch::Mismatch, read, show};
+use super::{Absence, Check, LOST, Matcher, Place};
+use crate::source::{Span, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("exists", read::FLAG, "Whether there is anything at the path; `null` is something."),
+    judges: |_| LOST,
+    build: |_, node, _| Some(Box::new(Exists { expected: node.flag()?, span: node.span })),
+};
+
+#[derive(Debug)]
+struct Exists {
+    expected: bool,
+    span: Span,
+}
+
+impl Check for Exists {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        if self.expected {
+            return;
+        }
+        let label = format!("found {}", show::inline(value));
+        found.push(
+            Mismatch::new("exists", self.span, format!("{place} is there, and must not be"), label)
+                .with_path(place.path())
+                .with_actual(show::compact(value)),
+        );
+    }
+
+    fn absent(&self) -> Absence {
+        if self.expected { Absence::Wrong } else { Absence::Right }
+    }
+}

@@ -1,0 +1,34 @@
+//! `includes`: the value has at least these fields and elements.
+
+use serde_json::Value as Json;
+
+use super::super::compare::{Extent, differences, fits, spoken_of};
+use super::super::{mismatch::Mismatch, read};
+use super::{Check, Matcher, Place, RESULT};
+use crate::source::{Span, shape::Shape, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("includes", Shape::Any, "The value has at least these fields and, in any order, these elements."),
+    judges: |_| RESULT,
+    build: |key, node, _| Some(Box::new(Includes { expected: node.to_json(), span: read::mark(key, node) })),
+};
+
+#[derive(Debug)]
+struct Includes {
+    expected: Json,
+    span: Span,
+}
+
+impl Check for Includes {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        if fits(&self.expected, value, Extent::Part) {
+            return;
+        }
+        let label = differences(&self.expected, value, Extent::Part);
+        found.push(
+            Mismatch::new("includes", self.span, format!("{place} does not include what is listed"), label)
+                .with_path(place.path())
+                .with_values(&self.expected, &spoken_of(&self.expected, value)),
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! `type`: the JSON type of the value.
+
+use serde_json::Value as Json;
+
+use super::super::{mismatch::Mismatch, show};
+use super::{Check, LOST, Matcher, Place};
+use crate::source::{Located, Node, Span, shape::Shape, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "type",
+        Shape::Either(&[
+            Shape::Template,
+            Shape::Choice(&["string", "integer", "number", "boolean", "null", "array", "object"]),
+        ]),
+        "The JSON type of the value; `1.0` is an integer too.",
+    ),
+    judges: |_| LOST,
+    build: |_: &Located<String>, node: &Node, _| {
+        Some(Box::new(Kind { name: node.text()?.to_owned(), span: node.span }))
+    },
+};
+
+#[derive(Debug)]
+struct Kind {
+    name: String,
+    span: Span,
+}
+
+impl Check for Kind {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        if is(value, &self.name) {
+            return;
+        }
+        let article = if self.name.starts_with(['a', 'i', 'o']) { "an " } else { "a " };
+        let expected = if self.name == "null" { "null".to_owned() } else { format!("{article}{}", self.name) };
+        found.push(
+            Mismatch::new(
+                "type",
+                self.span,
+                format!("{place} is {}, not {expected}", show::kind(value)),
+                format!("found {}", show::inline(value)),
+            )
+            .with_path(place.path())
+            .with_expected(self.name.clone())
+            .with_actual(show::compact(value)),
+        );
+    }
+}
+
+fn is(value: &Json, name: &str) -> bool {
+    match value {
+        Json::Null => name == "null",
+        Json::Bool(_) => name == "boolean",
+        Json::Number(number) => match name {
+            "number" => true,
+            "integer" => !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0),
+            _ => false,
+        },
+        Json::String(_) => name == "string",
+        Json::Array(_) => name == "array",
+        Json::Object(_) => name == "object",
+    }
+}

@@ -1,0 +1,123 @@
+//! `length`: how many characters, elements or fields the value has.
+
+use serde_json::Value as Json;
+
+use super::super::{mismatch::Mismatch, read, show};
+use super::{Check, Matcher, Place, RESULT};
+use crate::source::shape::{Object, Shape, key};
+use crate::source::{Diagnostic, Located, Node, Span, Value, template::has_template};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("length", RANGE, "How many characters, elements or fields there are: a number, or `min` and `max`."),
+    judges: |_| RESULT,
+    build: |key, node, found| {
+        Some(Box::new(Length { range: Range::build(key, node, found)?, span: read::mark(key, node) }))
+    },
+};
+
+/// The grammar of a count.
+pub(in super::super) const RANGE: Shape = Shape::Either(&[Shape::Whole, Shape::Template, Shape::Object(&LIMITS)]);
+
+static LIMITS: Object = Object {
+    name: "a range",
+    doc: "How many there may be.",
+    keys: &[&[
+        key("min", read::WHOLE, "The least number; left out, none."),
+        key("max", read::WHOLE, "The greatest number; left out, any."),
+    ]],
+};
+
+/// How many there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Range {
+    min: u64,
+    max: u64,
+}
+
+impl Range {
+    /// Reads a number, or `min` and `max`.
+    pub(in super::super) fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        if has_template(node) {
+            return None;
+        }
+        if !matches!(node.value, Value::Map(_)) {
+            return node.whole().map(|exact| Self { min: exact, max: exact });
+        }
+        let (min, max) = (node.get("min"), node.get("max"));
+        if min.is_none() && max.is_none() {
+            read::nothing_expected(key, "write a number, or `min` and `max`", found);
+            return None;
+        }
+        let range = Self { min: min.map_or(Some(0), Node::whole)?, max: max.map_or(Some(u64::MAX), Node::whole)? };
+        if range.min > range.max {
+            found.push(
+                Diagnostic::error(
+                    "empty-range",
+                    format!("no number is at least {} and at most {}", range.min, range.max),
+                    key.span,
+                )
+                .with_help("swap `min` and `max`".to_owned()),
+            );
+            return None;
+        }
+        Some(range)
+    }
+
+    /// At least one.
+    pub(in super::super) const SOME: Self = Self { min: 1, max: u64::MAX };
+
+    /// Whether a number lies within.
+    pub(in super::super) fn has(self, number: usize) -> bool {
+        (self.min..=self.max).contains(&(number as u64))
+    }
+}
+
+impl std::fmt::Display for Range {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.min, self.max) {
+            (min, max) if min == max => write!(formatter, "{min}"),
+            (min, u64::MAX) => write!(formatter, "at least {min}"),
+            (0, max) => write!(formatter, "at most {max}"),
+            (min, max) => write!(formatter, "{min} to {max}"),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Length {
+    range: Range,
+    span: Span,
+}
+
+impl Check for Length {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        let (number, noun) = match value {
+            Json::String(text) => (text.chars().count(), "character"),
+            Json::Array(items) => (items.len(), "element"),
+            Json::Object(fields) => (fields.len(), "field"),
+            Json::Null | Json::Bool(_) | Json::Number(_) => {
+                let message = format!("{place} is {}, which has no length", show::kind(value));
+                found.push(self.mismatch(message, format!("found {}", show::inline(value)), place, value));
+                return;
+            }
+        };
+        if !self.range.has(number) {
+            let has = show::count(number, noun);
+            found.push(self.mismatch(
+                format!("{place} has {has}, not {}", self.range),
+                format!("found {has}"),
+                place,
+                value,
+            ));
+        }
+    }
+}
+
+impl Length {
+    fn mismatch(&self, message: String, label: String, place: Place<'_>, value: &Json) -> Mismatch {
+        Mismatch::new("length", self.span, message, label)
+            .with_path(place.path())
+            .with_expected(self.range.to_string())
+            .with_actual(show::compact(value))
+    }
+}

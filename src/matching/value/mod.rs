@@ -1,0 +1,221 @@
+//! Matchers of one JSON value: one per file and one line in a table below.
+
+mod all;
+mod any;
+mod comparison;
+mod contains;
+mod each;
+mod equals;
+mod exists;
+mod includes;
+mod kind;
+mod length;
+mod matches;
+mod not;
+mod one_of;
+mod schema;
+mod some;
+mod target;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value as Json;
+
+use super::mismatch::Mismatch;
+use super::read;
+use super::table::{self, keys};
+use crate::source::shape::{Key, Object, Shape};
+use crate::source::{Diagnostic, Located, Node};
+
+pub(super) use self::length::{RANGE, Range};
+pub(super) use self::schema::{compile as compile_schema, complaints as schema_complaints};
+pub(super) use self::target::{AT, Target};
+
+/// A line of the tables.
+pub(super) type Matcher = table::Matcher<Build>;
+
+/// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
+pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
+
+/// Matchers that look at the value itself.
+static SIMPLE: [&Matcher; 13] = [
+    &equals::MATCHER,
+    &includes::MATCHER,
+    &contains::MATCHER,
+    &matches::MATCHER,
+    &schema::MATCHER,
+    &kind::MATCHER,
+    &length::MATCHER,
+    &comparison::GREATER_THAN,
+    &comparison::AT_LEAST,
+    &comparison::LESS_THAN,
+    &comparison::AT_MOST,
+    &one_of::MATCHER,
+    &exists::MATCHER,
+];
+
+/// Matchers that look at the elements of an array.
+static ELEMENTS: [&Matcher; 2] = [&each::MATCHER, &some::MATCHER];
+
+/// Matchers that combine others.
+static LOGIC: [&Matcher; 3] = [&not::MATCHER, &all::MATCHER, &any::MATCHER];
+
+/// The keys of the matchers that look at the value itself.
+pub(super) static SIMPLE_KEYS: [Key; 13] = keys(&SIMPLE);
+
+/// The keys of the matchers that look at elements.
+pub(super) static ELEMENT_KEYS: [Key; 2] = keys(&ELEMENTS);
+
+/// The keys of the matchers that combine value matchers.
+pub(super) static LOGIC_KEYS: [Key; 3] = keys(&LOGIC);
+
+/// The grammar of a mapping of value matchers.
+pub(super) static VALUE: Object = Object {
+    name: "a value check",
+    doc: "What one value of an answer must be like; several keys must all hold.",
+    keys: &[&SIMPLE_KEYS, &ELEMENT_KEYS, &LOGIC_KEYS],
+};
+
+/// [`VALUE`] as the element of a list.
+static VALUE_SHAPE: Shape = Shape::Object(&VALUE);
+
+/// One compiled matcher.
+pub(super) trait Check: fmt::Debug + Send + Sync {
+    /// Adds what is wrong with a value.
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>);
+
+    /// What it means that there is no value.
+    fn absent(&self) -> Absence {
+        Absence::Unjudged
+    }
+}
+
+/// What it means to a matcher that there is no value at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absence {
+    /// As expected.
+    Right,
+    /// Not as expected.
+    Wrong,
+    /// It has nothing to look at, which never is a pass.
+    Unjudged,
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// At a path.
+    Path(&'a str),
+    /// In a place that has a name rather than a path.
+    Named(&'a str),
+    /// In an array.
+    Element(&'a Place<'a>, usize),
+}
+
+impl Place<'_> {
+    /// The place without backticks.
+    pub(super) fn path(&self) -> String {
+        match self {
+            Self::Path(path) | Self::Named(path) => (*path).to_owned(),
+            Self::Element(array, at) => format!("{}[{at}]", array.path()),
+        }
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => formatter.write_str(name),
+            Self::Path(_) | Self::Element(..) => write!(formatter, "`{}`", self.path()),
+        }
+    }
+}
+
+/// The compiled matchers of one mapping; all must hold.
+#[derive(Debug)]
+pub(super) struct Checks(Vec<Box<dyn Check>>);
+
+impl Checks {
+    /// Compiles the value matchers among the entries of a mapping; none at all is a mistake.
+    pub(super) fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let mut checks = Vec::new();
+        let mut is_complete = true;
+        for (name, value) in node.entries() {
+            if let Some(matcher) = find(&name.value) {
+                match (matcher.build)(name, value, found) {
+                    Some(check) => checks.push(check),
+                    None => is_complete = false,
+                }
+            }
+        }
+        if checks.is_empty() && is_complete {
+            read::nothing_expected(key, "add a matcher, such as `equals`, `contains` or `matches`", found);
+            return None;
+        }
+        is_complete.then_some(Self(checks))
+    }
+
+    /// Compiles a list of alternatives or conjuncts.
+    fn build_list(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Self>> {
+        if node.items().is_empty() {
+            read::nothing_expected(key, "list at least one mapping of matchers", found);
+            return None;
+        }
+        let built: Vec<Option<Self>> = node.items().iter().map(|item| Self::build(key, item, found)).collect();
+        built.into_iter().collect()
+    }
+
+    /// Adds what is wrong with a value.
+    pub(super) fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        for check in &self.0 {
+            check.check(value, place, found);
+        }
+    }
+
+    /// What is wrong with a value.
+    fn mismatches(&self, value: &Json, place: Place<'_>) -> Vec<Mismatch> {
+        let mut found = Vec::new();
+        self.check(value, place, &mut found);
+        found
+    }
+
+    /// What it means that there is no value.
+    pub(super) fn absent(&self) -> Absence {
+        conjunction(self.0.iter().map(|check| check.absent()))
+    }
+}
+
+fn conjunction(parts: impl Iterator<Item = Absence>) -> Absence {
+    parts.fold(Absence::Right, |so_far, part| match (so_far, part) {
+        (Absence::Wrong, _) | (_, Absence::Wrong) => Absence::Wrong,
+        (Absence::Unjudged, _) | (_, Absence::Unjudged) => Absence::Unjudged,
+        (Absence::Right, Absence::Right) => Absence::Right,
+    })
+}
+
+/// The matcher of that key.
+pub(super) fn find(name: &str) -> Option<&'static Matcher> {
+    SIMPLE.iter().chain(&ELEMENTS).chain(&LOGIC).find(|matcher| matcher.key.name == name).copied()
+}
+
+/// Adds the variants that the value matchers of a mapping judge, those within others included.
+pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
+    for (name, value) in node.entries() {
+        let Some(matcher) = find(&name.value) else { continue };
+        variants.extend((matcher.judges)(value));
+        if matches!(matcher.key.shape, Shape::Object(_) | Shape::List(Shape::Object(_))) {
+            judges(value, variants);
+            value.items().iter().for_each(|item| judges(item, variants));
+        }
+    }
+}
+
+/// What a matcher judges that pins down the value itself.
+const RESULT: &[&str] = &["TOOL-WRONG-RESULT", "TOOL-RESULT-LOST"];
+
+/// What a matcher judges that only notices a wrong value.
+const WRONG: &[&str] = &["TOOL-WRONG-RESULT"];
+
+/// What a matcher judges that only notices a missing part.
+const LOST: &[&str] = &["TOOL-RESULT-LOST"];

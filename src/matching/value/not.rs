@@ -1,0 +1,45 @@
+//! `not`: the matchers within must not all hold.
+
+use serde_json::Value as Json;
+
+use super::super::{mismatch::Mismatch, show};
+use super::{Absence, Check, Checks, Matcher, Place, VALUE};
+use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
+
+pub(super) static MATCHER: Matcher =
+    Matcher { key: key("not", Shape::Object(&VALUE), "The matchers within do not all hold."), judges: |_| &[], build };
+
+#[derive(Debug)]
+struct Not {
+    checks: Checks,
+    expected: String,
+    span: Span,
+}
+
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    let checks = Checks::build(key, node, found)?;
+    Some(Box::new(Not { checks, expected: format!("not {}", show::compact(&node.to_json())), span: key.span }))
+}
+
+impl Check for Not {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        if !self.checks.mismatches(value, place).is_empty() {
+            return;
+        }
+        let label = format!("found {}", show::inline(value));
+        found.push(
+            Mismatch::new("not", self.span, format!("{place} is what it must not be"), label)
+                .with_path(place.path())
+                .with_expected(self.expected.clone())
+                .with_actual(show::compact(value)),
+        );
+    }
+
+    fn absent(&self) -> Absence {
+        match self.checks.absent() {
+            Absence::Right => Absence::Wrong,
+            Absence::Wrong => Absence::Right,
+            Absence::Unjudged => Absence::Unjudged,
+        }
+    }
+}
