@@ -2,5 +2,6 @@
 
 pub mod event;
 pub mod redact;
+pub mod report;
 pub mod source;
 pub mod wire;
