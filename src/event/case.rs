@@ -1,11 +1,12 @@
 //! One case and how it ended.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Finding;
 
 /// What identifies a case and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseInfo {
     /// `file::test name[row]@server/revision`, unique in a run.
     pub id: String,
@@ -34,7 +35,7 @@ pub struct CaseInfo {
 }
 
 /// How a case ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Every expectation held.
@@ -52,7 +53,7 @@ pub enum Outcome {
 }
 
 /// One case with everything a report may want to show.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseResult {
     /// What it is.
     pub case: CaseInfo,
@@ -86,7 +87,7 @@ impl CaseResult {
 }
 
 /// An attempt that was followed by another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// How it ended.
     pub outcome: Outcome,
@@ -97,7 +98,7 @@ pub struct Attempt {
 }
 
 /// A request and what came back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
     /// `setup`, `teardown`, or empty for a step of the case itself.
     pub phase: String,

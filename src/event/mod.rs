@@ -7,6 +7,7 @@
 mod case;
 mod failure;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::taxonomy::score::Score;
@@ -18,7 +19,7 @@ pub use self::failure::{FailureClass, Finding, Level};
 pub const FORMAT: u32 = 1;
 
 /// One thing that happened in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// The first event of every run.
@@ -36,7 +37,7 @@ pub enum Event {
 }
 
 /// What is known before the first case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
     /// The version of the event vocabulary.
     pub format: u32,
@@ -51,7 +52,7 @@ pub struct RunStarted {
 }
 
 /// One suite of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteInfo {
     /// The file as the user knows it.
     pub file: String,
@@ -60,7 +61,7 @@ pub struct SuiteInfo {
 }
 
 /// What is known of a server once it answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerReady {
     /// The suite's file.
     pub file: String,
@@ -77,7 +78,7 @@ pub struct ServerReady {
 }
 
 /// A case begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseStarted {
     /// The case id.
     pub id: String,
@@ -86,7 +87,7 @@ pub struct CaseStarted {
 }
 
 /// What the scans found in frames that belong to no case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionJudged {
     /// The suite's file.
     pub file: String,
@@ -103,7 +104,7 @@ pub struct SessionJudged {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
     /// From the first to the last event, in microseconds.
     pub duration_us: u64,
@@ -116,7 +117,7 @@ pub struct RunFinished {
 }
 
 /// What a run says about fault coverage.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// From the plan.
     pub declared: Score,

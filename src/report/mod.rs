@@ -1,3 +1,52 @@
-//! Documents made from what happened.
+//! From events to documents.
+//!
+//! [`Report`] folds the events of a run; every format is a pure function of it, one file and one line in [`FORMATS`].
+//! [`live`] and [`sink`] are the only files that write anything. Knows nothing about how a run is done: a recording
+//! that [`ndjson::read_events`] reads is as good as the run itself.
+//! Everything that a server said is hostile: it is cut in [`limit`], and shown through `source::visible`.
 
 pub mod coverage;
+mod fold;
+mod json;
+mod json_text;
+mod junit;
+mod limit;
+pub mod live;
+pub mod ndjson;
+pub mod sink;
+pub mod terminal;
+#[cfg(test)]
+mod tests;
+
+use crate::source::Style;
+
+pub use self::fold::{Report, Totals};
+pub use self::json::{schema_of_event, schema_of_report};
+pub use self::limit::{TEXT_LIMIT, cut};
+pub use self::live::Live;
+pub use self::ndjson::{Recording, read_events};
+pub use self::terminal::{Failures, failure, summary};
+
+/// A kind of document.
+#[derive(Debug, Clone, Copy)]
+pub struct Format {
+    /// What is typed before the `=` of `--report`.
+    pub name: &'static str,
+    /// What it is good for, for `--help`.
+    pub about: &'static str,
+    /// Makes the document; formats for machines have no use for the style.
+    pub render: fn(&Report, &Style) -> String,
+}
+
+/// Every kind of document.
+pub const FORMATS: &[Format] = &[terminal::FORMAT, junit::FORMAT, json::FORMAT, ndjson::FORMAT];
+
+/// The format of that name.
+pub fn format(name: &str) -> Option<Format> {
+    FORMATS.iter().copied().find(|format| format.name == name)
+}
+
+/// The document of that name; `None` where there is no such format.
+pub fn render(name: &str, report: &Report, style: &Style) -> Option<String> {
+    format(name).map(|format| (format.render)(report, style))
+}

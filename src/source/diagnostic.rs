@@ -47,6 +47,12 @@ impl Diagnostic {
         Self { code, severity: Severity::Error, message: message.into(), label: None, other: None, help: None }
     }
 
+    /// Lets the program go on.
+    #[must_use]
+    pub fn into_warning(self) -> Self {
+        Self { severity: Severity::Warning, ..self }
+    }
+
     /// Says something under the marked place.
     #[must_use]
     pub fn with_label(mut self, span: Span, text: impl Into<String>) -> Self {

@@ -14,6 +14,7 @@ mod render;
 pub mod shape;
 mod suggest;
 pub mod template;
+mod visible;
 mod yaml;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub use self::node::{Node, Value};
 pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_excerpt};
 pub use self::suggest::{did_you_mean, nearest};
+pub use self::visible::{is_hidden, visible, visible_line};
 pub use self::yaml::parse;
 
 /// A text and the name under which messages mention it.

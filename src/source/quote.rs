@@ -1,5 +1,6 @@
 //! A place in the user's text, taken along so that it can be shown without the text.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Sources, Span};
@@ -8,7 +9,7 @@ use super::{Sources, Span};
 const LINE_LIMIT: usize = 400;
 
 /// A marked line: owned and serialisable, so that a recorded run can be shown again anywhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quote {
     /// The file as the user knows it.
     pub file: String,

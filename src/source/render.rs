@@ -3,7 +3,7 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::{Diagnostic, Quote, Severity, Sources};
+use super::{Diagnostic, Quote, Severity, Sources, visible, visible_line};
 
 /// How text is laid out for the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn render_excerpt(excerpt: &Excerpt<'_>, style: Style) -> String {
         Severity::Warning => Level::WARNING,
     };
     let message = visible(excerpt.message);
-    let mut group = Group::with_title(level.primary_title(message).id(excerpt.code));
+    let mut group = Group::with_title(level.primary_title(message).id(visible_line(excerpt.code)));
     let quotes = [(excerpt.primary, AnnotationKind::Primary), (excerpt.other, AnnotationKind::Context)];
     let mut shown: Vec<(&Quote, AnnotationKind)> = quotes.into_iter().filter_map(|(q, k)| q.map(|q| (q, k))).collect();
     // Lines of one file appear in the order of the file, whichever matters most.
@@ -86,7 +86,7 @@ pub fn render_excerpt(excerpt: &Excerpt<'_>, style: Style) -> String {
         group = group.element(snippet(quote, kind));
     }
     for (name, text) in excerpt.notes {
-        group = group.element(Level::HELP.with_name(Some((*name).to_owned())).message(visible(text)));
+        group = group.element(Level::HELP.with_name(Some(visible_line(name))).message(visible(text)));
     }
     let base = match style.color {
         Color::Always => Renderer::styled(),
@@ -97,33 +97,53 @@ pub fn render_excerpt(excerpt: &Excerpt<'_>, style: Style) -> String {
     text
 }
 
+/// Marks a line; the range is fitted to the text, since a recording may have been edited by hand.
 fn snippet(quote: &Quote, kind: AnnotationKind) -> Snippet<'_, annotate_snippets::Annotation<'_>> {
-    let (start, end) = quote.marked;
+    let start = boundary(&quote.text, quote.marked.0);
+    let end = boundary(&quote.text, quote.marked.1).max(start);
     // A mark of no width cannot be seen.
     let end = if end > start { end } else { next_boundary(&quote.text, start) };
+    let [before, marked, after] =
+        [0..start, start..end, end..quote.text.len()].map(|range| visible_line(&quote.text[range]));
+    let span = before.len()..before.len() + marked.len();
     let label = (!quote.label.is_empty()).then(|| visible(&quote.label));
-    Snippet::source(quote.text.as_str())
+    Snippet::source(format!("{before}{marked}{after}"))
         .line_start(quote.line)
-        .path(quote.file.as_str())
-        .annotation(kind.span(start..end).label(label))
+        .path(visible_line(&quote.file))
+        .annotation(kind.span(span).label(label))
+}
+
+fn boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 fn next_boundary(text: &str, from: usize) -> usize {
     text[from..].chars().next().map_or(from, |c| from + c.len_utf8())
 }
 
-/// Shows control characters instead of obeying them; line breaks stay.
-fn visible(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' => c.to_string(),
-            '\t' => " ".to_owned(),
-            c if c.is_control() || is_bidi(c) => c.escape_unicode().to_string(),
-            c => c.to_string(),
-        })
-        .collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    #[test]
+    fn hostile_lines_and_wrong_marks_are_shown_not_obeyed() {
+        for marked in [(0, 0), (1, 3), (2, 2), (90, 99), (5, 1)] {
+            let text = "a\u{9b}é\u{202e}\u{1b}[31m".to_owned();
+            let quote = Quote { file: "\u{1b}]0;x".into(), line: 1, column: 1, text, marked, label: "\0".into() };
+            let excerpt = Excerpt {
+                severity: Severity::Error,
+                code: "a-code\u{7}",
+                message: "m\u{9b}",
+                primary: Some(&quote),
+                other: None,
+                notes: &[("n\u{8}", "\u{202e}".to_owned())],
+            };
+            let shown = render_excerpt(&excerpt, Style::PLAIN);
+            assert!(!shown.chars().any(|c| c != '\n' && super::super::is_hidden(c)), "{shown:?}");
+        }
+    }
 }

@@ -1,11 +1,12 @@
 //! What coverage is reported as: plain data, owned and serialisable, so that events and reports can carry it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Severity;
 
 /// Coverage at one level of evidence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
     /// What it took for a leaf to count.
     pub level: Level,
@@ -26,7 +27,7 @@ pub struct Score {
 }
 
 /// What it takes for a leaf to count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// A case is planned.
@@ -38,7 +39,7 @@ pub enum Level {
 }
 
 /// How many of how many.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tally {
     /// How many count.
     pub counted: usize,
@@ -47,7 +48,7 @@ pub struct Tally {
 }
 
 /// Coverage of one family.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FamilyScore {
     /// The family.
     pub id: String,
@@ -66,7 +67,7 @@ pub struct FamilyScore {
 }
 
 /// How much of a family is covered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Status {
     /// Every leaf.
     #[serde(rename = "covered")]
@@ -83,7 +84,7 @@ pub enum Status {
 }
 
 /// Coverage of one leaf.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeafScore {
     /// The leaf.
     pub id: String,
@@ -106,7 +107,7 @@ pub struct LeafScore {
 }
 
 /// Coverage of one variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantScore {
     /// The variant.
     pub id: String,
@@ -121,7 +122,7 @@ pub struct VariantScore {
 }
 
 /// A case that judged a variant, and where to look.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The case.
     pub case: String,

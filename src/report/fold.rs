@@ -1,0 +1,259 @@
+//! What a run amounts to, folded from its events.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::event::{
+    CaseInfo, CaseResult, Event, Finding, Level, Outcome, RunFinished, RunStarted, ServerReady, SessionJudged,
+};
+
+use super::limit;
+
+/// Everything that documents are made of.
+///
+/// Holds the events with their texts cut, so that a document made during the run and one made from its recording are
+/// the same.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    events: Vec<Event>,
+    totals: Totals,
+    /// What to say about fault coverage below the suites, laid out for the reader; filled in by the caller.
+    pub coverage_text: Option<String>,
+}
+
+/// How many cases ended in which way; every case is counted once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Totals {
+    /// Passed at the first attempt.
+    pub passed: usize,
+    /// Passed after an earlier attempt had not.
+    pub flaky: usize,
+    /// Broke a SHOULD.
+    pub warned: usize,
+    /// Broke an expectation or a MUST.
+    pub failed: usize,
+    /// Could not be run because the environment or this program broke.
+    pub errored: usize,
+    /// Ran and could not be judged.
+    pub inconclusive: usize,
+    /// Not run, for a reason.
+    pub skipped: usize,
+}
+
+impl Totals {
+    /// All cases.
+    pub fn cases(&self) -> usize {
+        self.passed + self.flaky + self.warned + self.failed + self.errored + self.inconclusive + self.skipped
+    }
+
+    fn count(&mut self, result: &CaseResult) {
+        let number = match result.outcome {
+            Outcome::Passed if result.is_flaky() => &mut self.flaky,
+            Outcome::Passed => &mut self.passed,
+            Outcome::Failed => &mut self.failed,
+            Outcome::Warned => &mut self.warned,
+            Outcome::Skipped => &mut self.skipped,
+            Outcome::Inconclusive => &mut self.inconclusive,
+            Outcome::Errored => &mut self.errored,
+        };
+        *number += 1;
+    }
+}
+
+/// The cases of one file.
+#[derive(Debug)]
+pub(super) struct Suite<'a> {
+    /// The file as the user knows it.
+    pub(super) file: &'a str,
+    /// The suite's name.
+    pub(super) name: &'a str,
+    /// In declared order.
+    pub(super) cases: Vec<&'a CaseResult>,
+    /// One for each server that broke the protocol outside of any case.
+    pub(super) sessions: Vec<CaseResult>,
+    /// Of the cases.
+    pub(super) totals: Totals,
+}
+
+impl Suite<'_> {
+    /// The time spent on its cases, which overlap when they run in parallel; a suite takes no longer than its run.
+    pub(super) fn duration(&self, report: &Report) -> Duration {
+        let sum = Duration::from_micros(self.cases.iter().map(|result| result.duration_us).sum());
+        report.duration().map_or(sum, |run| run.min(sum))
+    }
+
+    /// Whether its cases talk to more than one server or revision, so that names must say to which.
+    pub(super) fn has_several_servers(&self) -> bool {
+        let target = |info: &CaseInfo| (info.server.clone(), info.revision.clone());
+        self.cases.windows(2).any(|pair| target(&pair[0].case) != target(&pair[1].case))
+    }
+}
+
+impl Report {
+    /// Takes in the next event.
+    pub fn apply(&mut self, event: &Event) {
+        if let Event::CaseFinished(result) = event {
+            self.totals.count(result);
+        }
+        self.events.push(limit::event(event));
+    }
+
+    /// Folds a whole recording.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut report = Self::default();
+        events.into_iter().for_each(|event| report.apply(event));
+        report
+    }
+
+    /// The events in the order in which they came, long texts cut.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// How many cases ended in which way.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// What was known before the first case.
+    pub fn started(&self) -> Option<&RunStarted> {
+        self.events.iter().find_map(|event| if let Event::RunStarted(started) = event { Some(started) } else { None })
+    }
+
+    /// How the run ended; `None` while it lasts, and where its recording breaks off.
+    pub fn finished(&self) -> Option<&RunFinished> {
+        self.events.iter().rev().find_map(|event| if let Event::RunFinished(end) = event { Some(end) } else { None })
+    }
+
+    /// From the first to the last event.
+    pub fn duration(&self) -> Option<Duration> {
+        self.finished().map(|finished| Duration::from_micros(finished.duration_us))
+    }
+
+    /// The cases in declared order: by file, line and id, whatever the order in which they finished.
+    pub fn cases(&self) -> Vec<&CaseResult> {
+        self.suites().into_iter().flat_map(|suite| suite.cases).collect()
+    }
+
+    /// The servers that answered, in order.
+    pub fn servers(&self) -> impl Iterator<Item = &ServerReady> {
+        self.events.iter().filter_map(|event| if let Event::ServerReady(ready) = event { Some(ready) } else { None })
+    }
+
+    /// What was found outside of any case, in order.
+    pub fn judgements(&self) -> impl Iterator<Item = &SessionJudged> {
+        self.events.iter().filter_map(|event| if let Event::SessionJudged(found) = event { Some(found) } else { None })
+    }
+
+    /// One case for each server and revision that broke the protocol outside of any case.
+    pub fn protocol_cases(&self) -> Vec<CaseResult> {
+        let mut cases: Vec<(CaseResult, usize)> = Vec::new();
+        for judged in self.judgements().filter(|judged| !judged.findings.is_empty()) {
+            let case = protocol_case(judged);
+            match cases.iter_mut().find(|(known, _)| known.case.id == case.case.id) {
+                Some((known, sessions)) => {
+                    merge(known, case);
+                    *sessions += 1;
+                }
+                None => cases.push((case, 1)),
+            }
+        }
+        cases.into_iter().map(|(case, sessions)| with_sessions(case, sessions)).collect()
+    }
+
+    /// The suites in the order of the command line; cases of files that it does not name follow, by name.
+    pub(super) fn suites(&self) -> Vec<Suite<'_>> {
+        let mut suites: Vec<Suite<'_>> = Vec::new();
+        for info in self.started().iter().flat_map(|started| &started.suites) {
+            find_or_add(&mut suites, &info.file, &info.name);
+        }
+        let named = suites.len();
+        for event in &self.events {
+            if let Event::CaseFinished(result) = event {
+                let suite = find_or_add(&mut suites, &result.case.file, &result.case.suite);
+                suite.totals.count(result);
+                suite.cases.push(result);
+            }
+        }
+        for judged in self.judgements() {
+            find_or_add(&mut suites, &judged.file, &judged.suite);
+        }
+        for session in self.protocol_cases() {
+            if let Some(suite) = suites.iter_mut().find(|suite| suite.file == session.case.file) {
+                suite.sessions.push(session);
+            }
+        }
+        suites[named..].sort_by_key(|suite| suite.file);
+        for suite in &mut suites {
+            suite.cases.sort_by(|a, b| declared(&a.case, &b.case));
+        }
+        suites
+    }
+}
+
+fn find_or_add<'s, 'a>(suites: &'s mut Vec<Suite<'a>>, file: &'a str, name: &'a str) -> &'s mut Suite<'a> {
+    let at = suites.iter().position(|suite| suite.file == file).unwrap_or_else(|| {
+        suites.push(Suite { file, name, cases: Vec::new(), sessions: Vec::new(), totals: Totals::default() });
+        suites.len() - 1
+    });
+    &mut suites[at]
+}
+
+fn declared(a: &CaseInfo, b: &CaseInfo) -> Ordering {
+    a.line.cmp(&b.line).then_with(|| a.id.cmp(&b.id))
+}
+
+/// What was found in a session, as if it were a case of its own, so that every document shows it in the same way.
+pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
+    let SessionJudged { file, suite, line, server, revision, findings } = judged;
+    let must = findings.iter().any(|finding| finding.level == Level::Must);
+    let name = format!("protocol of {server}");
+    CaseResult {
+        case: CaseInfo {
+            id: format!("{file}::{name}@{server}/{revision}"),
+            file: file.clone(),
+            line: *line,
+            column: 1,
+            suite: suite.clone(),
+            name,
+            row: None,
+            server: server.clone(),
+            revision: revision.clone(),
+            tags: Vec::new(),
+            probes: Vec::new(),
+            variants: Vec::new(),
+        },
+        outcome: if must { Outcome::Failed } else { Outcome::Warned },
+        reason: None,
+        duration_us: 0,
+        earlier: Vec::new(),
+        findings: findings.clone(),
+        exchanges: Vec::new(),
+        spoken: revision.clone(),
+        again: String::new(),
+        judged: Vec::new(),
+        frames: Vec::new(),
+    }
+}
+
+fn merge(known: &mut CaseResult, more: CaseResult) {
+    if more.outcome == Outcome::Failed {
+        known.outcome = Outcome::Failed;
+    }
+    for finding in more.findings {
+        let same = |other: &Finding| other.code == finding.code && other.message == finding.message;
+        if !known.findings.iter().any(same) {
+            known.findings.push(finding);
+        }
+    }
+}
+
+fn with_sessions(mut case: CaseResult, sessions: usize) -> CaseResult {
+    if sessions > 1 {
+        case.reason = Some(format!("seen in {sessions} sessions of this server"));
+    }
+    case
+}

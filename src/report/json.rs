@@ -1,0 +1,100 @@
+//! One JSON document that holds everything, and the schemas of what this program writes.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::event::{CaseResult, Coverage, Event, ServerReady, SessionJudged};
+
+use super::Format;
+use super::fold::{Report, Suite, Totals};
+use super::json_text::{self, Layout};
+
+pub(super) const FORMAT: Format = Format {
+    name: "json",
+    about: "one document with everything; `schema/report.schema.json` describes it",
+    render: |report, _| json_text::write(&document(report), Layout::Indented) + "\n",
+};
+
+/// The version of the document.
+const VERSION: u32 = 1;
+
+/// A run with all of its cases, in declared order.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "mcprove report")]
+struct Document<'a> {
+    /// The version of this document; a higher one may mean something else.
+    format: u32,
+    /// The program and its version.
+    program: &'a str,
+    /// When the run began, in milliseconds since 1970.
+    started_unix_ms: u64,
+    /// From the first to the last event, in microseconds; nothing where the run's end is not recorded.
+    duration_us: Option<u64>,
+    /// Whether the user or the system stopped it.
+    interrupted: bool,
+    /// The number of cases that were planned and not reached.
+    not_run: usize,
+    /// How many cases ended in which way.
+    totals: Totals,
+    /// The servers that answered.
+    servers: Vec<&'a ServerReady>,
+    /// The suites, in the order of the command line.
+    suites: Vec<SuiteDocument<'a>>,
+    /// What the run says about fault coverage.
+    coverage: Option<&'a Coverage>,
+}
+
+/// The cases of one file.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Suite")]
+struct SuiteDocument<'a> {
+    /// The file as the user knows it.
+    file: &'a str,
+    /// The suite's name.
+    name: &'a str,
+    /// How many of its cases ended in which way.
+    totals: Totals,
+    /// Its cases, in declared order.
+    cases: Vec<&'a CaseResult>,
+    /// What servers did wrong outside of any case.
+    sessions: Vec<&'a SessionJudged>,
+}
+
+fn document(report: &Report) -> Document<'_> {
+    let (started, finished) = (report.started(), report.finished());
+    Document {
+        format: VERSION,
+        program: started.map_or("", |run| run.program.as_str()),
+        started_unix_ms: started.map_or(0, |run| run.started_unix_ms),
+        duration_us: finished.map(|run| run.duration_us),
+        interrupted: finished.is_some_and(|run| run.interrupted),
+        not_run: finished.map_or(0, |run| run.not_run),
+        totals: report.totals(),
+        servers: report.servers().collect(),
+        suites: report.suites().into_iter().map(|suite| suite_document(report, suite)).collect(),
+        coverage: finished.and_then(|run| run.coverage.as_ref()),
+    }
+}
+
+fn suite_document<'a>(report: &'a Report, suite: Suite<'a>) -> SuiteDocument<'a> {
+    let Suite { file, name, cases, totals, sessions: _ } = suite;
+    let sessions = report.judgements().filter(|judged| judged.file == file).collect();
+    SuiteDocument { file, name, totals, cases, sessions }
+}
+
+/// The JSON Schema of the JSON report.
+pub fn schema_of_report() -> Value {
+    schema::<Document<'static>>()
+}
+
+/// The JSON Schema of one line of a recording.
+pub fn schema_of_event() -> Value {
+    schema::<Event>()
+}
+
+fn schema<T: JsonSchema>() -> Value {
+    let schema: Schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
+    schema.to_value()
+}

@@ -1,0 +1,66 @@
+//! JUnit XML, as Jenkins, GitLab and the GitHub actions show it best.
+//!
+//! - One `testsuite` for each suite file, named after the file: paths are unique, names of suites are not.
+//! - `classname` is the path of the file without its extension, with dots for slashes. Jenkins makes package and class
+//!   of it, GitLab groups by it and drops cases without one; together with `name` it identifies a case everywhere.
+//! - `name` holds the row, and server and revision where a suite has several, so that no two cases fall together.
+//! - `file` and `line` make GitLab link to the suite and the GitHub actions annotate it.
+//! - What could not be judged is `skipped`, never a pass; what a server did outside of any case is a case of its own.
+//! - Requests and answers are written for cases that need attention; the JSON report has those of all cases.
+
+mod case;
+mod text;
+
+use std::time::Duration;
+
+use chrono::DateTime;
+use quick_junit::{Property, TestSuite, XmlString};
+
+use super::Format;
+use super::fold::{Report, Suite};
+
+pub(super) const FORMAT: Format = Format {
+    name: "junit",
+    about: "JUnit XML for Jenkins, GitLab, GitHub actions and most others",
+    render: |report, _| render(report),
+};
+
+fn render(report: &Report) -> String {
+    let mut document = quick_junit::Report::new("mcprove");
+    if let Some(started) = report.started()
+        && let Some(timestamp) = i64::try_from(started.started_unix_ms).ok().and_then(DateTime::from_timestamp_millis)
+    {
+        document.set_timestamp(timestamp);
+    }
+    document.set_time(report.duration().unwrap_or_default());
+    for suite in report.suites() {
+        document.add_test_suite(test_suite(report, &suite));
+    }
+    let written = document.to_string();
+    debug_assert!(written.is_ok(), "memory does not refuse: {written:?}");
+    written.unwrap_or_default()
+}
+
+fn test_suite(report: &Report, suite: &Suite<'_>) -> TestSuite {
+    let mut element = TestSuite::new(text::attribute(suite.file));
+    let sum = suite.cases.iter().map(|result| result.duration_us).sum();
+    element.set_time(Duration::from_micros(sum));
+    element.extra.insert(XmlString::new("file"), text::attribute(suite.file));
+    element.add_property(property("suite", suite.name));
+    if let Some(run) = report.started() {
+        element.add_property(property("program", &run.program));
+    }
+    if let Some(run) = report.finished() {
+        let unfinished = [("interrupted", usize::from(run.interrupted)), ("not_run", run.not_run)];
+        let told = unfinished.iter().filter(|(_, count)| *count > 0);
+        element.add_properties(told.map(|(name, count)| property(name, &count.to_string())));
+    }
+    let several = suite.has_several_servers();
+    element.add_test_cases(suite.sessions.iter().map(|result| case::test_case(result, several)));
+    element.add_test_cases(suite.cases.iter().map(|result| case::test_case(result, several)));
+    element
+}
+
+fn property(name: &str, value: &str) -> Property {
+    Property::new(text::attribute(name), text::attribute(value))
+}

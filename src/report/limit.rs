@@ -1,0 +1,116 @@
+//! Keeps every text of an event small, whatever a server said: reports are read by people and kept by CI.
+
+use std::borrow::Cow;
+
+use crate::event::{Attempt, CaseResult, Event, Exchange, Finding};
+
+/// The longest text in any report, in bytes.
+pub const TEXT_LIMIT: usize = 8 * 1024;
+
+/// What is set aside for the words between both ends.
+const NOTE: usize = 64;
+
+/// The text itself, or both of its ends with its length between them where it is too long.
+pub fn cut(text: &str) -> Cow<'_, str> {
+    cut_to(text, TEXT_LIMIT)
+}
+
+/// Like [`cut`], for a limit of the caller's; limits below a few hundred bytes leave little but the note.
+pub(super) fn cut_to(text: &str, limit: usize) -> Cow<'_, str> {
+    if text.len() <= limit {
+        return Cow::Borrowed(text);
+    }
+    let room = limit.saturating_sub(NOTE);
+    let head = floor(text, room / 4 * 3);
+    let tail = ceil(text, text.len() - room / 4);
+    Cow::Owned(format!("{} … ({} bytes in all) … {}", &text[..head], text.len(), &text[tail..]))
+}
+
+/// The event with every text cut.
+pub(super) fn event(event: &Event) -> Event {
+    let mut event = event.clone();
+    match &mut event {
+        Event::CaseFinished(result) => case(result),
+        Event::SessionJudged(judged) => judged.findings.iter_mut().for_each(finding),
+        Event::ServerReady(ready) => {
+            shorten(&mut ready.revision);
+            option(&mut ready.implementation);
+        }
+        Event::CaseStarted(started) => shorten(&mut started.id),
+        Event::RunStarted(_) | Event::RunFinished(_) => {}
+    }
+    event
+}
+
+fn case(result: &mut CaseResult) {
+    let info = &mut result.case;
+    // Names of generated cases hold names of tools, which are the server's words.
+    [&mut info.id, &mut info.name, &mut result.spoken, &mut result.again].into_iter().for_each(shorten);
+    option(&mut info.row);
+    option(&mut result.reason);
+    result.findings.iter_mut().for_each(finding);
+    result.earlier.iter_mut().for_each(attempt);
+    result.exchanges.iter_mut().for_each(exchange);
+}
+
+fn attempt(attempt: &mut Attempt) {
+    attempt.findings.iter_mut().for_each(finding);
+}
+
+fn exchange(exchange: &mut Exchange) {
+    [&mut exchange.title, &mut exchange.sent, &mut exchange.received].into_iter().for_each(shorten);
+}
+
+fn finding(finding: &mut Finding) {
+    shorten(&mut finding.message);
+    for text in [&mut finding.path, &mut finding.expected, &mut finding.actual, &mut finding.diff, &mut finding.help] {
+        option(text);
+    }
+    if let Some(quote) = &mut finding.quote {
+        shorten(&mut quote.label);
+    }
+    finding.evidence.iter_mut().for_each(|(_, text)| shorten(text));
+}
+
+fn option(text: &mut Option<String>) {
+    if let Some(text) = text {
+        shorten(text);
+    }
+}
+
+fn shorten(text: &mut String) {
+    if let Cow::Owned(short) = cut(text) {
+        *text = short;
+    }
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn ceil(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_stay_and_cutting_twice_changes_nothing() {
+        for long in ["x".repeat(1 << 20), format!("begin{}end", "漢é👩".repeat(5000))] {
+            let once = cut(&long).into_owned();
+            assert!(once.len() <= TEXT_LIMIT, "{}", once.len());
+            assert_eq!(cut(&once), once);
+            assert!(once.contains(&format!("({} bytes in all)", long.len())));
+            assert!(once.ends_with(&long[long.len() - 3..]));
+        }
+        assert_eq!(cut("short"), "short");
+    }
+}

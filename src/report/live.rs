@@ -1,0 +1,125 @@
+//! What a person sees while a run lasts: a bar, the cases that run, and failures as they come.
+//!
+//! Draws only where standard error is a terminal, and is silent everywhere else: logs get the summary at the end, in
+//! declared order.
+
+use std::io::{IsTerminal, stderr, stdout};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::event::{CaseResult, Event};
+use crate::source::{Color, Style};
+
+use super::fold::protocol_case;
+use super::terminal::{self, Failures, Groups, Shown};
+
+/// How often the bar is redrawn while nothing happens, so that a hang can be told from a crash of ours.
+const TICK: Duration = Duration::from_millis(200);
+
+/// The progress of one run.
+#[derive(Debug)]
+pub struct Live {
+    style: Style,
+    bar: ProgressBar,
+    running: Vec<String>,
+    groups: Groups,
+    failures: Failures,
+}
+
+impl Live {
+    /// Begins to show a run of that many cases.
+    pub fn new(style: Style, total: usize) -> Self {
+        let is_terminal = stderr().is_terminal();
+        // A log that standard output is sent to must hold the failures too, so there they are left to the summary.
+        let failures = if is_terminal && stdout().is_terminal() { Failures::SeenLive } else { Failures::Shown };
+        let target = if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        Self::drawing_to(target, style, total, failures)
+    }
+
+    fn drawing_to(target: ProgressDrawTarget, style: Style, total: usize, failures: Failures) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), target).with_style(look(style));
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(TICK);
+        }
+        Self { style, bar, running: Vec::new(), groups: Groups::default(), failures }
+    }
+
+    /// Takes in the next event.
+    pub fn apply(&mut self, event: &Event) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        match event {
+            Event::RunStarted(started) => self.bar.set_length(started.planned as u64),
+            Event::CaseStarted(started) => self.started(&started.id),
+            Event::CaseFinished(result) => self.finished(result),
+            Event::SessionJudged(judged) if !judged.findings.is_empty() => self.print(&protocol_case(judged)),
+            Event::SessionJudged(_) | Event::ServerReady(_) | Event::RunFinished(_) => {}
+        }
+    }
+
+    /// Clears the bar; the answer says what the summary has to show.
+    pub fn finish(self) -> Failures {
+        if self.failures == Failures::SeenLive {
+            let more = self.groups.all_more(&self.style);
+            if !more.is_empty() {
+                self.bar.println(more);
+            }
+        }
+        self.bar.finish_and_clear();
+        self.failures
+    }
+
+    fn started(&mut self, id: &str) {
+        if !self.running.iter().any(|running| running == id) {
+            self.running.push(id.to_owned());
+        }
+        self.tell_running();
+    }
+
+    fn finished(&mut self, result: &CaseResult) {
+        self.running.retain(|running| *running != result.case.id);
+        // Blocks that depend on the server's tools add cases that nobody could count before.
+        if self.bar.length().is_some_and(|length| self.bar.position() >= length) {
+            self.bar.inc_length(1);
+        }
+        self.bar.inc(1);
+        self.tell_running();
+        if terminal::is_trouble(result) {
+            self.print(result);
+        }
+    }
+
+    fn print(&mut self, result: &CaseResult) {
+        if self.failures == Failures::Shown {
+            return;
+        }
+        let text = match self.groups.admit(result) {
+            Shown::Full => terminal::failure(result, &self.style),
+            Shown::Line => terminal::line(result, &self.style),
+            Shown::Name => return,
+        };
+        self.bar.println(text);
+    }
+
+    fn tell_running(&self) {
+        let names: Vec<&str> = self.running.iter().map(|id| name_of(id)).collect();
+        self.bar.set_message(terminal::crop(&names.join(", "), self.style.width.saturating_sub(40)));
+    }
+}
+
+/// The name within a case id: `file::name[row]@server/revision`.
+fn name_of(id: &str) -> &str {
+    let name = id.split_once("::").map_or(id, |(_, name)| name);
+    name.rsplit_once('@').map_or(name, |(name, _)| name)
+}
+
+fn look(style: Style) -> ProgressStyle {
+    let template = match style.color {
+        Color::Always => "  {bar:20.green} {pos}/{len}  {elapsed}  {msg:.dim}",
+        Color::Never => "  {bar:20} {pos}/{len}  {elapsed}  {msg}",
+    };
+    ProgressStyle::with_template(template)
+        .map_or_else(|_| ProgressStyle::default_bar(), |look| look.progress_chars("━━─"))
+}

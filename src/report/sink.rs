@@ -1,0 +1,155 @@
+//! Writes documents where the user wants them; apart from [`super::live`] the only file here that does.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::event::Event;
+use crate::source::did_you_mean;
+
+use super::{FORMATS, Format, format, ndjson};
+
+/// A document that could not be written.
+#[derive(Debug, Error)]
+#[error("failed to write `{}`: {reason}; {}", path.display(), advice(reason.kind()))]
+pub struct SinkError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: io::Error,
+}
+
+/// Reads what follows `--report`: a format, `=`, and a file or `-` for standard output.
+///
+/// # Errors
+///
+/// Fails with a sentence where there is no such format or no file.
+pub fn parse_target(typed: &str) -> Result<(Format, PathBuf), String> {
+    let (name, path) = typed.split_once('=').unwrap_or((typed, ""));
+    let Some(format) = format(name) else {
+        let help = did_you_mean(name, FORMATS.iter().map(|format| format.name)).unwrap_or_default();
+        return Err(format!("there is no report named `{name}`; {help}"));
+    };
+    if path.is_empty() {
+        return Err(format!("`{typed}` names no file; write `{name}=FILE`, or `{name}=-` for standard output"));
+    }
+    Ok((format, PathBuf::from(path)))
+}
+
+/// Writes a document to a file or, for `-`, to standard output.
+///
+/// Folders are created; a file appears whole or not at all, since it is written beside its place and moved there.
+///
+/// # Errors
+///
+/// Fails where the system refuses.
+pub fn write(path: &Path, document: &str) -> Result<(), SinkError> {
+    let written = match place(path) {
+        Place::Output => io::stdout().lock().write_all(document.as_bytes()),
+        Place::Device => fs::write(path, document),
+        Place::File(file) => write_file(&file, document),
+    };
+    written.map_err(|reason| SinkError { path: path.to_owned(), reason })
+}
+
+/// A recording that grows with the run, so that a run which is killed leaves what it saw.
+#[derive(Debug)]
+pub struct EventLog {
+    path: PathBuf,
+    file: File,
+}
+
+impl EventLog {
+    /// Begins a recording in a file, whose folders are created.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses.
+    pub fn create(path: &Path) -> Result<Self, SinkError> {
+        let created = create_folder(path).and_then(|()| File::create(path));
+        let file = created.map_err(|reason| SinkError { path: path.to_owned(), reason })?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Adds an event.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses.
+    pub fn write(&mut self, event: &Event) -> Result<(), SinkError> {
+        let written = self.file.write_all(ndjson::line(event).as_bytes());
+        written.map_err(|reason| SinkError { path: self.path.clone(), reason })
+    }
+}
+
+enum Place {
+    Output,
+    /// A pipe or `/dev/null`, which nothing may be moved onto.
+    Device,
+    File(PathBuf),
+}
+
+fn place(path: &Path) -> Place {
+    if path == Path::new("-") {
+        return Place::Output;
+    }
+    // A link stays a link; what it points at is written.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match fs::metadata(&target) {
+        Ok(found) if !found.is_file() && !found.is_dir() => Place::Device,
+        Ok(_) | Err(_) => Place::File(target),
+    }
+}
+
+fn write_file(path: &Path, document: &str) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    create_folder(path)?;
+    let beside = beside(path);
+    let Err(reason) = write_beside(&beside, document).and_then(|()| fs::rename(&beside, path)) else { return Ok(()) };
+    // What went wrong is told; that this cannot be removed either is not.
+    let _ = fs::remove_file(&beside);
+    // A file that is mounted, or in a folder that may not be changed, can still be written in place.
+    if path.is_file() && !matches!(reason.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+        return fs::write(path, document);
+    }
+    Err(reason)
+}
+
+fn write_beside(beside: &Path, document: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(beside)?;
+    file.write_all(document.as_bytes())?;
+    file.sync_all()
+}
+
+fn create_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => fs::create_dir_all(folder),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A name in the same folder that no other run uses.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn advice(kind: ErrorKind) -> &'static str {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the system has dozens of reasons, and new ones are added")]
+    match kind {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "choose a folder that you may write to",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space or choose another disk",
+        ErrorKind::IsADirectory => "name a file in that folder",
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "a part of the path is a file; choose another folder",
+        ErrorKind::InvalidFilename => "choose a shorter name",
+        ErrorKind::BrokenPipe => "the reader has closed standard output",
+        _ => "choose another place with `--report NAME=FILE`",
+    }
+}

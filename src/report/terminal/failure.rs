@@ -1,0 +1,182 @@
+//! One case that needs attention: what happened, where, and what to type next.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::event::{Attempt, CaseInfo, CaseResult, Exchange, Finding, Outcome};
+use crate::source::{Style, duration_text, visible_line};
+
+use super::finding::finding;
+use super::layout::{self, BOLD, DIM, GREEN, RED, YELLOW};
+
+/// The most findings that are quoted for one case.
+const FINDINGS: usize = 5;
+/// No further finding of a case is quoted below this many lines.
+const LINES: usize = 40;
+/// The most requests that are shown for one case.
+const REQUESTS: usize = 3;
+/// The longest name; rows are named by their values, which can be long.
+const NAME: usize = 160;
+
+/// Shows a case that did not simply pass; ends with a line break.
+///
+/// Also fit for XML and HTML once escaped: with [`Style::PLAIN`] it holds no control character but the line break.
+pub fn failure(result: &CaseResult, style: &Style) -> String {
+    let mut text = title(result, style);
+    if result.is_flaky() {
+        text.push_str(&attempts(result, style));
+        return text;
+    }
+    text.push_str(&reason(result, style));
+    text.push_str(&findings(result, style));
+    text.push_str(&requests(result, style));
+    text.push_str(&circumstances(result, style));
+    if !result.again.is_empty() {
+        text.push_str(&labelled("again", &visible_line(&result.again), style));
+    }
+    text
+}
+
+/// A case on one line, where there are too many to quote each.
+pub(crate) fn line(result: &CaseResult, style: &Style) -> String {
+    let said = said(result).map(|said| format!("  {}\n", layout::crop(&said, style.width - 2)));
+    title(result, style) + &said.unwrap_or_default()
+}
+
+/// The mark of an outcome; flaky and warned share one, since both are passes with a doubt.
+pub(super) fn mark(result: &CaseResult) -> (&'static str, anstyle::Style) {
+    match result.outcome {
+        Outcome::Passed if result.is_flaky() => ("~", YELLOW),
+        Outcome::Passed => ("✓", GREEN),
+        Outcome::Failed => ("✗", RED),
+        Outcome::Warned => ("~", YELLOW),
+        Outcome::Skipped => ("-", DIM),
+        Outcome::Inconclusive => ("?", YELLOW),
+        Outcome::Errored => ("!", RED),
+    }
+}
+
+/// The name of a case with its row.
+pub(super) fn name(info: &CaseInfo) -> String {
+    let row = info.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
+    layout::crop(&format!("{}{row}", info.name), NAME)
+}
+
+/// What is said first about a case: its first finding, or why it did not end as it should.
+pub(super) fn said(result: &CaseResult) -> Option<String> {
+    let first = |findings: &[Finding]| findings.first().map(|finding| format!("{}: {}", finding.code, finding.message));
+    let earlier = || result.earlier.first().and_then(|attempt| first(&attempt.findings));
+    first(&result.findings).or_else(|| result.reason.clone()).or_else(earlier)
+}
+
+fn title(result: &CaseResult, style: &Style) -> String {
+    let (mark, look) = mark(result);
+    let (name, place) = (name(&result.case), format!("{}:{}", visible_line(&result.case.file), result.case.line));
+    let place = layout::flush_right(&format!("{mark} {name}"), &place, style);
+    format!(
+        "{} {}{}\n",
+        layout::paint(mark, look, style),
+        layout::paint(&name, BOLD, style),
+        layout::paint(&place, DIM, style)
+    )
+}
+
+fn reason(result: &CaseResult, style: &Style) -> String {
+    let Some(reason) = &result.reason else { return String::new() };
+    if result.findings.iter().any(|finding| finding.message == *reason) {
+        return String::new();
+    }
+    let said = match result.outcome {
+        Outcome::Inconclusive => format!("not judged: {reason}"),
+        Outcome::Skipped => format!("skipped: {reason}"),
+        Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Errored => reason.clone(),
+    };
+    layout::indent(&layout::wrap_some(&said, style.width - 2, 6), "  ")
+}
+
+fn findings(result: &CaseResult, style: &Style) -> String {
+    let within = &result.findings[..result.findings.len().min(FINDINGS)];
+    let (mut text, mut shown) = (String::new(), 0);
+    for (at, found) in within.iter().enumerate() {
+        if text.lines().count() > LINES {
+            break;
+        }
+        // Findings about one answer show it once, below the last of them.
+        let told = within[at + 1..].iter().any(|later| later.exchange == found.exchange);
+        let answered = if told { None } else { exchange_of(result, found) };
+        text.push_str(&finding(found, answered, style));
+        shown += 1;
+    }
+    if shown == result.findings.len() {
+        return text;
+    }
+    let findings = layout::plural(result.findings.len() - shown, "finding");
+    text + &format!("  and {findings} more; `--report json=report.json` writes all of them\n")
+}
+
+/// The exchange whose answer a finding is about; of a broken conversation it is the last one, if nothing came back.
+fn exchange_of<'a>(result: &'a CaseResult, found: &Finding) -> Option<&'a Exchange> {
+    match found.exchange {
+        Some(at) => result.exchanges.get(at),
+        None => result.exchanges.last().filter(|last| found.class.is_some() && last.received.is_empty()),
+    }
+}
+
+/// What was sent: the requests that the findings name, or the last one before it went wrong.
+fn requests(result: &CaseResult, style: &Style) -> String {
+    let shown = result.findings.iter().take(FINDINGS);
+    let named: BTreeSet<usize> = shown.filter_map(|found| found.exchange).collect();
+    let mut exchanges: Vec<&Exchange> = named.iter().filter_map(|at| result.exchanges.get(*at)).collect();
+    if exchanges.is_empty() && matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
+        exchanges.extend(result.exchanges.last());
+    }
+    exchanges.into_iter().take(REQUESTS).map(|exchange| request(exchange, style)).collect()
+}
+
+fn request(exchange: &Exchange, style: &Style) -> String {
+    let took = duration_text(Duration::from_micros(exchange.elapsed_us));
+    let right = match exchange.frame {
+        0 => "not sent".to_owned(),
+        frame => format!("frame {frame}, {took}"),
+    };
+    let phase = if exchange.phase.is_empty() { String::new() } else { format!("{}: ", exchange.phase) };
+    let left = format!("{phase}{} {}", exchange.title, exchange.sent);
+    let left = layout::crop(left.trim_end(), style.width.saturating_sub(right.len() + 11));
+    let right = layout::flush_right(&format!("  sent   {left}"), &right, style);
+    format!("  {}   {left}{}\n", layout::paint("sent", DIM, style), layout::paint(&right, DIM, style))
+}
+
+/// What the title does not say: the server where a revision was asked for, and the attempts.
+fn circumstances(result: &CaseResult, style: &Style) -> String {
+    let mut parts = Vec::new();
+    if !matches!(result.case.revision.as_str(), "auto" | "") {
+        parts.push(format!("{}, {}", result.case.server, result.case.revision));
+    }
+    if !result.earlier.is_empty() {
+        let attempts = result.earlier.len() + 1;
+        parts.push(format!("attempt {attempts} of {attempts}"));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    labelled("on", &layout::crop(&parts.join(", "), style.width.saturating_sub(9)), style)
+}
+
+fn labelled(label: &str, text: &str, style: &Style) -> String {
+    format!("  {}{}{text}\n", layout::paint(label, DIM, style), " ".repeat(7 - label.len()))
+}
+
+fn attempts(result: &CaseResult, style: &Style) -> String {
+    let last = result.earlier.len() + 1;
+    let told = result.earlier.iter().enumerate().take(3).map(|(at, attempt)| attempt_text(at + 1, attempt));
+    let parts: Vec<String> = std::iter::once(format!("passed on attempt {last} of {last}")).chain(told).collect();
+    layout::indent(&layout::wrap_some(&parts.join("; "), style.width - 2, 6), "  ")
+}
+
+fn attempt_text(number: usize, attempt: &Attempt) -> String {
+    let said = match attempt.findings.first() {
+        Some(found) => found.message.clone(),
+        None => format!("no finding after {}", duration_text(Duration::from_micros(attempt.duration_us))),
+    };
+    format!("attempt {number}: {said}")
+}

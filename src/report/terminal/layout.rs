@@ -1,0 +1,161 @@
+//! Columns, line breaks and colours. Knows nothing about cases.
+
+use anstyle::AnsiColor;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::source::{Color, Style, visible, visible_line};
+
+/// Good news.
+pub(super) const GREEN: anstyle::Style = AnsiColor::Green.on_default().bold();
+/// Findings.
+pub(super) const RED: anstyle::Style = AnsiColor::BrightRed.on_default().bold();
+/// Doubts.
+pub(super) const YELLOW: anstyle::Style = AnsiColor::Yellow.on_default().bold();
+/// What is read last.
+pub(super) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
+/// What is read first.
+pub(super) const BOLD: anstyle::Style = anstyle::Style::new().bold();
+
+/// Which lines of a long text stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// The first ones.
+    First(usize),
+    /// The last ones.
+    Last(usize),
+}
+
+/// The text in a colour, if colours may be used.
+pub(super) fn paint(text: &str, look: anstyle::Style, style: &Style) -> String {
+    match style.color {
+        Color::Always => format!("{look}{text}{look:#}"),
+        Color::Never => text.to_owned(),
+    }
+}
+
+/// How many columns a text without colours fills.
+pub(super) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// The text on one line and no wider than that; `…` stands for what is left out.
+pub(crate) fn crop(text: &str, width: usize) -> String {
+    let text = visible_line(text);
+    if columns(&text) <= width {
+        return text.into_owned();
+    }
+    let mut cropped = take(&text, width.saturating_sub(1)).to_owned();
+    cropped.push('…');
+    cropped
+}
+
+/// What follows `left` so that `right` stands at the right edge; on the next line where there is no room.
+pub(super) fn flush_right(left: &str, right: &str, style: &Style) -> String {
+    if right.is_empty() {
+        return String::new();
+    }
+    let used = columns(left) + columns(right);
+    if used + 2 <= style.width {
+        return format!("{}{right}", " ".repeat(style.width - used));
+    }
+    let right = crop(right, style.width);
+    format!("\n{}{right}", " ".repeat(style.width - columns(&right)))
+}
+
+/// The text broken at spaces so that no line is wider than that; words without spaces are broken anywhere.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    visible(text).lines().flat_map(|line| wrap_line(line.trim_end(), width.max(8))).collect()
+}
+
+/// Like [`wrap`], with a limit on the number of lines.
+pub(super) fn wrap_some(text: &str, width: usize, lines: usize) -> String {
+    let mut wrapped = wrap(text, width);
+    if wrapped.len() > lines {
+        wrapped.truncate(lines);
+        if let Some(last) = wrapped.last_mut() {
+            *last = format!("{} …", take(last, width.saturating_sub(2)));
+        }
+    }
+    wrapped.join("\n")
+}
+
+/// Some lines of a text, each cropped, with a word about those left out.
+pub(super) fn block(text: &str, keep: Keep, width: usize) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let (from, to) = match keep {
+        Keep::First(count) => (0, count.min(lines.len())),
+        Keep::Last(count) => (lines.len().saturating_sub(count), lines.len()),
+    };
+    let mut shown: Vec<String> = lines[from..to].iter().map(|line| crop(line, width)).collect();
+    if from > 0 {
+        shown.insert(0, format!("… {} before these", plural(from, "line")));
+    }
+    if to < lines.len() {
+        shown.push(format!("… {} more", plural(lines.len() - to, "line")));
+    }
+    shown.join("\n")
+}
+
+/// Every line moved to the right.
+pub(super) fn indent(text: &str, by: &str) -> String {
+    text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{by}{line}\n") }).collect()
+}
+
+/// `1 case`, `2 cases`.
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn wrap_line(line: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = line;
+    while columns(rest) > width {
+        let fitting = take(rest, width);
+        // A character wider than the width would go on for ever.
+        let fitting = if fitting.is_empty() { &rest[..rest.chars().next().map_or(0, char::len_utf8)] } else { fitting };
+        let at = match fitting.rfind(' ') {
+            Some(space) if space > fitting.len() / 3 && !rest[fitting.len()..].starts_with(' ') => space,
+            Some(_) | None => fitting.len(),
+        };
+        lines.push(rest[..at].trim_end().to_owned());
+        rest = rest[at..].trim_start();
+    }
+    lines.push(rest.to_owned());
+    lines
+}
+
+/// As much of the beginning as fits.
+fn take(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += c.width().unwrap_or(0);
+        if used > width {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_wider_than_asked() {
+        for text in
+            ["a plain sentence of some words", "漢字漢字漢字漢字漢字", "nospacesatallinthisword", "\u{1b}[31m\u{0}"]
+        {
+            for width in [8, 9, 13, 40] {
+                assert!(columns(&crop(text, width)) <= width, "{text} {width}");
+                assert!(wrap(text, width).iter().all(|line| columns(line) <= width), "{text} {width}");
+                assert!(wrap_some(text, width, 1).lines().count() == 1);
+            }
+        }
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(block("a\nb\nc\n", Keep::Last(2), 10), "… 1 line before these\nb\nc");
+        assert_eq!(block("a\nb\r\nc", Keep::First(1), 10), "a\n… 2 lines more");
+        let style = Style::new(Color::Never, 40);
+        assert_eq!(flush_right("left", "right", &style), format!("{}right", " ".repeat(31)));
+        assert_eq!(flush_right(&"l".repeat(39), "right", &style), format!("\n{}right", " ".repeat(35)));
+    }
+}

@@ -1,0 +1,27 @@
+//! What a person reads: failures quoted like compile errors, then the totals and what to type next.
+//!
+//! Every case that needs attention has a mark, so that no colour is needed: `✗` failed, `!` errored, `~` passed with a
+//! doubt (flaky, or a SHOULD was broken), `?` not judged, `-` skipped, `✓` passed.
+//! Start reading in [`failure`], which other formats use as well.
+
+mod answer;
+mod failure;
+mod finding;
+mod groups;
+mod layout;
+mod summary;
+
+pub use self::failure::failure;
+pub(super) use self::failure::line;
+pub(super) use self::groups::{Groups, Shown};
+pub(super) use self::layout::crop;
+pub(super) use self::summary::is_trouble;
+pub use self::summary::{Failures, summary};
+
+use super::Format;
+
+pub(super) const FORMAT: Format = Format {
+    name: "text",
+    about: "what the terminal shows at the end of a run",
+    render: |report, style| summary(report, Failures::Shown, style),
+};

@@ -1,0 +1,225 @@
+//! The whole run for somebody who reads it in a terminal: servers, suites, failures, totals, what to type next.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use crate::event::{CaseResult, Outcome, ServerReady};
+use crate::source::{Style, duration_text, visible_line};
+
+use super::super::fold::{Report, Suite, Totals};
+use super::failure;
+use super::groups::{Groups, Shown};
+use super::layout::{self, DIM, GREEN, RED, YELLOW};
+
+/// Suites in which everything passed are listed up to this number of suites.
+const SUITES: usize = 20;
+
+/// The most reasons for which cases were skipped.
+const REASONS: usize = 8;
+
+/// Whether the failures are part of a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failures {
+    /// They are shown.
+    Shown,
+    /// The reader saw them as they came.
+    SeenLive,
+}
+
+/// Shows the run; ends with a line break.
+pub fn summary(report: &Report, failures: Failures, style: &Style) -> String {
+    let suites = report.suites();
+    let mut sections = vec![servers(report, style) + &suite_lines(report, &suites, style)];
+    if failures == Failures::Shown {
+        sections.extend(troubles(&suites, style));
+    }
+    sections.push(skips(&suites, style));
+    sections.push(report.coverage_text.as_ref().map(|text| format!("{}\n", text.trim_end())).unwrap_or_default());
+    sections.push(total(report, &suites, style));
+    sections.retain(|section| !section.is_empty());
+    sections.join("\n")
+}
+
+fn servers(report: &Report, style: &Style) -> String {
+    let mut started: IndexMap<(&str, &str, &str), Vec<&ServerReady>> = IndexMap::new();
+    for ready in report.servers() {
+        started.entry((&ready.file, &ready.server, &ready.revision)).or_default().push(ready);
+    }
+    let width = started.keys().map(|(_, server, _)| layout::columns(server)).max().unwrap_or(0).min(24);
+    started.values().map(|ready| server(ready, width, style)).collect()
+}
+
+fn server(ready: &[&ServerReady], width: usize, style: &Style) -> String {
+    let [first, ..] = ready else { return String::new() };
+    let took = ready.iter().map(|ready| ready.ready_us).max().unwrap_or_default();
+    let took = duration_text(Duration::from_micros(took));
+    let took = match ready.len() {
+        1 => format!("ready in {took}"),
+        starts => format!("{starts} starts, ready in {took} or less"),
+    };
+    let told = [&first.revision, &first.transport, &took, first.implementation.as_deref().unwrap_or_default()];
+    let told: Vec<&str> = told.into_iter().filter(|part| !part.is_empty()).collect();
+    let name = layout::crop(&first.server, width);
+    let gap = " ".repeat(width - layout::columns(&name));
+    let told = layout::crop(&told.join(", "), style.width.saturating_sub(width + 5));
+    format!("  {name}{gap}   {}\n", layout::paint(&told, DIM, style))
+}
+
+fn suite_lines(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
+    let clean = |suite: &Suite<'_>| suite_mark(suite).0 == "✓";
+    let width = suites.iter().map(|suite| layout::columns(suite.file)).max().unwrap_or(0).min(style.width / 2);
+    let shown = suites.iter().filter(|suite| suites.len() <= SUITES || !clean(suite));
+    let lines: String = shown.map(|suite| suite_line(report, suite, width, style)).collect();
+    let hidden = suites.iter().filter(|suite| clean(suite)).count();
+    if suites.len() <= SUITES || hidden == 0 {
+        return lines;
+    }
+    let text = format!("{} in which every case passed", layout::plural(hidden, "suite"));
+    lines + &format!("  {} {text}\n", layout::paint("✓", GREEN, style))
+}
+
+fn suite_line(report: &Report, suite: &Suite<'_>, width: usize, style: &Style) -> String {
+    let (mark, look) = suite_mark(suite);
+    let (file, counts) = (layout::crop(suite.file, width), counts(&suite.totals));
+    let gap = " ".repeat(width - layout::columns(&file));
+    let mut rest = format!(" {file}{gap}   {counts}");
+    let mut below = String::new();
+    if layout::columns(&rest) + 3 > style.width {
+        rest = format!(" {file}");
+        below = layout::indent(&layout::wrap_some(&counts, style.width - 4, 4), "    ");
+    }
+    let time = if suite.cases.is_empty() { String::new() } else { duration_text(suite.duration(report)) };
+    let time = layout::flush_right(&format!("  {mark}{rest}"), &time, style);
+    format!("  {}{rest}{}\n{below}", layout::paint(mark, look, style), layout::paint(&time, DIM, style))
+}
+
+fn suite_mark(suite: &Suite<'_>) -> (&'static str, anstyle::Style) {
+    let session = |outcome| suite.sessions.iter().filter(|case| case.outcome == outcome).count();
+    let mut totals = suite.totals;
+    totals.failed += session(Outcome::Failed);
+    totals.warned += session(Outcome::Warned);
+    totals_mark(&totals)
+}
+
+/// The mark of the worst thing that happened.
+fn totals_mark(totals: &Totals) -> (&'static str, anstyle::Style) {
+    match *totals {
+        Totals { failed: 1.., .. } => ("✗", RED),
+        Totals { errored: 1.., .. } => ("!", RED),
+        Totals { flaky: 1.., .. } | Totals { warned: 1.., .. } => ("~", YELLOW),
+        Totals { inconclusive: 1.., .. } => ("?", YELLOW),
+        Totals { passed: 1.., .. } => ("✓", GREEN),
+        Totals { .. } => ("-", DIM),
+    }
+}
+
+/// `13 passed, 1 failed, 1 flaky, 2 skipped`; what did not happen is left out.
+fn counts(totals: &Totals) -> String {
+    let named = [
+        (totals.passed, "passed"),
+        (totals.failed, "failed"),
+        (totals.errored, "errored"),
+        (totals.warned, "warned"),
+        (totals.flaky, "flaky"),
+        (totals.inconclusive, "inconclusive"),
+        (totals.skipped, "skipped"),
+    ];
+    let told: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{n} {name}")).collect();
+    if told.is_empty() { "no case ran".to_owned() } else { told.join(", ") }
+}
+
+/// The cases that need attention, the worst kind first, each in declared order.
+fn troubles(suites: &[Suite<'_>], style: &Style) -> Vec<String> {
+    let all = || suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
+    let kinds = [Outcome::Failed, Outcome::Errored, Outcome::Warned, Outcome::Inconclusive, Outcome::Passed];
+    let troubled = kinds.iter().flat_map(|kind| all().filter(|case| case.outcome == *kind && is_trouble(case)));
+    let mut groups = Groups::default();
+    let admitted: Vec<(&CaseResult, Shown)> = troubled.map(|case| (case, groups.admit(case))).collect();
+    let mut shown: Vec<String> =
+        admitted.iter().filter_map(|(case, shown)| trouble(case, *shown, &groups, style)).collect();
+    shown.extend(Some(groups.unshown(style)).filter(|text| !text.is_empty()));
+    shown
+}
+
+/// Whether a case is shown at all.
+pub(crate) fn is_trouble(case: &CaseResult) -> bool {
+    match case.outcome {
+        Outcome::Failed | Outcome::Errored | Outcome::Warned | Outcome::Inconclusive => true,
+        Outcome::Passed => case.is_flaky(),
+        Outcome::Skipped => false,
+    }
+}
+
+fn trouble(case: &CaseResult, shown: Shown, groups: &Groups, style: &Style) -> Option<String> {
+    let text = match shown {
+        Shown::Full => failure::failure(case, style),
+        Shown::Line => failure::line(case, style),
+        Shown::Name => return None,
+    };
+    Some(text + &groups.more(case, style).unwrap_or_default())
+}
+
+/// The skipped cases by reason, the most frequent first.
+fn skips(suites: &[Suite<'_>], style: &Style) -> String {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for case in suites.iter().flat_map(|suite| &suite.cases).filter(|case| case.outcome == Outcome::Skipped) {
+        *reasons.entry(case.reason.as_deref().unwrap_or("no reason given")).or_default() += 1;
+    }
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
+    let line = |(reason, count): &(&str, usize)| {
+        let text = layout::crop(&format!("{count} skipped: {reason}"), style.width - 2);
+        format!("{} {text}\n", layout::paint("-", DIM, style))
+    };
+    let text: String = reasons.iter().take(REASONS).map(line).collect();
+    match reasons.len().saturating_sub(REASONS) {
+        0 => text,
+        more => text + &format!("- and {} more\n", layout::plural(more, "reason")),
+    }
+}
+
+fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
+    let mut all = report.totals();
+    let mut told = format!("{}: {}", layout::plural(all.cases(), "case"), counts(&all));
+    let sessions =
+        suites.iter().flat_map(|suite| &suite.sessions).filter(|case| case.outcome == Outcome::Failed).count();
+    if sessions > 0 {
+        told = format!("{told}; {} broke the protocol", layout::plural(sessions, "server"));
+        all.failed += sessions;
+    }
+    told.push_str(&ending(report));
+    let (mark, look) = totals_mark(&all);
+    let lines = layout::wrap(&told, style.width - 2);
+    let time = report.duration().map(duration_text).unwrap_or_default();
+    let time = layout::flush_right(&format!("  {}", lines.last().map_or("", String::as_str)), &time, style);
+    let (mark, time) = (layout::paint(mark, look, style), layout::paint(&time, DIM, style));
+    format!("{mark} {}{time}\n{}", lines.join("\n  "), next(report, &all, suites, style))
+}
+
+/// What an unfinished run left undone.
+fn ending(report: &Report) -> String {
+    match report.finished() {
+        None => "; the recording ends before the run does".to_owned(),
+        Some(finished) => match (finished.interrupted, finished.not_run) {
+            (false, 0) => String::new(),
+            (true, 0) => "; interrupted".to_owned(),
+            (true, left) => format!("; interrupted, {} not run", layout::plural(left, "case")),
+            (false, left) => format!("; {} not run", layout::plural(left, "case")),
+        },
+    }
+}
+
+/// The command that looks closer at what went wrong.
+fn next(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
+    let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
+    let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
+    let files = visible_line(&files).into_owned();
+    let command = match *totals {
+        Totals { failed: 1.., .. } | Totals { errored: 1.., .. } => format!("mcprove run {files} --last-failed"),
+        Totals { passed: 0, flaky: 0, warned: 0, .. } if !suites.is_empty() => format!("mcprove plan {files}"),
+        Totals { .. } => return String::new(),
+    };
+    format!("  {}   {command}\n", layout::paint("next", DIM, style))
+}

@@ -1,0 +1,303 @@
+//! A run in which everything happens that a report has to show, hostile text above all.
+
+use crate::coverage::{self, Judged, Planned};
+use crate::event::{
+    Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Finding, Level,
+    Outcome, RunFinished, RunStarted, ServerReady, SessionJudged, SuiteInfo,
+};
+use crate::source::Quote;
+use crate::taxonomy::Registry;
+use crate::taxonomy::score::Evidence;
+
+/// What hostile servers say: escapes, bidi overrides, markup, the end of CDATA, what XML refuses.
+pub(super) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}gnp.exe\u{2066} <script>alert('x')</script> ]]> \
+                                  &amp; \0\u{8}\u{c}\u{7f}\u{9b}31m\u{feff}\u{fffe}\u{ffff} | `code` %0A::error::x";
+
+/// The whole run.
+pub(super) fn events() -> Vec<Event> {
+    let mut events = vec![Event::RunStarted(started())];
+    events.push(ready("examples/users.yml", "users", "2025-11-25", 340_000));
+    events.push(ready("examples/users.yml", "staging", "2026-07-28", 1_250_000));
+    events.push(ready("examples/users.yml", "users", "2025-11-25", 120_000));
+    for result in results() {
+        let attempts = u32::try_from(result.earlier.len()).unwrap() + 1;
+        events.extend((1..=attempts).map(|attempt| start(&result, attempt)));
+        events.push(Event::CaseFinished(Box::new(result)));
+    }
+    events.push(Event::SessionJudged(judged(4)));
+    events.push(Event::SessionJudged(judged(9)));
+    events.push(Event::RunFinished(finished()));
+    events
+}
+
+fn started() -> RunStarted {
+    let suite = |file: &str, name: &str| SuiteInfo { file: file.into(), name: name.into() };
+    RunStarted {
+        format: FORMAT,
+        program: "mcprove 0.1.0".into(),
+        started_unix_ms: 1_767_225_600_000,
+        suites: vec![suite("examples/users.yml", "Users service"), suite("examples/empty.yml", "Nothing to run")],
+        planned: 20,
+    }
+}
+
+fn finished() -> RunFinished {
+    let coverage = scored();
+    RunFinished { duration_us: 12_345_678, interrupted: true, not_run: 2, coverage: Some(coverage) }
+}
+
+fn ready(file: &str, server: &str, revision: &str, ready_us: u64) -> Event {
+    Event::ServerReady(ServerReady {
+        file: file.into(),
+        server: server.into(),
+        transport: "stdio".into(),
+        revision: revision.into(),
+        implementation: Some("users-server 2.1".into()),
+        ready_us,
+    })
+}
+
+fn start(result: &CaseResult, attempt: u32) -> Event {
+    Event::CaseStarted(CaseStarted { id: result.case.id.clone(), attempt })
+}
+
+fn judged(frame: u32) -> SessionJudged {
+    let message = "the server wrote something to stdout that is no message: expected value";
+    let found = Finding { frame: Some(frame), ..Finding::new("stray-output", message) };
+    SessionJudged {
+        file: "examples/users.yml".into(),
+        suite: "Users service".into(),
+        line: 5,
+        server: "users".into(),
+        revision: "2025-11-25".into(),
+        findings: vec![found.with_evidence("stray output", format!("Listening on stdio {HOSTILE}"))],
+    }
+}
+
+/// The cases in the order in which they finish, which is not the declared one.
+fn results() -> Vec<CaseResult> {
+    let mut all =
+        vec![crashed(), unreadable_answer(), flaky(), wrong_value(), hostile(), huge(), warned(), undecided()];
+    all.push(passed(18, "a created user can be read back", Some("name=Ann")));
+    all.push(CaseResult {
+        case: info(18, "a created user can be read back", Some("name=漢字 👩\u{200d}🚀")),
+        ..passed(18, "", None)
+    });
+    all.push(skipped(70, "a tool of a block to come"));
+    all.push(skipped(71, "another tool of a block to come"));
+    all.extend((0..12).map(same_cause));
+    all.push(other_server());
+    all.push(of_other_file());
+    all
+}
+
+fn info(line: usize, name: &str, row: Option<&str>) -> CaseInfo {
+    let shown_row = row.map(|row| format!("[{row}]")).unwrap_or_default();
+    CaseInfo {
+        id: format!("examples/users.yml::{name}{shown_row}@users/auto"),
+        file: "examples/users.yml".into(),
+        line,
+        column: 5,
+        suite: "Users service".into(),
+        name: name.into(),
+        row: row.map(str::to_owned),
+        server: "users".into(),
+        revision: "auto".into(),
+        tags: vec!["smoke".into()],
+        probes: Vec::new(),
+        variants: vec!["TOOL-ERROR-AS-SUCCESS".into()],
+    }
+}
+
+/// A case that passed, which the others are made from.
+pub(super) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
+    let again = match row {
+        Some(row) => format!("mcprove run examples/users.yml:{line} --row '{row}'"),
+        None => format!("mcprove run examples/users.yml:{line}"),
+    };
+    CaseResult {
+        case: info(line, name, row),
+        outcome: Outcome::Passed,
+        reason: None,
+        duration_us: 3_400,
+        earlier: Vec::new(),
+        findings: Vec::new(),
+        exchanges: vec![exchange("get_user", r#"{"id":"u1"}"#, r#"{"content":[],"structuredContent":{"name":"Ann"}}"#)],
+        spoken: "2025-11-25".into(),
+        again,
+        judged: vec!["TOOL-ERROR-AS-SUCCESS".into()],
+        frames: vec![13, 14, 15],
+    }
+}
+
+fn exchange(tool: &str, sent: &str, received: &str) -> Exchange {
+    Exchange {
+        phase: String::new(),
+        title: format!("tools/call {tool}"),
+        sent: sent.into(),
+        received: received.into(),
+        frame: 14,
+        answer_frame: (!received.is_empty()).then_some(15),
+        elapsed_us: 3_100,
+    }
+}
+
+fn quote(line: usize, text: &str, marked: &str, label: &str) -> Quote {
+    let start = text.find(marked).unwrap();
+    Quote {
+        file: "examples/users.yml".into(),
+        line,
+        column: text[..start].chars().count() + 1,
+        text: text.into(),
+        marked: (start, start + marked.len()),
+        label: label.into(),
+    }
+}
+
+/// The same case, failed.
+pub(super) fn failed(result: CaseResult, findings: Vec<Finding>) -> CaseResult {
+    CaseResult { outcome: Outcome::Failed, findings, judged: Vec::new(), ..result }
+}
+
+fn unreadable_answer() -> CaseResult {
+    let line = r#"    expect: [{ is_error: true }, { readable_error: { names: "{{ id }}", suggests: list_users } }]"#;
+    let found = Finding {
+        quote: Some(quote(34, line, "readable_error", "names neither `nope` nor a tool to try next")),
+        exchange: Some(0),
+        frame: Some(15),
+        ..Finding::new("readable-error", "a model could not act on this answer")
+    };
+    let answer = r#"{"content":[{"type":"text","text":"not found"}],"isError":true}"#;
+    let result = passed(31, "unknown users are explained", Some("id=nope"));
+    failed(CaseResult { exchanges: vec![exchange("get_user", r#"{"id":"nope"}"#, answer)], ..result }, vec![found])
+}
+
+/// Two findings about one answer, one of them with a difference, and an earlier attempt.
+fn wrong_value() -> CaseResult {
+    let found = Finding {
+        quote: Some(quote(22, "      - { at: result.structuredContent.name, equals: Ann }", "equals: Ann", "is `Bob`")),
+        path: Some("result.structuredContent.name".into()),
+        expected: Some("\"Ann\"".into()),
+        actual: Some("\"Bob\"".into()),
+        exchange: Some(0),
+        ..Finding::new("equals", "the value differs from what is expected")
+    };
+    let lines: Vec<String> = (1..=30).map(|n| format!("-   \"line {n}\": 1\n+   \"line {n}\": 2\n")).collect();
+    let other = Finding {
+        quote: Some(quote(23, "      - includes: big.json", "includes", "")),
+        expected: Some("a long object".into()),
+        actual: Some("another long object".into()),
+        diff: Some(lines.concat()),
+        exchange: Some(0),
+        help: Some("`--update` takes the answer as the expectation".into()),
+        ..Finding::new("includes", "30 members differ")
+    };
+    let attempt = Attempt { outcome: Outcome::Failed, duration_us: 5_000, findings: vec![found.clone()] };
+    let result = passed(20, "a user has a name", None);
+    failed(CaseResult { earlier: vec![attempt.clone(), attempt], ..result }, vec![found, other])
+}
+
+fn crashed() -> CaseResult {
+    let stderr: Vec<String> = (1..=40).map(|n| format!("  at handler (server.js:{n}:1)\r\n")).collect();
+    let found = Finding::failure(FailureClass::ProcessExited, "the server ended while `export` was running")
+        .with_evidence("exit status", "signal 11 (SIGSEGV)")
+        .with_evidence("stderr", stderr.concat());
+    CaseResult {
+        outcome: Outcome::Errored,
+        reason: Some("the server ended while `export` was running".into()),
+        findings: vec![found],
+        exchanges: vec![exchange("export", r#"{"format":"csv"}"#, "")],
+        duration_us: 2_500_000,
+        ..passed(40, "an export is complete", None)
+    }
+}
+
+fn flaky() -> CaseResult {
+    let found = Finding::failure(FailureClass::Timeout, "timeout after 10 s, server alive, nothing on stderr");
+    let attempt = Attempt { outcome: Outcome::Failed, duration_us: 10_000_000, findings: vec![found] };
+    CaseResult { earlier: vec![attempt], ..passed(28, "a user can be renamed", None) }
+}
+
+fn hostile() -> CaseResult {
+    let found = Finding {
+        quote: Some(quote(50, "  - name: \u{202e}evil\u{202c} \u{9b}31m name", "evil", HOSTILE)),
+        path: Some(format!("result.{HOSTILE}")),
+        expected: Some(HOSTILE.into()),
+        actual: Some(format!("{HOSTILE}\n✓ forged line")),
+        exchange: Some(0),
+        help: Some(HOSTILE.into()),
+        ..Finding::new("contains", format!("the server said {HOSTILE}\n✗ forged failure"))
+    };
+    let exchanges = vec![exchange(HOSTILE, HOSTILE, HOSTILE)];
+    let result =
+        CaseResult { exchanges, again: format!("mcprove run {HOSTILE}"), ..passed(50, HOSTILE, Some(HOSTILE)) };
+    failed(result, vec![found.with_evidence("stderr", HOSTILE).with_evidence(HOSTILE, HOSTILE)])
+}
+
+/// A mebibyte in every place.
+fn huge() -> CaseResult {
+    let text = format!("begin {} end", "0123456789abcdef".repeat(1 << 16));
+    let found = Finding {
+        actual: Some(text.clone()),
+        diff: Some(text.clone()),
+        exchange: Some(0),
+        ..Finding::new("length", "the answer is longer than 1 KiB")
+    };
+    let result =
+        CaseResult { exchanges: vec![exchange("export", &text, &text)], ..passed(52, "an export is short", None) };
+    failed(result, vec![found.with_evidence("stderr", text)])
+}
+
+fn warned() -> CaseResult {
+    let message = "the tool has no description, so a model cannot tell when to call it";
+    let found = Finding { level: Level::Should, ..Finding::new("tool-description", message) };
+    let mut result =
+        CaseResult { outcome: Outcome::Warned, findings: vec![found], ..passed(60, "schema lint: export", None) };
+    result.case.probes = vec!["schema-lint".into(), "compliance".into()];
+    result
+}
+
+fn undecided() -> CaseResult {
+    let reason = Some("no valid call of `export` was served, so its refusals prove nothing".into());
+    CaseResult { outcome: Outcome::Inconclusive, reason, ..passed(62, "export without `format` is refused", None) }
+}
+
+fn skipped(line: usize, name: &str) -> CaseResult {
+    let reason = Some("not available yet".into());
+    let exchanges = Vec::new();
+    CaseResult { outcome: Outcome::Skipped, reason, duration_us: 0, exchanges, ..passed(line, name, None) }
+}
+
+fn same_cause(number: usize) -> CaseResult {
+    let found = Finding::failure(FailureClass::ConnectionRefused, "nothing listens on 127.0.0.1");
+    failed(passed(80, &format!("tool_{number} answers"), None), vec![found])
+}
+
+fn other_server() -> CaseResult {
+    let mut result = passed(18, "a created user can be read back", Some("name=Ann"));
+    result.case.id = "examples/users.yml::a created user can be read back[name=Ann]@staging/2026-07-28".into();
+    result.case.server = "staging".into();
+    result.case.revision = "2026-07-28".into();
+    result.spoken = "2026-07-28".into();
+    failed(result, vec![Finding::new("expect", "no answer holds `id`")])
+}
+
+fn of_other_file() -> CaseResult {
+    let mut result = passed(3, "ping is answered", None);
+    result.case.file = "builtin:compliance".into();
+    result.case.suite = "Compliance".into();
+    result.case.id = "builtin:compliance::ping is answered@users/auto".into();
+    result
+}
+
+/// The coverage of a plan with two probes, one variant of which was judged.
+fn scored() -> Coverage {
+    let registry = Registry::builtin();
+    let planned = Planned { probes: ["negative-path", "fuzz"].map(str::to_owned).into(), ..Planned::default() };
+    let evidence = Evidence { case: "users.yml::a".to_owned(), frames: vec![3, 4] };
+    let judged = Judged { by_variant: [("TOOL-ERROR-AS-SUCCESS".to_owned(), vec![evidence])].into() };
+    Coverage {
+        declared: coverage::declared(registry, &planned),
+        exercised: coverage::exercised(registry, &planned, &judged),
+    }
+}

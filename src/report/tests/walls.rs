@@ -1,0 +1,66 @@
+//! However much goes wrong, nobody has to read a wall of text.
+
+use crate::event::{CaseResult, Event, Finding};
+use crate::source::{Color, Style};
+
+use super::super::{Report, failure, render};
+use super::fixture::{failed, passed};
+
+#[test]
+fn many_causes_end_in_lines_and_then_in_a_number() {
+    let of_its_own = |number: usize| Finding::new("equals", format!("the value differs for reason {number}"));
+    let text = text_of((0..500).map(|number| broken(number, of_its_own(number))));
+    assert!(text.contains("and 400 cases not shown here; `--report json=report.json` writes all of them"), "{text}");
+    let height = text.lines().count();
+    assert!(height < 350, "{height} lines");
+}
+
+#[test]
+fn one_cause_is_shown_three_times() {
+    let text = text_of((0..500).map(|number| broken(number, Finding::new("equals", "the value differs"))));
+    assert!(text.contains("and 497 more with the same cause: case 3, case 4,"), "{text}");
+    assert!(text.lines().count() < 30, "{text}");
+}
+
+#[test]
+fn one_case_with_everything_wrong_fits_on_a_page() {
+    let long = "a line of evidence\n".repeat(1000);
+    let mut found = Finding::new("contains", "word ".repeat(1000)).with_evidence("stderr", long.as_str());
+    for number in 0..20 {
+        found = found.with_evidence(&format!("evidence {number}"), long.as_str());
+    }
+    found.diff = Some(long.clone());
+    let case = failed(passed(1, "everything", None), vec![found; 50]);
+    let text = failure(&case, &Style::new(Color::Never, 80));
+    assert!(text.contains("and 49 findings more"), "{text}");
+    assert!(text.lines().count() < 80, "{}", text.lines().count());
+}
+
+#[test]
+fn names_of_any_length_leave_room() {
+    for (length, width) in [(1, 40), (35, 40), (39, 40), (300, 40), (300, 200)] {
+        let case = failed(passed(7, &"n".repeat(length), Some("id=1")), vec![Finding::new("equals", "differs")]);
+        let text = failure(&case, &Style::new(Color::Never, width));
+        assert!(text.contains("examples/users.yml:7"), "{text}");
+    }
+}
+
+#[test]
+fn a_run_without_a_single_case_says_what_to_do() {
+    let text = render("text", &Report::default(), &Style::PLAIN).unwrap();
+    insta::assert_snapshot!(text);
+    for format in super::super::FORMATS {
+        let _ = (format.render)(&Report::default(), &Style::PLAIN);
+    }
+}
+
+fn broken(number: usize, finding: Finding) -> CaseResult {
+    let mut result = failed(passed(number + 1, &format!("case {number}"), None), vec![finding]);
+    result.exchanges.clear();
+    result
+}
+
+fn text_of(results: impl Iterator<Item = CaseResult>) -> String {
+    let events: Vec<Event> = results.map(|result| Event::CaseFinished(Box::new(result))).collect();
+    render("text", &Report::of(&events), &Style::new(Color::Never, 80)).unwrap()
+}
