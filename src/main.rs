@@ -1,3 +1,5 @@
 //! The `mcprove` program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    mcprove::cli::main()
+}

@@ -1,0 +1,12 @@
+//! One file per command: its arguments, and a function that does it.
+
+pub(super) mod check;
+pub(super) mod completions;
+pub(super) mod fault_coverage;
+pub(super) mod plan;
+pub(super) mod report;
+pub(super) mod run;
+mod run_watch;
+pub(super) mod schema;
+pub(super) mod serve;
+mod signals;

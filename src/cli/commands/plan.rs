@@ -1,0 +1,143 @@
+//! `mcprove plan`: what would run, without running it.
+
+use std::collections::BTreeSet;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::cli::exit::Exit;
+use crate::cli::output::Output;
+use crate::cli::suites::{SuiteArgs, nothing_selected};
+use crate::plan::{Body, Case, Plan, SessionNeed, SuitePlan};
+use crate::taxonomy::Registry;
+
+/// Lists the cases that would run, without starting a server.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PlanArgs {
+    #[command(flatten)]
+    suites: SuiteArgs,
+    /// The format.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
+    let registry = Registry::builtin();
+    let plan = match args.suites.plan(registry, output) {
+        Ok(plan) => plan,
+        Err(exit) => return exit,
+    };
+    if plan.cases().next().is_none() {
+        nothing_selected(&args.suites, &plan, output);
+        return Exit::Nothing;
+    }
+    output.data(&match args.format {
+        Format::Text => text(&plan, registry),
+        Format::Json => format!("{:#}\n", as_json(&plan, registry)),
+    });
+    Exit::Passed
+}
+
+fn text(plan: &Plan, registry: &Registry) -> String {
+    let mut text = String::new();
+    for planned in &plan.suites {
+        text += &format!("{}  {}\n", planned.suite.file, planned.suite.name.value);
+        for case in &planned.cases {
+            text += &case_text(planned, case, registry);
+        }
+        text.push('\n');
+    }
+    let count = plan.cases().count();
+    let grows = plan.cases().any(|case| matches!(case.body, Body::Template(_)));
+    text += &format!("{count} {}", if count == 1 { "case" } else { "cases" });
+    text += if grows { "; those marked `…` become one or more once the server says what it offers\n" } else { "\n" };
+    text
+}
+
+fn case_text(planned: &SuitePlan, case: &Case, registry: &Registry) -> String {
+    let (mark, note) = match &case.body {
+        Body::Script(_) => ("", String::new()),
+        Body::Template(_) => (" …", String::new()),
+        Body::Skipped(reason) => ("", format!("      skipped: {}\n", reason.text())),
+    };
+    let row = case.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
+    let lane = &planned.lanes[case.lane];
+    let mut text = format!(
+        "  {:>4}  {}{row}{mark}\n      on {} in {}, {}\n",
+        case.place.line,
+        case.name,
+        lane.server,
+        lane.protocol.as_str(),
+        session_words(case)
+    );
+    for (name, words) in
+        [("probes", join(&case.probes)), ("leaves", join(&leaves(case, registry))), ("judges", join(&case.variants))]
+    {
+        if !words.is_empty() {
+            text += &format!("      {name}: {words}\n");
+        }
+    }
+    text + &note
+}
+
+fn session_words(case: &Case) -> &'static str {
+    match case.session {
+        SessionNeed::Shared => "shared session",
+        SessionNeed::Own => "a session of its own",
+    }
+}
+
+fn join(words: &BTreeSet<String>) -> String {
+    words.iter().cloned().collect::<Vec<_>>().join(", ")
+}
+
+/// The leaves that a case exercises: those of its probes and those of its variants.
+fn leaves(case: &Case, registry: &Registry) -> BTreeSet<String> {
+    let mut leaves = BTreeSet::new();
+    for leaf in registry.leaves() {
+        let by_probe = leaf.probes.iter().any(|probe| case.probes.contains(probe));
+        let by_variant = leaf.variants.iter().any(|variant| case.variants.contains(&variant.id));
+        if by_probe || by_variant {
+            leaves.insert(leaf.id.clone());
+        }
+    }
+    leaves
+}
+
+fn as_json(plan: &Plan, registry: &Registry) -> Value {
+    let cases = plan.suites.iter().flat_map(|planned| {
+        planned.cases.iter().map(|case| {
+            let skipped = match &case.body {
+                Body::Skipped(reason) => Value::from(reason.text()),
+                Body::Script(_) | Body::Template(_) => Value::Null,
+            };
+            json!({
+                "id": case.id,
+                "suite": planned.suite.name.value,
+                "file": case.place.file,
+                "line": case.place.line,
+                "column": case.place.column,
+                "name": case.name,
+                "row": case.row,
+                "server": planned.lanes[case.lane].server,
+                "revision": planned.lanes[case.lane].protocol.as_str(),
+                "session": match case.session { SessionNeed::Shared => "shared", SessionNeed::Own => "own" },
+                "tags": case.tags,
+                "probes": case.probes,
+                "leaves": leaves(case, registry),
+                "variants": case.variants,
+                "expands": matches!(case.body, Body::Template(_)),
+                "skipped": skipped,
+            })
+        })
+    });
+    json!({"format": 1, "cases": cases.collect::<Vec<_>>()})
+}

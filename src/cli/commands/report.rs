@@ -1,0 +1,61 @@
+//! `mcprove report`: a recorded run as any other document.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::exit::Exit;
+use crate::cli::output::Output;
+use crate::report::{self, Report, read_events, sink};
+use crate::source::{SourceFile, Sources};
+
+/// Turns a recorded run into any other report.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ReportArgs {
+    /// The recording: what `--report ndjson=FILE` wrote.
+    #[arg(value_name = "EVENTS")]
+    events: PathBuf,
+    /// The format: `junit`, `json`, `ndjson` or `terminal`.
+    #[arg(long = "as", value_name = "FORMAT", default_value = "terminal")]
+    format: String,
+    /// The file to write; standard output by default.
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+pub(in crate::cli) fn report(args: &ReportArgs, output: &Output) -> Exit {
+    let text = match std::fs::read_to_string(&args.events) {
+        Ok(text) => text,
+        Err(error) => {
+            output.error(&format!("cannot read `{}`: {error}", args.events.display()), None);
+            return Exit::Usage;
+        }
+    };
+    let mut sources = Sources::default();
+    let id = sources.add(SourceFile::new(args.events.display().to_string(), text));
+    let recording = match read_events(id, &sources) {
+        Ok(recording) => recording,
+        Err(mistakes) => {
+            output.diagnostics(&mistakes, &sources);
+            return Exit::Usage;
+        }
+    };
+    output.diagnostics(&recording.warnings, &sources);
+    let format = match sink::parse_target(&format!("{}={}", args.format, args.output.display())) {
+        Ok((format, _)) => format,
+        Err(reason) => {
+            output.error(&reason, None);
+            return Exit::Usage;
+        }
+    };
+    let mut folded = Report::of(&recording.events);
+    super::run::add_coverage_text(&mut folded, None, &output.style);
+    let document = report::render(format.name, &folded, &output.style).unwrap_or_default();
+    match sink::write(&args.output, &document) {
+        Ok(()) => Exit::Passed,
+        Err(error) => {
+            output.error(&error.to_string(), None);
+            Exit::Environment
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Watches a run for its user: shows progress, writes reports and transcripts.
+
+use std::path::{Path, PathBuf};
+
+use super::run::add_coverage_text;
+use crate::cli::output::Output;
+use crate::event::Event;
+use crate::redact::Redactor;
+use crate::report::sink::{self, EventLog, SinkError};
+use crate::report::{self, Format, Live, Report};
+use crate::runner::{Observer, SessionFrames};
+
+/// Everything that watches one run.
+pub(super) struct RunWatch {
+    report: Report,
+    live: Live,
+    targets: Vec<(Format, PathBuf)>,
+    /// Recordings grow with the run.
+    logs: Vec<EventLog>,
+    transcripts: Option<PathBuf>,
+    sessions: usize,
+    problems: Vec<SinkError>,
+}
+
+impl RunWatch {
+    /// Begins recordings; fails where a file that must grow with the run cannot be written.
+    pub(super) fn new(
+        targets: &[(Format, PathBuf)],
+        transcripts: Option<PathBuf>,
+        total: usize,
+        output: &Output,
+    ) -> Result<Self, SinkError> {
+        let grows = |(format, path): &(Format, PathBuf)| format.name == "ndjson" && path != Path::new("-");
+        let (logs, targets): (Vec<_>, Vec<_>) = targets.iter().cloned().partition(grows);
+        let logs = logs.iter().map(|(_, path)| EventLog::create(path)).collect::<Result<_, _>>()?;
+        let live = Live::new(output.error_style, total);
+        let report = Report::default();
+        Ok(Self { report, live, targets, logs, transcripts, sessions: 0, problems: Vec::new() })
+    }
+
+    /// Writes what is left to write and shows the run; a report that could not be written is told.
+    pub(super) fn finish(mut self, thresholds: (Option<f64>, Option<f64>), output: &Output) -> Result<(), ()> {
+        let failures = self.live.finish();
+        add_coverage_text(&mut self.report, thresholds.0, &output.style);
+        for (format, path) in &self.targets {
+            let document = report::render(format.name, &self.report, &output.style).unwrap_or_default();
+            self.problems.extend(sink::write(path, &document).err());
+        }
+        // A document on standard output must stay a document.
+        if !self.targets.iter().any(|(_, path)| path == Path::new("-")) {
+            output.data(&report::summary(&self.report, failures, &output.style));
+        }
+        for problem in &self.problems {
+            output.error(&problem.to_string(), None);
+        }
+        if self.problems.is_empty() { Ok(()) } else { Err(()) }
+    }
+
+    /// Remembers the first problem of each kind of writing; the run goes on.
+    fn note<T>(problems: &mut Vec<SinkError>, written: Result<T, SinkError>) {
+        if let Err(problem) = written {
+            if !problems.iter().any(|known| known.path == problem.path) {
+                problems.push(problem);
+            }
+        }
+    }
+}
+
+impl Observer for RunWatch {
+    fn event(&mut self, event: &Event) {
+        for log in &mut self.logs {
+            Self::note(&mut self.problems, log.write(event));
+        }
+        self.live.apply(event);
+        self.report.apply(event);
+    }
+
+    fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
+        let Some(folder) = &self.transcripts else { return };
+        self.sessions += 1;
+        let path = folder.join(file_name(self.sessions, session));
+        let lines = session.frames.iter().map(|frame| redactor.value(frame.to_json()).to_string() + "\n");
+        let text: String = lines.collect();
+        Self::note(&mut self.problems, sink::write(&path, &text));
+    }
+}
+
+/// `003-users-2025-11-25.ndjson`; names come from suites and must not lead out of the folder.
+fn file_name(number: usize, session: &SessionFrames) -> String {
+    let plain = |text: &str| -> String {
+        text.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).take(60).collect()
+    };
+    let file = Path::new(&session.file).file_stem().map(|stem| plain(&stem.to_string_lossy())).unwrap_or_default();
+    format!("{number:03}-{file}-{}-{}.ndjson", plain(&session.server), plain(&session.revision))
+}

@@ -1,0 +1,54 @@
+//! `mcprove schema`: the JSON Schemas of what the program reads and writes.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use crate::cli::exit::Exit;
+use crate::cli::output::Output;
+use crate::report::{schema_of_event, schema_of_report};
+use crate::suite::json_schema;
+use crate::taxonomy::REGISTRY;
+
+/// Prints the JSON Schema of a suite or of another file.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SchemaArgs {
+    /// Of what.
+    #[arg(value_enum, default_value = "suite")]
+    of: Document,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Document {
+    /// A suite file; for editors.
+    Suite,
+    /// The JSON report.
+    Report,
+    /// One line of a recorded run.
+    Events,
+    /// A fault registry.
+    Registry,
+}
+
+pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
+    let schema = match args.of {
+        Document::Suite => json_schema(),
+        Document::Report => schema_of_report(),
+        Document::Events => schema_of_event(),
+        Document::Registry => registry_schema(),
+    };
+    output.data(&format!("{schema:#}\n"));
+    Exit::Passed
+}
+
+fn registry_schema() -> serde_json::Value {
+    let mut definitions = BTreeMap::new();
+    let root = REGISTRY.json_schema(&mut definitions);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "mcprove fault registry",
+        "$ref": root["$ref"],
+        "$defs": definitions,
+    })
+}

@@ -1,0 +1,48 @@
+//! What surrounds the program, read once.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+/// The surroundings.
+#[derive(Debug, Clone)]
+pub(super) struct Environment {
+    /// Every environment variable that is text.
+    pub(super) variables: Arc<BTreeMap<String, String>>,
+    /// Whether standard output is a terminal.
+    pub(super) output_is_terminal: bool,
+    /// The width of that terminal, or of what `COLUMNS` says.
+    pub(super) width: Option<usize>,
+    /// The number of processors that may be used.
+    pub(super) processors: usize,
+    /// Whether this runs in CI.
+    pub(super) is_ci: bool,
+}
+
+impl Environment {
+    /// Looks around.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    pub(super) fn read() -> Self {
+        let variables: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let columns = variables.get("COLUMNS").and_then(|columns| columns.parse().ok());
+        let terminal = console_width();
+        Self {
+            output_is_terminal: std::io::stdout().is_terminal(),
+            width: terminal.or(columns),
+            processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            is_ci: variables.get("CI").is_some_and(|value| !value.is_empty() && value != "false"),
+            variables: Arc::new(variables),
+        }
+    }
+
+    /// A variable that is set and not empty.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+fn console_width() -> Option<usize> {
+    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+}

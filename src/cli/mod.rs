@@ -1,0 +1,84 @@
+//! Arguments in, exit code out.
+//!
+//! The only reader of the environment and of the disk, and with `report` the only writer. Each command is a file under
+//! `commands` and turns what was typed into what the layers below want.
+//! Start reading in [`main`].
+
+mod commands;
+mod environment;
+mod exit;
+mod files;
+mod output;
+mod paths;
+mod state;
+mod suites;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use self::environment::Environment;
+use self::output::Output;
+
+pub use self::exit::Exit;
+
+/// Runs test suites against MCP servers and proves which faults they would catch.
+#[derive(Debug, Parser)]
+#[command(name = "mcprove", version, disable_help_subcommand = true, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: output::When,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(commands::run::RunArgs),
+    Check(commands::check::CheckArgs),
+    Plan(commands::plan::PlanArgs),
+    Report(commands::report::ReportArgs),
+    FaultCoverage(commands::fault_coverage::FaultCoverageArgs),
+    Schema(commands::schema::SchemaArgs),
+    Serve(commands::serve::ServeArgs),
+    Completions(commands::completions::CompletionsArgs),
+}
+
+/// Does what the command line says; the only caller is the program.
+pub fn main() -> ExitCode {
+    let environment = Environment::read();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let code = if error.use_stderr() { Exit::Usage } else { Exit::Passed };
+            // A closed pipe is the reader's choice.
+            let _ = error.print();
+            return code.into();
+        }
+    };
+    let output = Output::new(arguments.color, &environment);
+    let exit = match arguments.command {
+        Command::Run(args) => commands::run::run(&args, &environment, &output),
+        Command::Check(args) => commands::check::check(&args, &output),
+        Command::Plan(args) => commands::plan::plan(&args, &output),
+        Command::Report(args) => commands::report::report(&args, &output),
+        Command::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, &output),
+        Command::Schema(args) => commands::schema::schema(&args, &output),
+        Command::Serve(args) => commands::serve::serve(&args, &output),
+        Command::Completions(args) => commands::completions::completions(&args, &output),
+    };
+    exit.into()
+}
+
+/// The help text of every command, for the manual.
+pub fn help() -> Vec<(String, String)> {
+    use clap::CommandFactory;
+    let mut root = Arguments::command().term_width(100);
+    root.build();
+    let whole = (String::from("mcprove"), root.render_help().to_string());
+    let each = root.get_subcommands_mut().map(|command| {
+        (format!("mcprove {}", command.get_name()), command.clone().term_width(100).render_long_help().to_string())
+    });
+    std::iter::once(whole).chain(each).collect()
+}

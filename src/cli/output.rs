@@ -1,0 +1,90 @@
+//! Where text for people goes: data to standard output, everything else to standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::ValueEnum;
+
+use super::environment::Environment;
+use crate::source::{Color, Diagnostic, Severity, Sources, Style, render};
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum When {
+    /// On a terminal, unless `NO_COLOR` is set or `CLICOLOR` is 0.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The two streams and how to lay out text for them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Output {
+    /// For standard output.
+    pub(super) style: Style,
+    /// For standard error.
+    pub(super) error_style: Style,
+}
+
+/// The width for text that goes to a file.
+const WIDTH_OF_FILES: usize = 100;
+
+impl Output {
+    pub(super) fn new(when: When, environment: &Environment) -> Self {
+        let style = |is_terminal: bool| {
+            let color = match when {
+                When::Always => Color::Always,
+                When::Never => Color::Never,
+                When::Auto if wants_color(environment, is_terminal) => Color::Always,
+                When::Auto => Color::Never,
+            };
+            Style::new(color, environment.width.unwrap_or(WIDTH_OF_FILES))
+        };
+        Self { style: style(environment.output_is_terminal), error_style: style(io::stderr().is_terminal()) }
+    }
+
+    /// Writes data to standard output; a reader that went away is no error.
+    pub(super) fn data(&self, text: &str) {
+        let mut stdout = io::stdout().lock();
+        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    }
+
+    /// Writes a message for the user.
+    pub(super) fn note(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Writes an error that has no place in a file.
+    pub(super) fn error(&self, message: &str, help: Option<&str>) {
+        let mut diagnostic = Diagnostic::without_place("error", message);
+        diagnostic.help = help.map(str::to_owned);
+        let text = render(&diagnostic, &Sources::default(), self.error_style);
+        let _ = io::stderr().lock().write_all(text.replacen("error[error]", "error", 1).as_bytes());
+    }
+
+    /// Shows diagnostics in the order of the files, and how many there are.
+    pub(super) fn diagnostics(&self, found: &[Diagnostic], sources: &Sources) {
+        let mut ordered: Vec<&Diagnostic> = found.iter().collect();
+        ordered.sort_by_key(|diagnostic| diagnostic.label.as_ref().map(|label| label.span));
+        let mut text: String =
+            ordered.iter().map(|diagnostic| render(diagnostic, sources, self.error_style) + "\n").collect();
+        let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
+        match errors {
+            0 => {}
+            1 => text += "1 mistake found, nothing was run\n",
+            more => text += &format!("{more} mistakes found, nothing was run\n"),
+        }
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+fn wants_color(environment: &Environment, is_terminal: bool) -> bool {
+    if environment.get("NO_COLOR").is_some() || environment.get("TERM") == Some("dumb") {
+        return false;
+    }
+    if environment.get("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        return true;
+    }
+    is_terminal && environment.get("CLICOLOR") != Some("0")
+}

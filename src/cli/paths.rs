@@ -1,0 +1,113 @@
+//! From what was typed to suite files: files, folders, globs, and lines in files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobMatcher};
+use walkdir::WalkDir;
+
+use crate::plan::LineSelection;
+
+/// Folders that hold no suites of the user's.
+const PASSED_OVER: [&str; 3] = ["node_modules", "target", "venv"];
+
+/// What was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Suite files in the order in which they were named; those of a folder or a glob in alphabetical order.
+    pub(super) files: Vec<PathBuf>,
+    /// Lines that were asked for.
+    pub(super) lines: Vec<LineSelection>,
+    /// Words that matched no file, each with the reason.
+    pub(super) unmatched: Vec<String>,
+}
+
+/// Looks for the suites that the words name; no words name the current folder.
+pub(super) fn find(words: &[String]) -> Found {
+    let mut found = Found::default();
+    let mut seen = BTreeSet::new();
+    let here = [".".to_owned()];
+    for word in if words.is_empty() { &here } else { words } {
+        let (files, line) = expand(word);
+        match files {
+            Ok(files) => {
+                if let Some(line) = line {
+                    let named = files.iter().map(|file| LineSelection { file: file.display().to_string(), line });
+                    found.lines.extend(named);
+                }
+                found.files.extend(files.into_iter().filter(|file| seen.insert(file.clone())));
+            }
+            Err(reason) => found.unmatched.push(reason),
+        }
+    }
+    found
+}
+
+fn expand(word: &str) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
+    let path = Path::new(word);
+    if path.is_dir() {
+        let files = in_folder(path);
+        let none = || format!("the folder `{word}` holds no suites (`.yml` or `.yaml` files with a line `suite: …`)");
+        return (if files.is_empty() { Err(none()) } else { Ok(files) }, None);
+    }
+    if path.exists() {
+        return (Ok(vec![path.to_owned()]), None);
+    }
+    if let Some((file, line)) = word.rsplit_once(':') {
+        if let Ok(line) = line.parse() {
+            return (Ok(vec![PathBuf::from(file)]), Some(line));
+        }
+    }
+    if word.contains(['*', '?', '[', '{']) {
+        return (matching(word), None);
+    }
+    // A file that is not there is the loader's to report, with the others.
+    (Ok(vec![path.to_owned()]), None)
+}
+
+fn in_folder(folder: &Path) -> Vec<PathBuf> {
+    walk(folder)
+        .filter(|path| is_yaml(path) && !is_part(path) && looks_like_a_suite(path))
+        .map(|path| tidy(&path))
+        .collect()
+}
+
+fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
+    let glob = Glob::new(pattern).map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?;
+    let matcher: GlobMatcher = glob.compile_matcher();
+    let fixed: PathBuf = Path::new(pattern)
+        .components()
+        .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']))
+        .collect();
+    let root = if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed };
+    let files: Vec<PathBuf> =
+        walk(&root).map(|path| tidy(&path)).filter(|path| matcher.is_match(path) && is_yaml(path)).collect();
+    if files.is_empty() { Err(format!("no file matches `{pattern}`")) } else { Ok(files) }
+}
+
+fn walk(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(|entry| {
+        let name = entry.file_name().to_string_lossy();
+        let is_hidden = entry.depth() > 0 && name.starts_with('.');
+        !(is_hidden || entry.file_type().is_dir() && PASSED_OVER.contains(&name.as_ref()))
+    });
+    entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path)
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml")
+}
+
+/// Files that others include and nobody runs begin with an underscore.
+fn is_part(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
+}
+
+/// Folders also hold other YAML, such as CI configuration; files that are named explicitly are never passed over.
+fn looks_like_a_suite(path: &Path) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line.starts_with("suite:")))
+}
+
+fn tidy(path: &Path) -> PathBuf {
+    path.strip_prefix("./").map_or_else(|_| path.to_owned(), Path::to_owned)
+}

@@ -1,0 +1,170 @@
+//! From words on the command line to a plan, with every mistake shown.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::environment::Environment;
+use super::exit::Exit;
+use super::files::Disk;
+use super::output::Output;
+use super::{paths, state};
+use crate::plan::{self, Filter, Plan, Selection};
+use crate::source::{Diagnostic, SourceFile, Sources};
+use crate::suite::{self, Suite};
+use crate::taxonomy::Registry;
+
+/// Which suites, and which of their cases.
+#[derive(Debug, Args)]
+pub(super) struct SuiteArgs {
+    /// Suite files, folders, patterns such as `suites/**/*.yml`, or `FILE:LINE`; the current folder by default.
+    #[arg(value_name = "PATH")]
+    pub(super) paths: Vec<String>,
+    /// Picks cases: `tag(smoke) & !name(/slow/)`; fields are name, tag, server, suite, file, probe, variant and id, and a bare word is part of a name.
+    #[arg(long, short, value_name = "EXPRESSION")]
+    filter: Vec<String>,
+    /// Picks rows of data-driven tests by name.
+    #[arg(long, value_name = "ROW")]
+    row: Vec<String>,
+    /// Picks the cases that did not pass the last time.
+    #[arg(long)]
+    last_failed: bool,
+    /// The folder for state such as what failed last; `.mcprove` beside the first suite by default.
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) state_dir: Option<std::path::PathBuf>,
+}
+
+impl SuiteArgs {
+    /// The folder for state.
+    pub(super) fn state_folder(&self, first: &Path) -> std::path::PathBuf {
+        let beside = || first.parent().unwrap_or(Path::new("")).join(".mcprove");
+        self.state_dir.clone().unwrap_or_else(beside)
+    }
+
+    /// Loads and plans everything that is named; what is wrong is shown, and the exit code says so.
+    pub(super) fn plan(&self, registry: &Registry, output: &Output) -> Result<Plan, Exit> {
+        let found = paths::find(&self.paths);
+        if !found.unmatched.is_empty() {
+            for reason in &found.unmatched {
+                output.error(reason, None);
+            }
+            return Err(Exit::Nothing);
+        }
+        let mut sources = Sources::default();
+        let mut mistakes = Vec::new();
+        let selection = self.selection(found.lines, &found.files, &mut sources, &mut mistakes);
+        let suites = load_all(&found.files, &mut sources, &mut mistakes, output);
+        if !mistakes.is_empty() {
+            output.diagnostics(&mistakes, &sources);
+            return Err(Exit::Usage);
+        }
+        let sources = Arc::new(sources);
+        plan::build(suites, selection, registry, Arc::clone(&sources)).map_err(|mistakes| {
+            output.diagnostics(&mistakes, &sources);
+            Exit::Usage
+        })
+    }
+
+    fn selection(
+        &self,
+        lines: Vec<plan::LineSelection>,
+        files: &[std::path::PathBuf],
+        sources: &mut Sources,
+        mistakes: &mut Vec<Diagnostic>,
+    ) -> Selection {
+        let mut filters = Vec::new();
+        for text in &self.filter {
+            match Filter::parse(text, sources) {
+                Ok(filter) => filters.push(filter),
+                Err(mistake) => mistakes.push(mistake),
+            }
+        }
+        let mut failed = None;
+        if self.last_failed {
+            let folder = self.state_folder(files.first().map_or(Path::new(""), |file| file));
+            match state::last_failed(&folder) {
+                Ok(ids) => failed = Some(ids),
+                Err(reason) => mistakes.push(
+                    Diagnostic::without_place(
+                        "no-last-run",
+                        format!("there is no last run to take failures from: {reason}"),
+                    )
+                    .with_help("run without `--last-failed` first, or say where with `--state-dir`".to_owned()),
+                ),
+            }
+        }
+        Selection { filters, lines, rows: self.row.clone(), failed }
+    }
+}
+
+/// Loads suites; warnings are shown, mistakes are collected.
+fn load_all(
+    files: &[std::path::PathBuf],
+    sources: &mut Sources,
+    mistakes: &mut Vec<Diagnostic>,
+    output: &Output,
+) -> Vec<Suite> {
+    let mut suites = Vec::new();
+    let mut warnings = Vec::new();
+    for file in files {
+        match suite::load(file, &Disk, sources, &mut warnings) {
+            Ok(suite) => suites.push(suite),
+            Err(found) => mistakes.extend(found),
+        }
+    }
+    output.diagnostics(&warnings, sources);
+    suites
+}
+
+/// The registry that was named, or the one that is part of the program.
+pub(super) fn registry(path: Option<&Path>, output: &Output) -> Result<&'static Registry, Exit> {
+    let Some(path) = path else { return Ok(Registry::builtin()) };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        output.error(&format!("cannot read the registry `{}`: {error}", path.display()), None);
+        Exit::Usage
+    })?;
+    let mut sources = Sources::default();
+    let id = sources.add(SourceFile::new(path.display().to_string(), text));
+    match Registry::load(&sources, id) {
+        // One registry serves the whole run of the program.
+        Ok(registry) => Ok(Box::leak(Box::new(registry))),
+        Err(mistakes) => {
+            output.diagnostics(&mistakes, &sources);
+            Err(Exit::Usage)
+        }
+    }
+}
+
+/// Says that nothing is left to do, and why that may be.
+pub(super) fn nothing_selected(args: &SuiteArgs, plan: &Plan, output: &Output) {
+    let has_choice =
+        !args.filter.is_empty() || !args.row.is_empty() || args.last_failed || !plan.selection.lines.is_empty();
+    let message = if has_choice { "no case matches what was asked for" } else { "the suites plan no cases" };
+    let help = if has_choice {
+        "`mcprove plan` lists the cases and their names"
+    } else {
+        "add `tests:` or a block with `tools: \"*\"`"
+    };
+    output.error(message, Some(help));
+}
+
+/// Refuses a run in CI that a forgotten `only` would cut down to almost nothing.
+pub(super) fn refuse_only(plan: &Plan, environment: &Environment, output: &Output) -> Result<(), Exit> {
+    let marked =
+        plan.suites.iter().flat_map(|planned| &planned.suite.tests).filter_map(|test| Some((test, test.only?)));
+    let found: Vec<Diagnostic> = marked
+        .map(|(test, span)| {
+            let message = format!("only tests such as `{}` would run", test.name.value);
+            let help = "take `only` out before it reaches CI".to_owned();
+            let mistake = if environment.is_ci {
+                Diagnostic::error("only-in-ci", message, span)
+            } else {
+                Diagnostic::warning("only-marked", message, span)
+            };
+            mistake.with_help(help)
+        })
+        .collect();
+    output.diagnostics(&found, &plan.sources);
+    if environment.is_ci && !found.is_empty() { Err(Exit::Usage) } else { Ok(()) }
+}
