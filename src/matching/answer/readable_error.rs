@@ -71,7 +71,7 @@ impl Readable {
         // Clients hand the data of an error on beside its message.
         let said = match reply {
             Reply::Error(error) if error.get("data").is_some() => format!("{text} {}", text_of(&error["data"])),
-            _ => text.clone(),
+            Reply::Success(_) | Reply::ToolError(_) | Reply::Error(_) | Reply::Neither => text.clone(),
         };
         let mut deficits: Vec<String> = unreadable(&text).into_iter().collect();
         let unnamed = self.unnamed(&said, answer);

@@ -68,7 +68,7 @@ fn refused() {
     check(
         "refused: true",
         &Step::error(-32603, "oops"),
-        "refused [refused] found error -32603, which does not blame the request",
+        "refused [refused] found error -32603; a refusal is -32600, -32601, -32602 or -32002",
     );
     check("refused: true", &Step::error(-32602, " "), "refused [refused] the error has no message");
     check("refused: true", &Step::result(json!({"isError": true})), "refused [refused] the error has no message");
@@ -203,6 +203,7 @@ fn lists() {
     check("tools: { exact: [list_users, get_user] }", &step, "");
     check("resources: { includes: [demo://a, b], count: { min: 1 } }", &step, "");
     check("prompts: { exact: [greet] }", &step, "");
+    check("resource_templates: { includes: [any, 'demo://{id}'] }", &step, "");
     check("tools: { includes: [get_usr] }", &step, "tools [get_usr] not listed; did you mean `get_user`?");
     check("tools: { includes: [zebra] }", &step, "tools [zebra] not among `get_user`, `list_users`");
     check("tools: { excludes: [get_user] }", &step, "tools [get_user] is listed");
