@@ -47,8 +47,8 @@ impl Item {
         for (key, value) in node.entries() {
             if let Some(matcher) = answer::find(&key.value) {
                 parts.push((matcher.build)(key, value, found));
-            } else if at.is_none() {
-                parts.extend(logic(key, value, found));
+            } else if at.is_none() && is_logic(&key.value) {
+                parts.push(logic(key, value, found));
             }
         }
         if parts.is_empty() && node.entries().iter().all(|(key, _)| value::find(&key.value).is_none()) {
@@ -89,8 +89,7 @@ fn missing_target(node: &Node, found: &mut Vec<Diagnostic>) {
 
 /// Beside `at`, combined matchers are value matchers, although the grammar of an item allows all.
 fn refuse_strangers(node: &Node, found: &mut Vec<Diagnostic>) {
-    let is_logic = |(key, _): &&(Located<String>, Node)| LOGIC_KEYS.iter().any(|logic| logic.name == key.value);
-    for (outer, value) in node.entries().iter().filter(is_logic) {
+    for (outer, value) in node.entries().iter().filter(|(key, _)| is_logic(&key.value)) {
         for mapping in std::iter::once(value).chain(value.items()) {
             for (key, _) in mapping.entries().iter().filter(|(key, _)| value::find(&key.value).is_none()) {
                 let help = format!(
@@ -107,13 +106,16 @@ fn refuse_strangers(node: &Node, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Option<Box<dyn Check>>> {
+fn is_logic(name: &str) -> bool {
+    LOGIC_KEYS.iter().any(|key| key.name == name)
+}
+
+fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
     let span = key.span;
     match key.value.as_str() {
-        "not" => Some(Item::build(node, found).map(|item| Box::new(Not { item, span }) as Box<dyn Check>)),
-        "all" => Some(items(key, node, found).map(|items| Box::new(All(items)) as Box<dyn Check>)),
-        "any" => Some(items(key, node, found).map(|items| Box::new(Any { items, span }) as Box<dyn Check>)),
-        _ => None,
+        "not" => Some(Box::new(Not { item: Item::build(node, found)?, span })),
+        "all" => Some(Box::new(All(items(key, node, found)?))),
+        _ => Some(Box::new(Any { items: items(key, node, found)?, span })),
     }
 }
 

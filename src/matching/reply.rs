@@ -61,9 +61,10 @@ pub(super) fn text_of(result: &Json) -> Option<String> {
         texts.extend(block_text(block));
     }
     for message in items(&result["messages"]) {
-        match &message["content"] {
-            Json::Array(blocks) => texts.extend(blocks.iter().filter_map(block_text)),
-            block => texts.extend(block_text(block)),
+        let content = &message["content"];
+        match content.as_array() {
+            Some(blocks) => texts.extend(blocks.iter().filter_map(block_text)),
+            None => texts.extend(block_text(content)),
         }
     }
     (!texts.is_empty()).then(|| texts.join("\n"))

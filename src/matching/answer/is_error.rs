@@ -23,17 +23,19 @@ struct IsError {
 impl Check for IsError {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let reply = Reply::of(answer.message);
+        if matches!((self.expected, reply), (true, Reply::ToolError(_)) | (false, Reply::Success(_))) {
+            return;
+        }
         let deed = answer.deed();
         let (message, label) = match (self.expected, reply) {
-            (true, Reply::ToolError(_)) | (false, Reply::Success(_)) => return,
-            (true, Reply::Success(result)) => {
+            (_, Reply::Success(result)) => {
                 (format!("{deed} succeeded, and must report an error"), flag_words(result.get("isError")))
             }
             (true, Reply::Error(error)) => (
                 format!("{deed} failed with a JSON-RPC error, not with an error of the tool"),
                 format!("found JSON-RPC error {}; for such errors write `error: true`", show::inline(&error["code"])),
             ),
-            (false, Reply::ToolError(_)) => {
+            (_, Reply::ToolError(_)) => {
                 let said = reply.text().map(|text| format!(": {}", show::quoted(&text)));
                 (format!("{deed} reported an error"), format!("found `isError: true`{}", said.unwrap_or_default()))
             }

@@ -1,4 +1,4 @@
-//! `tools`, `resources`, `prompts`: what a server lists.
+//! `tools`, `resources`, `resource_templates`, `prompts`: what a server lists.
 
 use std::collections::BTreeSet;
 
@@ -22,6 +22,16 @@ pub(super) static RESOURCES: Matcher = Matcher {
     key: key("resources", Shape::Object(&LISTED), "What the server's list of resources has, by URI or name."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-RESOURCE-UNREADABLE"] } else { &[] },
     build: |key, node, found| build(&OF_RESOURCES, key, node, found),
+};
+
+pub(super) static RESOURCE_TEMPLATES: Matcher = Matcher {
+    key: key(
+        "resource_templates",
+        Shape::Object(&LISTED),
+        "What the server's list of resource templates has, by URI template or name.",
+    ),
+    judges: |node| if node.get("includes").is_some() { &["TOOL-RESOURCE-UNREADABLE"] } else { &[] },
+    build: |key, node, found| build(&OF_RESOURCE_TEMPLATES, key, node, found),
 };
 
 pub(super) static PROMPTS: Matcher = Matcher {
@@ -55,6 +65,8 @@ struct Of {
 
 static OF_TOOLS: Of = Of { kind: ListKind::Tools, code: "tools", noun: "tool" };
 static OF_RESOURCES: Of = Of { kind: ListKind::Resources, code: "resources", noun: "resource" };
+static OF_RESOURCE_TEMPLATES: Of =
+    Of { kind: ListKind::ResourceTemplates, code: "resource-templates", noun: "resource template" };
 static OF_PROMPTS: Of = Of { kind: ListKind::Prompts, code: "prompts", noun: "prompt" };
 
 #[derive(Debug)]
@@ -136,7 +148,7 @@ impl Listed {
         if entries.iter().any(|entry| fits(&item.value, entry, Extent::Part)) {
             return None;
         }
-        let name = fields.get("name").or_else(|| fields.get("uri")).map(text_of);
+        let name = ["name", "uri", "uriTemplate"].iter().find_map(|member| fields.get(*member)).map(text_of);
         let named = name.as_ref().and_then(|name| entries.iter().find(|entry| is_named(entry, name)));
         Some(match (named, name) {
             (Some(entry), Some(name)) => self
@@ -188,17 +200,21 @@ impl Listed {
     }
 }
 
-/// Resources are known by their URI, and by their name too.
+/// What an entry is known by: resources by their URI first, and by their name too.
+fn names_of(entry: &Json) -> impl Iterator<Item = &str> {
+    ["uri", "uriTemplate", "name"].into_iter().filter_map(|member| entry[member].as_str())
+}
+
 fn is_named(entry: &Json, name: &str) -> bool {
-    entry["name"] == name || entry["uri"] == name
+    names_of(entry).any(|known| known == name)
 }
 
 fn name_of(entry: &Json) -> &str {
-    entry["uri"].as_str().or_else(|| entry["name"].as_str()).unwrap_or("(without a name)")
+    names_of(entry).next().unwrap_or("(without a name)")
 }
 
 fn hint(name: &str, entries: &[&Json]) -> String {
-    let names = entries.iter().flat_map(|entry| [entry["name"].as_str(), entry["uri"].as_str()]).flatten();
+    let names = entries.iter().flat_map(|entry| names_of(entry));
     match show::did_you_mean(name, names) {
         hint if !hint.is_empty() => format!("not listed{hint}"),
         _ if entries.is_empty() => "the list is empty".to_owned(),

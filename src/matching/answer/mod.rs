@@ -29,7 +29,7 @@ pub(super) type Matcher = table::Matcher<Build>;
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
 pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
 
-static MATCHERS: [&Matcher; 13] = [
+static MATCHERS: [&Matcher; 14] = [
     &text::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,
@@ -39,6 +39,7 @@ static MATCHERS: [&Matcher; 13] = [
     &input_schema::MATCHER,
     &listed::TOOLS,
     &listed::RESOURCES,
+    &listed::RESOURCE_TEMPLATES,
     &listed::PROMPTS,
     &notifications::MATCHER,
     &latency::MATCHER,
@@ -46,7 +47,7 @@ static MATCHERS: [&Matcher; 13] = [
 ];
 
 /// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 13] = keys(&MATCHERS);
+pub(super) static KEYS: [Key; 14] = keys(&MATCHERS);
 
 /// One compiled matcher.
 pub(super) trait Check: fmt::Debug + Send + Sync {

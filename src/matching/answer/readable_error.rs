@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
-use super::wording::{mentions, unreadable};
+use super::wording::{TOO_SHORT, mentions, unreadable};
 use super::{Check, Matcher};
 use crate::source::shape::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
@@ -71,9 +71,13 @@ impl Readable {
         // Clients hand the data of an error on beside its message.
         let said = match reply {
             Reply::Error(error) if error.get("data").is_some() => format!("{text} {}", text_of(&error["data"])),
-            _ => text.clone(),
+            Reply::Success(_) | Reply::ToolError(_) | Reply::Error(_) | Reply::Neither => text.clone(),
         };
-        let mut deficits: Vec<String> = unreadable(&text).into_iter().collect();
+        let fault = unreadable(&text);
+        if text.trim().is_empty() {
+            return fault.into_iter().map(str::to_owned).collect();
+        }
+        let mut deficits = Vec::new();
         let unnamed = self.unnamed(&said, answer);
         let unsuggested = self.suggests.as_ref().filter(|tool| !mentions(&said, tool));
         match (unnamed, unsuggested) {
@@ -85,6 +89,10 @@ impl Readable {
         if let Some(tool) = self.suggests.as_ref().filter(|tool| answer.catalog.tool(tool).is_none()) {
             let hint = show::did_you_mean(tool, answer.catalog.tool_names());
             deficits.push(format!("the server offers no tool `{tool}` to suggest{hint}"));
+        }
+        // A text that names nothing is not worth calling short as well.
+        if let Some(fault) = fault.filter(|fault| *fault != TOO_SHORT || deficits.is_empty()) {
+            deficits.push(fault.to_owned());
         }
         deficits
     }

@@ -30,25 +30,20 @@ struct Refused {
 impl Check for Refused {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let reply = Reply::of(answer.message);
-        let deed = answer.deed();
         let says_something = reply.text().is_some_and(|text| !text.trim().is_empty());
-        let (message, label) = match reply {
-            Reply::ToolError(_) if says_something => return,
+        let (fault, label) = match reply {
             Reply::Error(error) if !blames_the_request(error) => (
-                format!("{deed} broke the server instead of being refused"),
-                format!("found error {}, which does not blame the request", show::inline(&error["code"])),
+                "failed with an error that does not blame the request",
+                format!("found error {}; a refusal is -32600, -32601, -32602 or -32002", show::inline(&error["code"])),
             ),
-            Reply::Error(_) if says_something => return,
+            Reply::Error(_) | Reply::ToolError(_) if says_something => return,
             Reply::Error(_) | Reply::ToolError(_) => {
-                (format!("{deed} was refused without a reason"), "the error has no message".to_owned())
+                ("was refused without a reason", "the error has no message".to_owned())
             }
-            Reply::Success(_) => {
-                (format!("{deed} was accepted, and must be refused"), "answered with a success".to_owned())
-            }
-            Reply::Neither => {
-                (format!("{deed} was answered with neither `result` nor `error`"), "found no refusal".to_owned())
-            }
+            Reply::Success(_) => ("was accepted, and must be refused", "answered with a success".to_owned()),
+            Reply::Neither => ("was answered with neither `result` nor `error`", "found no refusal".to_owned()),
         };
+        let message = format!("{} {fault}", answer.deed());
         found.push(Mismatch::new("refused", self.span, message, label).with_actual(reply.describe()));
     }
 }

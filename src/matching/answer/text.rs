@@ -37,7 +37,7 @@ impl Check for Text {
             };
             found.push(
                 Mismatch::new("missing-value", self.span, message, format!("got {}", show::quoted(&reply.describe())))
-                    .with_path("the text")
+                    .with_path("text")
                     .with_actual(reply.describe()),
             );
         }

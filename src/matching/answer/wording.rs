@@ -16,8 +16,11 @@ static STACK_TRACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Fewer words than these explain nothing.
 const LEAST_WORDS: usize = 3;
 
+/// What is said of a text that is written for a reader and too short.
+pub(super) const TOO_SHORT: &str = "has fewer than three words";
+
 /// Why nobody could read an error's text; `None` when it is written for a reader.
-pub(super) fn unreadable(text: &str) -> Option<String> {
+pub(super) fn unreadable(text: &str) -> Option<&'static str> {
     let trimmed = text.trim();
     let reason = if trimmed.is_empty() {
         "has no text"
@@ -30,11 +33,11 @@ pub(super) fn unreadable(text: &str) -> Option<String> {
     } else if !trimmed.contains(char::is_whitespace) && trimmed.is_ascii() {
         "is a bare code"
     } else if words(trimmed) < LEAST_WORDS {
-        "has fewer than three words"
+        TOO_SHORT
     } else {
         return None;
     };
-    Some(reason.to_owned())
+    Some(reason)
 }
 
 /// Counts words; scripts that write none are counted by their characters, two to a word.

@@ -68,7 +68,7 @@ fn refused() {
     check(
         "refused: true",
         &Step::error(-32603, "oops"),
-        "refused [refused] found error -32603, which does not blame the request",
+        "refused [refused] found error -32603; a refusal is -32600, -32601, -32602 or -32002",
     );
     check("refused: true", &Step::error(-32602, " "), "refused [refused] the error has no message");
     check("refused: true", &Step::result(json!({"isError": true})), "refused [refused] the error has no message");
@@ -89,7 +89,7 @@ fn readable_error() {
     check(
         "readable_error: { names: '{{ id }}', suggests: list_users }",
         &Step::tool_error("not found"),
-        &label("has fewer than three words; names neither `nope` nor a tool to try next"),
+        &label("names neither `nope` nor a tool to try next"),
     );
     check("readable_error: { names: x1 }", &Step::tool_error("no user nope here"), &label("does not name `x1`"));
     check(
@@ -105,14 +105,21 @@ fn readable_error() {
     let unnamed = "does not name any value or parameter of the call";
     for (text, reason) in [
         ("", "has no text"),
-        ("constraint_violation", "is a bare code"),
-        ("[object Object]", "says `[object Object]`"),
-        ("{\"error\": 5}", "is JSON and nothing else"),
-        ("Traceback (most recent call last):\n  File \"a.py\", line 3, in f", "shows a stack trace"),
-        ("TypeError: x is not a function\n    at run (/srv/index.js:10:5)", "shows a stack trace"),
-        ("Internal error", "has fewer than three words"),
+        ("constraint_violation", "does not name any value or parameter of the call; is a bare code"),
+        ("[object Object]", "does not name any value or parameter of the call; says `[object Object]`"),
+        ("{\"error\": 5}", "does not name any value or parameter of the call; is JSON and nothing else"),
+        (
+            "Traceback (most recent call last):\n  File \"a.py\", line 3, in f",
+            "does not name any value or parameter of the call; shows a stack trace",
+        ),
+        (
+            "TypeError: x is not a function\n    at run (/srv/index.js:10:5)",
+            "does not name any value or parameter of the call; shows a stack trace",
+        ),
+        ("Internal error", unnamed),
+        ("nope missing", "has fewer than three words"),
     ] {
-        check("readable_error: true", &Step::tool_error(text), &label(&format!("{reason}; {unnamed}")));
+        check("readable_error: true", &Step::tool_error(text), &label(reason));
     }
     check("readable_error: true", &Step::tool_error("an internal error has occurred"), &label(unnamed));
     check("readable_error: true", &Step::tool_error("the identity was not valid"), &label(unnamed));
@@ -203,6 +210,7 @@ fn lists() {
     check("tools: { exact: [list_users, get_user] }", &step, "");
     check("resources: { includes: [demo://a, b], count: { min: 1 } }", &step, "");
     check("prompts: { exact: [greet] }", &step, "");
+    check("resource_templates: { includes: [any, 'demo://{id}'] }", &step, "");
     check("tools: { includes: [get_usr] }", &step, "tools [get_usr] not listed; did you mean `get_user`?");
     check("tools: { includes: [zebra] }", &step, "tools [zebra] not among `get_user`, `list_users`");
     check("tools: { excludes: [get_user] }", &step, "tools [get_user] is listed");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
+use super::super::Expectation;
 use super::{Step, build};
 
 /// One expectation of every kind.
@@ -45,9 +46,9 @@ fn deep(depth: usize) -> Json {
 }
 
 fn messages() -> Vec<Json> {
-    let long = "é\u{202e}\0]]>".repeat(10_000);
-    let many: Vec<Json> = (0..1_000).map(|n| json!({"type": "text", "text": n.to_string()})).collect();
-    let fields: Json = (0..1_000).map(|n| (format!("field {n}"), json!(n))).collect::<serde_json::Map<_, _>>().into();
+    let long = "é\u{202e}\0]]>".repeat(1_000);
+    let many: Vec<Json> = (0..300).map(|n| json!({"type": "text", "text": n.to_string()})).collect();
+    let fields: Json = (0..300).map(|n| (format!("field {n}"), json!(n))).collect::<serde_json::Map<_, _>>().into();
     let mut messages = vec![Json::Null, json!([]), json!({}), json!("x"), json!({"result": null, "error": null})];
     let parts =
         [json!(1), json!(-0.0), json!(1e300), json!(""), json!(long), json!(many), fields, deep(120), json!(null)];
@@ -63,16 +64,18 @@ fn messages() -> Vec<Json> {
     messages
 }
 
+fn expectations() -> Vec<Expectation> {
+    let compile = |yaml: &&str| {
+        let (_, expectation, found) = build(yaml);
+        assert!(found.is_empty(), "{yaml}: {found:?}");
+        expectation.unwrap()
+    };
+    EXPECTATIONS.iter().map(compile).collect()
+}
+
 #[test]
 fn nothing_panics_and_messages_stay_short() {
-    let expectations: Vec<_> = EXPECTATIONS
-        .iter()
-        .map(|yaml| {
-            let (_, expectation, found) = build(yaml);
-            assert!(found.is_empty(), "{yaml}: {found:?}");
-            expectation.unwrap()
-        })
-        .collect();
+    let expectations = expectations();
     for message in messages() {
         let mut step = Step::call(message.clone());
         step.notifications = vec![Arc::new(message.clone()), Arc::new(json!({"method": "a", "params": message}))];
@@ -83,6 +86,14 @@ fn nothing_panics_and_messages_stay_short() {
                 assert_short(&mismatch);
             }
         }
+    }
+}
+
+#[test]
+fn a_megabyte_is_no_trouble() {
+    let step = Step::tool_error(&"line of a log\n".repeat(75_000));
+    for mismatch in expectations().iter().flat_map(|expectation| expectation.evaluate(&step.answer())) {
+        assert_short(&mismatch);
     }
 }
 

@@ -29,6 +29,8 @@ fn nothing_is_expected() {
     check("{ at: result, is_error: true }", "empty-expectation [at]");
     check("text: {}", "empty-expectation [text]");
     check("{ at: result, each: {} }", "empty-expectation [each]");
+    check("{ at: result, contains: '' }", "empty-expectation [contains]");
+    check("{ at: result, matches: '' }", "empty-expectation [matches]");
     check("{ at: result, any: [] }", "empty-expectation [any]");
     check("{ at: result, all: [{}] }", "empty-expectation [all]");
     check("{ at: result, one_of: [] }", "empty-expectation [one_of]");

@@ -1,5 +1,5 @@
 //! One `check` for every matcher: the YAML of an expectation, an answer, and what fails.
-#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+#![expect(clippy::needless_pass_by_value, reason = "cases read better with `json!(…)` than with `&json!(…)`")]
 
 mod answer;
 mod hostile;
@@ -90,7 +90,7 @@ fn catalog() -> Catalog {
     Catalog {
         tools: tools.into_iter().map(Tool::new).collect(),
         resources: vec![json!({"uri": "demo://a", "name": "a"}), json!({"uri": "demo://b", "name": "b"})],
-        resource_templates: Vec::new(),
+        resource_templates: vec![json!({"uriTemplate": "demo://{id}", "name": "any"})],
         prompts: vec![json!({"name": "greet"})],
     }
 }
@@ -152,4 +152,10 @@ fn keys_are_unique_and_documented() {
     assert!(EXPECTATION.all_keys().all(|key| key.doc.ends_with(['.', '`'])));
     let schema = Shape::Object(&EXPECTATION).json_schema(&mut std::collections::BTreeMap::default());
     assert_eq!(schema, json!({"$ref": "#/$defs/expectation"}));
+}
+
+#[test]
+fn expectations_travel_between_threads() {
+    fn travels<T: Send + Sync + Clone>() {}
+    travels::<Expectation>();
 }

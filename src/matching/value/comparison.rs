@@ -65,10 +65,13 @@ fn build(node: &Node, relation: &'static Relation) -> Option<Box<dyn Check>> {
 impl Check for Comparison {
     fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
         let Relation { code, words, sign, holds } = self.relation;
-        let message = match value {
-            Json::Number(number) if order(number, &self.limit).is_some_and(holds) => return,
-            Json::Number(number) => format!("{place} is {number}, not {words} {}", self.limit),
-            other => format!("{place} is {}, so it cannot be {words} {}", show::kind(other), self.limit),
+        let message = if let Json::Number(number) = value {
+            if order(number, &self.limit).is_some_and(holds) {
+                return;
+            }
+            format!("{place} is {number}, not {words} {}", self.limit)
+        } else {
+            format!("{place} is {}, so it cannot be {words} {}", show::kind(value), self.limit)
         };
         found.push(
             Mismatch::new(code, self.span, message, format!("found {}", show::inline(value)))

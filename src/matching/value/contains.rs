@@ -4,18 +4,26 @@ use serde_json::Value as Json;
 
 use super::super::{compare::same, mismatch::Mismatch, read, show};
 use super::{Check, Matcher, Place, RESULT};
-use crate::source::{Span, shape::Shape, shape::key, template::text_of};
+use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template::text_of};
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key("contains", Shape::Any, "The text has this part, or the array has this element."),
     judges: |_| RESULT,
-    build: |key, node, _| Some(Box::new(Contains { part: node.to_json(), span: read::mark(key, node) })),
+    build,
 };
 
 #[derive(Debug)]
 struct Contains {
     part: Json,
     span: Span,
+}
+
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    if node.text() == Some("") {
+        read::nothing_expected(key, "every text contains the empty one; write the part that must be there", found);
+        return None;
+    }
+    Some(Box::new(Contains { part: node.to_json(), span: read::mark(key, node) }))
 }
 
 impl Check for Contains {

@@ -48,9 +48,10 @@ impl Check for Each {
 
 /// Says that there are no elements to look at.
 pub(super) fn no_elements(code: &'static str, span: Span, value: &Json, place: Place<'_>) -> Mismatch {
-    let (message, label) = match value {
-        Json::Array(_) => (format!("{place} is an empty array"), "there is no element to check".to_owned()),
-        other => (format!("{place} is {}, not an array", show::kind(other)), format!("found {}", show::inline(other))),
+    let (message, label) = if value.is_array() {
+        (format!("{place} is an empty array"), "there is no element to check".to_owned())
+    } else {
+        (format!("{place} is {}, not an array", show::kind(value)), format!("found {}", show::inline(value)))
     };
     Mismatch::new(code, span, message, label).with_path(place.path()).with_actual(show::compact(value))
 }

@@ -19,8 +19,13 @@ struct Matches {
     span: Span,
 }
 
-fn build(_: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
-    match Regex::new(read::text(node)?) {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    let pattern = read::text(node)?;
+    if pattern.is_empty() {
+        read::nothing_expected(key, "every text matches the empty pattern; for an empty text write `^$`", found);
+        return None;
+    }
+    match Regex::new(pattern) {
         Ok(pattern) => Some(Box::new(Matches { pattern, span: node.span })),
         Err(error) => {
             found.push(

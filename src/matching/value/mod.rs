@@ -117,7 +117,8 @@ impl Place<'_> {
     /// The place without backticks.
     pub(super) fn path(&self) -> String {
         match self {
-            Self::Path(path) | Self::Named(path) => (*path).to_owned(),
+            Self::Path(path) => (*path).to_owned(),
+            Self::Named(name) => name.trim_start_matches("the ").to_owned(),
             Self::Element(array, at) => format!("{}[{at}]", array.path()),
         }
     }
