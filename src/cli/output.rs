@@ -35,9 +35,8 @@ impl Output {
         let style = |is_terminal: bool| {
             let color = match when {
                 When::Always => Color::Always,
-                When::Never => Color::Never,
                 When::Auto if wants_color(environment, is_terminal) => Color::Always,
-                When::Auto => Color::Never,
+                When::Auto | When::Never => Color::Never,
             };
             Style::new(color, environment.width.unwrap_or(WIDTH_OF_FILES))
         };
@@ -45,12 +44,14 @@ impl Output {
     }
 
     /// Writes data to standard output; a reader that went away is no error.
+    #[expect(clippy::unused_self, reason = "whoever writes must have been given the right to")]
     pub(super) fn data(&self, text: &str) {
         let mut stdout = io::stdout().lock();
         let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     }
 
     /// Writes a message for the user.
+    #[expect(clippy::unused_self, reason = "whoever writes must have been given the right to")]
     pub(super) fn note(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
@@ -70,10 +71,9 @@ impl Output {
         let mut text: String =
             ordered.iter().map(|diagnostic| render(diagnostic, sources, self.error_style) + "\n").collect();
         let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-        match errors {
-            0 => {}
-            1 => text += "1 mistake found, nothing was run\n",
-            more => text += &format!("{more} mistakes found, nothing was run\n"),
+        if errors > 0 {
+            let noun = if errors == 1 { "mistake" } else { "mistakes" };
+            text += &[&errors.to_string(), " ", noun, " found, nothing was run\n"].concat();
         }
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }

@@ -53,10 +53,9 @@ fn expand(word: &str) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
     if path.exists() {
         return (Ok(vec![path.to_owned()]), None);
     }
-    if let Some((file, line)) = word.rsplit_once(':') {
-        if let Ok(line) = line.parse() {
-            return (Ok(vec![PathBuf::from(file)]), Some(line));
-        }
+    let with_line = word.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+    if let Some((file, line)) = with_line {
+        return (Ok(vec![PathBuf::from(file)]), Some(line));
     }
     if word.contains(['*', '?', '[', '{']) {
         return (matching(word), None);

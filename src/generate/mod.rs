@@ -47,9 +47,12 @@ fn same_type(schema: &Value, value: &Value) -> bool {
         Value::String(name) => is(name),
         Value::Array(names) => names.iter().filter_map(Value::as_str).any(is),
         // Without a declared type, an enumeration's own values are the best guess at one.
-        _ => schema["enum"].as_array().is_some_and(|values| {
-            values.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(value))
-        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            let kind = std::mem::discriminant(value);
+            schema["enum"]
+                .as_array()
+                .is_some_and(|known| known.iter().any(|known| std::mem::discriminant(known) == kind))
+        }
     }
 }
 
@@ -72,8 +75,8 @@ fn candidates(schema: &Value, root: &Value, depth: usize) -> Vec<Value> {
     let types: Vec<&str> = match &schema["type"] {
         Value::String(name) => vec![name],
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
-        _ if schema.get("properties").is_some() => vec!["object"],
-        _ => Vec::new(),
+        Value::Null if schema.get("properties").is_some() => vec!["object"],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     };
     found.extend(types.into_iter().filter_map(|name| of_type(name, schema, root, depth)));
     if found.is_empty() && depth > 0 {
@@ -85,7 +88,7 @@ fn candidates(schema: &Value, root: &Value, depth: usize) -> Vec<Value> {
 fn of_type(name: &str, schema: &Value, root: &Value, depth: usize) -> Option<Value> {
     Some(match name {
         "string" => text(schema),
-        "integer" => json!(number(schema).ceil() as i64),
+        "integer" => integer(number(schema)),
         "number" => json!(number(schema)),
         "boolean" => json!(true),
         "null" => Value::Null,
@@ -131,10 +134,12 @@ fn text(schema: &Value) -> Value {
     text.into()
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "bounds of example values are small, and the schema has the last word"
-)]
+/// A number that JSON writes without a fraction.
+fn integer(number: f64) -> Value {
+    let text = format!("{:.0}", number.ceil());
+    text.parse::<i64>().map_or(Value::Null, Value::from)
+}
+
 fn number(schema: &Value) -> f64 {
     let bound = |key: &str| schema[key].as_f64();
     let step = bound("multipleOf").unwrap_or(1.0);
@@ -145,7 +150,7 @@ fn number(schema: &Value) -> f64 {
         (None, Some(high)) => high.min(step),
         (None, None) => step,
     };
-    ((wanted / step).ceil() as i64) as f64 * step
+    (wanted / step).ceil() * step
 }
 
 #[cfg(test)]

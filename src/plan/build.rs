@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::case::{Body, Case, Lane, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template};
 use super::{Selection, output};
+use crate::matching::Expectation;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Diagnostic, Node, Sources, Span, did_you_mean};
 use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
-use crate::suite::{Action, Block, NegativePath, RestartPolicy, Row, Step, Suite, Test};
+use crate::suite::{Action, Block, RestartPolicy, Row, Step, Suite, Test, block_negative_path, skip_reason};
 use crate::taxonomy::Registry;
 
 /// Plans every selected case of the suites; `Err` holds what only the registry can tell, such as unknown variants.
@@ -156,10 +157,7 @@ impl Planner<'_> {
         if self.has_only && test.only.is_none() {
             return Body::Skipped(SkipReason::Asked("another test is marked `only`".to_owned()));
         }
-        let step = all_steps(test).find_map(|step| match step.action {
-            Action::Unavailable(key) => Some(key),
-            _ => None,
-        });
+        let step = all_steps(test).find_map(|step| step.action.as_unavailable());
         match test.unavailable.or(step) {
             Some(key) => Body::Skipped(SkipReason::NotAvailable(format!("`{key}`"))),
             None => body,
@@ -204,12 +202,11 @@ impl Planner<'_> {
 
     fn block(&self, block: &Block) -> Vec<Case> {
         let entry = block.kind.entry();
-        let made = match block.kind {
-            BlockKind::NegativePath if !block.tools.is_empty() => {
-                crate::suite::block_negative_path(block).map(|negative: NegativePath| Template::NegativeBlock(negative))
-            }
-            BlockKind::OutputSchema if !block.tools.is_empty() => Some(Template::OutputBlock(block.tools.clone())),
-            _ => None,
+        let selects = !block.tools.is_empty();
+        let made = if selects && block.kind == BlockKind::NegativePath {
+            block_negative_path(block).map(Template::NegativeBlock)
+        } else {
+            (selects && block.kind == BlockKind::OutputSchema).then(|| Template::OutputBlock(block.tools.clone()))
         };
         if let Some(template) = made {
             let mut case = self.case(entry.key, None, block.span, Body::Template(Box::new(template)));
@@ -237,7 +234,7 @@ impl Planner<'_> {
             .map(|(number, item)| {
                 let fallback =
                     if asked.len() > 1 { format!("{} {}", entry.key, number + 1) } else { entry.key.to_owned() };
-                let reason = match crate::suite::skip_reason(item.get("skip")) {
+                let reason = match skip_reason(item.get("skip")) {
                     Some(reason) => SkipReason::Asked(reason),
                     None => SkipReason::NotAvailable(format!("`{}`", entry.key)),
                 };
@@ -267,7 +264,7 @@ fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
 
 /// The variants that the expectations of steps judge.
 pub(super) fn judged(steps: &[Step]) -> BTreeSet<String> {
-    steps.iter().flat_map(|step| &step.expect).flat_map(|item| item.judges()).map(str::to_owned).collect()
+    steps.iter().flat_map(|step| &step.expect).flat_map(Expectation::judges).map(str::to_owned).collect()
 }
 
 fn script(test: &Test) -> Body {

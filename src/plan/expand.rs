@@ -63,7 +63,9 @@ fn picks(for_each: &ForEach, names: &Names) -> Result<bool, String> {
     match evaluate(&filter.value, names)? {
         Json::Bool(picked) => Ok(picked),
         Json::Null => Ok(false),
-        other => Ok(other != Json::from(0) && other != Json::from("")),
+        Json::Number(number) => Ok(number.as_f64() != Some(0.0)),
+        Json::String(text) => Ok(!text.is_empty()),
+        Json::Array(_) | Json::Object(_) => Ok(true),
     }
 }
 

@@ -10,7 +10,7 @@ use super::build::Planner;
 use super::case::{Body, Case, Script, SkipReason};
 use super::output::built;
 use crate::generate;
-use crate::source::template::from_json;
+use crate::source::template::{Names, from_json};
 use crate::source::{Located, Node, Span, Value};
 use crate::suite::{Action, NegativeCheck, NegativePath, Step, Suite, Test};
 use crate::wire::{Catalog, ListKind, Tool};
@@ -21,6 +21,8 @@ const UNKNOWN_METHOD: &str = "mcprove/no_such_method";
 
 /// Steps whose last is a valid call of a tool.
 pub(super) struct Witness {
+    /// The row of the test that gave the steps.
+    pub(super) names: Names,
     pub(super) setup: Vec<Step>,
     pub(super) steps: Vec<Step>,
     pub(super) teardown: Vec<Step>,
@@ -37,7 +39,12 @@ pub(super) fn block_cases(
     let tools: Vec<&Tool> = catalog.tools.iter().filter(|tool| negative.tools.selects(&tool.name)).collect();
     let mut cases = maker.unavailable();
     let any = tools.iter().find_map(|tool| witness(planner.suite, catalog, tool).ok());
-    let listing = || Witness { setup: Vec::new(), steps: vec![list_tools(template.span)], teardown: Vec::new() };
+    let listing = || Witness {
+        names: Names::new(),
+        setup: Vec::new(),
+        steps: vec![list_tools(template.span)],
+        teardown: Vec::new(),
+    };
     if negative.checks.contains(&NegativeCheck::UnknownTool) && !tools.is_empty() {
         cases.push(maker.unknown_tool(any.unwrap_or_else(listing)));
     }
@@ -65,8 +72,7 @@ pub(super) fn test_cases(
             continue;
         }
         let own = donor_steps(test, tool, planner.suite, catalog);
-        let witness =
-            || own.as_ref().map(|own| Ok(own.copy())).unwrap_or_else(|| witness(planner.suite, catalog, tool));
+        let witness = || own.as_ref().map_or_else(|| witness(planner.suite, catalog, tool), |own| Ok(own.copy()));
         if seen.is_empty() && negative.checks.contains(&NegativeCheck::UnknownTool) {
             cases.extend(witness().ok().map(|witness| maker.unknown_tool(witness)));
         }
@@ -102,7 +108,7 @@ impl Maker<'_> {
     }
 
     fn unknown_tool(&self, witness: Witness) -> Case {
-        let call = self.call(UNKNOWN_TOOL.to_owned(), json!({}));
+        let call = self.call(UNKNOWN_TOOL, &json!({}));
         self.refused("unknown tool", witness, call, &["TOOL-UNKNOWN-ACCEPTED", "TOOL-ERROR-AS-SUCCESS"])
     }
 
@@ -144,23 +150,26 @@ impl Maker<'_> {
     }
 
     fn refused(&self, name: &str, witness: Witness, bad: Step, variants: &[&str]) -> Case {
+        let names = witness.names;
         let script =
             Script { setup: witness.setup, witness: witness.steps, steps: vec![bad], teardown: witness.teardown };
-        self.case(name, Body::Script(Box::new(script)), variants)
+        let mut case = self.case(name, Body::Script(Box::new(script)), variants);
+        case.names.extend(names);
+        case
     }
 
     fn case(&self, name: &str, body: Body, variants: &[&str]) -> Case {
         let mut case = self.planner.case(&format!("{} / {name}", self.prefix), None, self.span, body);
         case.place = self.template.place.clone();
-        case.names = self.template.names.clone();
+        case.names.clone_from(&self.template.names);
         case.tags.clone_from(&self.template.tags);
         case.probes.insert("negative-path".to_owned());
         case.variants.extend(variants.iter().map(|variant| (*variant).to_owned()));
         case
     }
 
-    fn call(&self, tool: String, args: Json) -> Step {
-        self.call_node(&tool, from_json(&args, self.span))
+    fn call(&self, tool: &str, args: &Json) -> Step {
+        self.call_node(tool, from_json(args, self.span))
     }
 
     fn call_node(&self, tool: &str, args: Node) -> Step {
@@ -188,7 +197,7 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
         })?,
     };
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
-    Ok(Witness { setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
+    Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
 }
 
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
@@ -200,19 +209,21 @@ fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Catalog) -> Op
     }
     let at = test.steps.iter().position(|step| called_tool(step) == Some(&tool.name) && expects_success(step))?;
     let steps: Vec<Step> = test.steps[..=at].to_vec();
-    let harmless = test.setup.iter().chain(&steps).chain(&test.teardown).all(|step| match &step.action {
-        Action::Call { .. } => {
-            called_tool(step).and_then(|name| catalog.tool(name)).is_none_or(|tool| !is_forbidden(suite, tool))
-        }
-        Action::Restart | Action::Unavailable(_) => false,
-        _ => true,
-    });
-    let editable = matches!(&steps[at].action, Action::Call { args, .. } if args.as_ref().is_none_or(|args| matches!(args.value, Value::Map(_))));
+    let is_harmless = |step: &Step| {
+        let is_repeatable = !matches!(step.action, Action::Restart | Action::Unavailable(_));
+        let tool = called_tool(step).and_then(|name| catalog.tool(name));
+        is_repeatable && tool.is_none_or(|tool| !is_forbidden(suite, tool))
+    };
+    let harmless = test.setup.iter().chain(&steps).chain(&test.teardown).all(is_harmless);
+    let editable =
+        steps[at].action.as_call().is_some_and(|(_, args)| args.is_none_or(|args| matches!(args.value, Value::Map(_))));
     if !harmless || !editable {
         return None;
     }
     let unjudged = |step: Step| Step { expect: Vec::new(), ..step };
+    let names = test.rows.first().map(|row| row.values.clone()).unwrap_or_default();
     Some(Witness {
+        names,
         setup: test.setup.clone(),
         steps: steps.into_iter().map(unjudged).collect(),
         teardown: test.teardown.clone(),
@@ -234,24 +245,23 @@ fn expects_success(step: &Step) -> bool {
 
 /// The name of the tool that a step calls, unless it is a template.
 fn called_tool(step: &Step) -> Option<&str> {
-    match &step.action {
-        Action::Call { tool, .. } => tool.text(),
-        _ => None,
-    }
+    step.action.as_call().and_then(|(tool, _)| tool.text())
 }
 
 impl Witness {
     fn copy(&self) -> Self {
-        Self { setup: self.setup.clone(), steps: self.steps.clone(), teardown: self.teardown.clone() }
+        Self {
+            names: self.names.clone(),
+            setup: self.setup.clone(),
+            steps: self.steps.clone(),
+            teardown: self.teardown.clone(),
+        }
     }
 
     fn last_args(&self) -> Option<Node> {
         let step = self.steps.last()?;
-        match &step.action {
-            Action::Call { args: Some(args), .. } => Some(args.clone()),
-            Action::Call { args: None, .. } => Some(Node { value: Value::Map(Vec::new()), span: step.span }),
-            _ => None,
-        }
+        let (_, args) = step.action.as_call()?;
+        Some(args.cloned().unwrap_or(Node { value: Value::Map(Vec::new()), span: step.span }))
     }
 }
 

@@ -9,7 +9,7 @@ use super::case::{Body, Case, Script, SkipReason};
 use super::negative::{Witness, witness};
 use crate::matching::Expectation;
 use crate::source::Span;
-use crate::source::template::from_json;
+use crate::source::template::{Names, from_json};
 use crate::suite::ToolSelection;
 use crate::wire::Catalog;
 
@@ -22,12 +22,17 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
     selected
         .map(|tool| {
             let name = format!("output_schema: {}", tool.name);
+            let mut names = Names::new();
             let body = match (tool.output_schema(), witness(planner.suite, catalog, tool)) {
                 (None, _) => skipped(format!("`{}` declares no outputSchema", tool.name)),
                 (Some(_), Err(reason)) => skipped(reason),
-                (Some(_), Ok(witness)) => Body::Script(Box::new(script(witness, template.span))),
+                (Some(_), Ok(witness)) => {
+                    names.clone_from(&witness.names);
+                    Body::Script(Box::new(script(witness, template.span)))
+                }
             };
             let mut case = planner.case(&name, None, template.span, body);
+            case.names = names;
             case.probes.insert("output-schema".to_owned());
             case.variants = JUDGES.map(str::to_owned).into_iter().collect::<BTreeSet<_>>();
             case

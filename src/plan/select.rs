@@ -32,9 +32,9 @@ impl Selection {
     /// Whether a case is wanted. What a template will become is only known later, so it is kept unless its place or
     /// its lane already rules it out.
     pub(super) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {
-        let lines: Vec<&LineSelection> = self.lines.iter().filter(|line| line.file == suite.file).collect();
-        let lined = lines.is_empty()
-            || lines.iter().any(|line| {
+        let asked: Vec<&LineSelection> = self.lines.iter().filter(|line| line.file == suite.file).collect();
+        let lined = asked.is_empty()
+            || asked.iter().any(|line| {
                 case.place.file == line.file && (case.place.line..=case.place.last_line).contains(&line.line)
             });
         if !lined || matches!(case.body, Body::Template(_)) {

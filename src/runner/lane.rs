@@ -118,10 +118,8 @@ impl Lane {
     /// The session that cases share; a dead one is replaced where the suite allows it.
     pub(super) async fn session(&self) -> Result<Arc<Opened>, NoSession> {
         let mut shared = self.shared.lock().await;
-        if let Some(opened) = &shared.session {
-            if opened.session.is_open() {
-                return Ok(Arc::clone(opened));
-            }
+        if let Some(opened) = shared.session.as_ref().filter(|opened| opened.session.is_open()) {
+            return Ok(Arc::clone(opened));
         }
         if let Some(reason) = &shared.closed {
             return Err(NoSession::Broken(Box::new(reason.clone())));
@@ -154,15 +152,15 @@ impl Lane {
         self.catalog().await.map(drop).or_else(|none| match none {
             // A server whose list is broken may still serve calls.
             NoSession::Broken(_) if self.catalog.get().is_some() => Ok(()),
-            other => Err(other),
+            NoSession::Broken(_) | NoSession::NotSpoken(_) => Err(none),
         })?;
         let known = self.shared.lock().await.known;
-        let session = self.open(known, &case.answers).await?;
+        let session = self.open(known, &case.answers, &case.names).await?;
         self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)))
     }
 
     async fn open_once(&self, shared: &mut Shared, answers: &Answers) -> Result<Session, NoSession> {
-        let opened = self.open(shared.known, answers).await;
+        let opened = self.open(shared.known, answers, &Names::new()).await;
         let session = match opened {
             Ok(session) => session,
             Err(NoSession::Broken(found)) => {
@@ -190,12 +188,13 @@ impl Lane {
         }
     }
 
-    async fn open(&self, known: Option<Revision>, answers: &Answers) -> Result<Session, NoSession> {
+    async fn open(&self, known: Option<Revision>, answers: &Answers, own: &Names) -> Result<Session, NoSession> {
         let broken = |found: Finding| NoSession::Broken(Box::new(self.at_server(found)));
         let server = self.server.clone().map_err(|found| NoSession::Broken(Box::new(found)))?;
         let names = self.names.as_ref().map_err(|reason| broken(Finding::new("unfilled-template", reason.clone())))?;
+        let names: Names = names.clone().into_iter().chain(own.clone()).collect();
         let answers =
-            resolve::answers(answers, names).map_err(|reason| broken(Finding::new("unfilled-template", reason)))?;
+            resolve::answers(answers, &names).map_err(|reason| broken(Finding::new("unfilled-template", reason)))?;
         let run_options = &self.planned().suite.options;
         let settings = Settings {
             revision: match self.planned().lanes[self.index].protocol {
@@ -207,12 +206,14 @@ impl Lane {
             request_timeout: run_options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
             answers,
         };
-        let connector: &Connector<'_> = &|| Box::pin(resolve::connect(&server));
+        let connector: &Connector<'_> = &|| Box::pin(std::future::ready(resolve::connect(&server)));
         Session::open(connector, settings).await.map_err(|failure| match &failure {
             OpenFailure::NotSpoken { asked, speaks } => {
                 NoSession::NotSpoken(format!("the server speaks {speaks}, not {asked}"))
             }
-            _ => broken(failure.finding()),
+            OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
+                broken(failure.finding())
+            }
         })
     }
 

@@ -78,7 +78,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
     let mut watch = Watch { judge: Judge::new(&plan), summary: Summary::default(), redactor, observer };
-    watch.event(Event::RunStarted(started(&plan, &options)));
+    watch.event(&Event::RunStarted(started(&plan, &options)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let stop = options.stop.clone();
     let suites = async {
@@ -104,7 +104,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     watch.summary.interrupted = stop.is_set();
     let coverage = watch.judge.score(registry);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
-    watch.event(Event::RunFinished(RunFinished {
+    watch.event(&Event::RunFinished(RunFinished {
         duration_us: micros(begun.elapsed()),
         interrupted: watch.summary.interrupted,
         not_run,
@@ -140,7 +140,7 @@ impl Watch<'_> {
         match message {
             Message::Event(event) => {
                 self.count(&event);
-                self.event(event);
+                self.event(&event);
             }
             Message::Session(frames) => {
                 self.judge.session(&frames);
@@ -149,12 +149,12 @@ impl Watch<'_> {
         }
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: &Event) {
         if self.redactor.is_empty() {
-            return self.observer.event(&event);
+            return self.observer.event(event);
         }
         let hidden =
-            serde_json::to_value(&event).map(|value| self.redactor.value(value)).and_then(serde_json::from_value);
+            serde_json::to_value(event).map(|value| self.redactor.value(value)).and_then(serde_json::from_value);
         match hidden {
             Ok(event) => self.observer.event(&event),
             Err(error) => unreachable!("an event does not survive redaction: {error}"),

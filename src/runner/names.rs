@@ -49,8 +49,8 @@ pub(super) fn redactor(plan: &Plan, options: &Options) -> Redactor {
     for planned in &plan.suites {
         let Ok(names) = of_suite(&planned.suite, &read) else { continue };
         for server in planned.suite.servers.values() {
-            let named = server.env.iter().filter(|(name, _)| server.secrets.contains(&name.value));
-            secrets.extend(named.filter_map(|(_, value)| Some(text_of(&fill(value, &names).ok()?.to_json()))));
+            let hidden = server.env.iter().filter(|(name, _)| server.secrets.contains(&name.value));
+            secrets.extend(hidden.filter_map(|(_, value)| Some(text_of(&fill(value, &names).ok()?.to_json()))));
         }
     }
     Redactor::new(secrets)

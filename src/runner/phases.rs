@@ -55,7 +55,11 @@ impl<'a> Conversation<'a> {
                 Err(found) => return Err(format!("the valid call `{title}` got no answer: {}", found.message)),
                 Ok(Some(heard)) if !is_served(&heard.reply.message) => {
                     return Err(format!(
-                        "the valid call `{title}` was not served, so a refusal proves nothing; give valid arguments with `arguments:`"
+                        "the valid call `{title}` was not served, so a refusal proves nothing: it answered {}; give valid arguments with `arguments:`",
+                        self.exchanges
+                            .last()
+                            .map(|exchange| exchange.received.chars().take(160).collect::<String>())
+                            .unwrap_or_default()
                     ));
                 }
                 Ok(Some(heard)) => drop(self.capture(step, &heard)),

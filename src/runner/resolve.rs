@@ -61,15 +61,15 @@ pub(super) fn server(
 }
 
 /// Connects to a fresh server.
-pub(super) async fn connect(server: &Reachable) -> Result<Link, ConnectError> {
+pub(super) fn connect(server: &Reachable) -> Result<Link, ConnectError> {
     match server {
         Reachable::Command(command) => stdio::spawn(command),
         Reachable::Demo => {
-            let (client, served) = tokio::io::duplex(MEMORY_BUFFER);
-            let (reader, writer) = tokio::io::split(served);
+            let (ours, theirs) = tokio::io::duplex(MEMORY_BUFFER);
+            let (reader, writer) = tokio::io::split(theirs);
             // The demo ends when this side closes; what it says then interests nobody.
             tokio::spawn(async move { drop(demo::serve(reader, writer).await) });
-            let (reader, writer) = tokio::io::split(client);
+            let (reader, writer) = tokio::io::split(ours);
             Ok(memory::connect(reader, writer))
         }
     }

@@ -17,10 +17,7 @@ pub struct ClientAnswers {
 impl ClientAnswers {
     /// Answers from filled values: a list is taken in turn, anything else is the answer to every question.
     pub fn new(sampling: Option<Value>, elicitation: Option<Value>, roots: Option<Value>) -> Self {
-        let list = |value: Value| match value {
-            Value::Array(items) => items,
-            other => vec![other],
-        };
+        let list = |value: Value| if let Value::Array(items) = value { items } else { vec![value] };
         Self { sampling: sampling.map(list), elicitation: elicitation.map(list), roots: roots.map(list), turn: (0, 0) }
     }
 

@@ -90,7 +90,9 @@ impl Session {
             let own = fields.entry("_meta").or_insert_with(|| json!({}));
             if let (Some(own), Value::Object(meta)) = (own.as_object_mut(), meta) {
                 // What the suite wrote itself stands.
-                meta.into_iter().for_each(|(key, value)| drop(own.entry(key).or_insert(value)));
+                for (key, value) in meta {
+                    own.entry(key).or_insert(value);
+                }
             }
         }
         Some(params)

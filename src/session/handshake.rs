@@ -69,14 +69,11 @@ async fn finish(
 }
 
 /// A start that timed out names the limit that the user set, not what was left of it.
-fn with_limit(failure: OpenFailure, limit: Duration) -> OpenFailure {
-    match failure {
-        OpenFailure::Handshake(CallFailure { failure: Failure::Timeout(_), method, frame, stderr, stray, alive }) => {
-            let failure = Failure::Timeout(limit);
-            OpenFailure::Handshake(CallFailure { failure, method, frame, stderr, stray, alive })
-        }
-        other => other,
+fn with_limit(mut failure: OpenFailure, limit: Duration) -> OpenFailure {
+    if let OpenFailure::Handshake(CallFailure { failure: Failure::Timeout(after), .. }) = &mut failure {
+        *after = limit;
     }
+    failure
 }
 
 async fn open_as(

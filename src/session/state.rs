@@ -129,7 +129,7 @@ impl State {
                 Message::Notification { method, params } => owner = self.notification(method, params, json).or(owner),
                 Message::Request { id, method, .. } => {
                     let outcome = self.answers.answer(method);
-                    let line = response_line(&id, outcome.as_ref().map_err(|error| error));
+                    let line = response_line(&id, outcome.as_ref());
                     self.record_sent(owner.clone().as_deref(), line.as_bytes());
                     replies.push(line);
                 }
@@ -138,7 +138,7 @@ impl State {
         }
         self.own(seq, owner.as_deref());
         // Only an answer tells for certain whose exchange it breaks; the rest is the session's.
-        self.keep(found, guilty);
+        self.keep(found, guilty.as_deref());
         replies
     }
 
@@ -196,10 +196,10 @@ impl State {
         }
     }
 
-    fn keep(&mut self, found: Vec<Violation>, owner: Option<String>) {
+    fn keep(&mut self, found: Vec<Violation>, owner: Option<&str>) {
         for violation in found {
             if self.violations.len() < MOST_VIOLATIONS {
-                self.violations.push(OwnedViolation { owner: owner.clone(), violation });
+                self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });
             } else {
                 self.violations_left_out += 1;
             }

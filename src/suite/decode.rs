@@ -79,16 +79,15 @@ fn server(node: &Node, folder: &std::path::Path, found: &mut Vec<Diagnostic>) ->
 }
 
 fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> {
-    let words = match &node.value {
-        Value::List(words) => words.clone(),
-        Value::Text(text) => match shell_words::split(text) {
-            Ok(words) => words.into_iter().map(|word| Node { value: Value::Text(word), span: node.span }).collect(),
-            Err(_) => {
+    let words = match node.text() {
+        None => node.items().to_vec(),
+        Some(text) => {
+            let Ok(words) = shell_words::split(text) else {
                 found.push(Diagnostic::error("bad-command", "a quote in the command is never closed", node.span));
                 return None;
-            }
-        },
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Map(_) => return None,
+            };
+            words.into_iter().map(|word| Node { value: Value::Text(word), span: node.span }).collect()
+        }
     };
     if words.is_empty() {
         found.push(Diagnostic::error("bad-command", "the command is empty", node.span));

@@ -168,10 +168,12 @@ impl Loader<'_> {
 }
 
 fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {
-    let reason = match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        io::ErrorKind::InvalidData => "the file is not UTF-8 text".to_owned(),
-        _ => error.to_string(),
+    let reason = if error.kind() == io::ErrorKind::NotFound {
+        "there is no such file".to_owned()
+    } else if error.kind() == io::ErrorKind::InvalidData {
+        "the file is not UTF-8 text".to_owned()
+    } else {
+        error.to_string()
     };
     let message = format!("cannot read `{}`: {reason}", path.display());
     match from {
@@ -191,7 +193,7 @@ fn tidy(path: &Path) -> PathBuf {
                 tidied.pop();
             }
             Component::ParentDir | Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                tidied.push(part)
+                tidied.push(part);
             }
         }
     }

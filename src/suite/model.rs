@@ -294,6 +294,18 @@ pub enum Action {
     Unavailable(&'static str),
 }
 
+impl Action {
+    /// The tool and the arguments of a call.
+    pub fn as_call(&self) -> Option<(&Node, Option<&Node>)> {
+        if let Self::Call { tool, args } = self { Some((tool, args.as_ref())) } else { None }
+    }
+
+    /// The key of what this version cannot do.
+    pub fn as_unavailable(&self) -> Option<&'static str> {
+        if let Self::Unavailable(key) = self { Some(key) } else { None }
+    }
+}
+
 /// Which refusals to derive.
 #[derive(Debug, Clone)]
 pub struct NegativePath {

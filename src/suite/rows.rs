@@ -72,21 +72,21 @@ fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
 }
 
 fn csv_sentence(error: &csv::Error) -> String {
-    match error.kind() {
-        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
-            let line = pos.as_ref().map_or_else(String::new, |pos| format!("line {}: ", pos.line()));
-            format!("{line}the row has {len} values, the header names {expected_len}")
-        }
-        _ => error.to_string(),
-    }
+    let csv::ErrorKind::UnequalLengths { pos, expected_len, len } = error.kind() else { return error.to_string() };
+    let line = pos.as_ref().map_or_else(String::new, |pos| format!("line {}: ", pos.line()));
+    format!("{line}the row has {len} values, the header names {expected_len}")
 }
 
 /// A CSV value keeps a type where it reads exactly as that type is written.
 fn typed(text: &str) -> Json {
     match serde_json::from_str::<Json>(text) {
-        Ok(value @ (Json::Bool(_) | Json::Number(_))) if value.to_string() == text => value,
+        Ok(value @ (Json::Bool(_) | Json::Number(_))) if json_text(&value) == text => value,
         _ => text.into(),
     }
+}
+
+fn json_text(value: &Json) -> String {
+    value.to_string()
 }
 
 /// Names rows by what they call themselves or by their values; equal names are numbered.

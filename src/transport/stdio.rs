@@ -57,13 +57,15 @@ fn start(command: &Command) -> Result<Box<dyn ChildWrapper>, ConnectError> {
             .stderr(Stdio::piped());
     });
     wrapped.wrap(ProcessGroup::leader());
-    wrapped.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound if !cwd.is_dir() => {
-            not_started(command, format!("the folder `{}` does not exist", cwd.display()))
+    wrapped.spawn().map_err(|error| {
+        if error.kind() != io::ErrorKind::NotFound {
+            let denied = error.kind() == io::ErrorKind::PermissionDenied;
+            return not_started(command, if denied { "it is not executable".to_owned() } else { error.to_string() });
         }
-        io::ErrorKind::NotFound => not_found(command, &program),
-        io::ErrorKind::PermissionDenied => not_started(command, "it is not executable".to_owned()),
-        _ => not_started(command, error.to_string()),
+        if cwd.is_dir() {
+            return not_found(command, &program);
+        }
+        not_started(command, format!("the folder `{}` does not exist", cwd.display()))
     })
 }
 

@@ -72,7 +72,7 @@ fn score(args: &FaultCoverageArgs, output: &Output) -> Result<Score, Exit> {
 
 fn claimed(args: &FaultCoverageArgs, registry: &Registry, output: &Output) -> Result<BTreeSet<String>, Exit> {
     let known: BTreeSet<String> = registry.probes().map(str::to_owned).collect();
-    for token in args.probe.iter().filter(|token| !known.contains(*token)) {
+    if let Some(token) = args.probe.iter().find(|token| !known.contains(*token)) {
         let help = did_you_mean(token, known.iter().map(String::as_str));
         output.error(&format!("there is no probe `{token}`"), help.as_deref());
         return Err(Exit::Usage);

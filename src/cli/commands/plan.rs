@@ -1,6 +1,7 @@
 //! `mcprove plan`: what would run, without running it.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
 fn text(plan: &Plan, registry: &Registry) -> String {
     let mut text = String::new();
     for planned in &plan.suites {
-        text += &format!("{}  {}\n", planned.suite.file, planned.suite.name.value);
+        let _ = writeln!(text, "{}  {}", planned.suite.file, planned.suite.name.value);
         for case in &planned.cases {
             text += &case_text(planned, case, registry);
         }
@@ -57,7 +58,7 @@ fn text(plan: &Plan, registry: &Registry) -> String {
     }
     let count = plan.cases().count();
     let grows = plan.cases().any(|case| matches!(case.body, Body::Template(_)));
-    text += &format!("{count} {}", if count == 1 { "case" } else { "cases" });
+    let _ = write!(text, "{count} {}", if count == 1 { "case" } else { "cases" });
     text += if grows { "; those marked `…` become one or more once the server says what it offers\n" } else { "\n" };
     text
 }
@@ -82,7 +83,7 @@ fn case_text(planned: &SuitePlan, case: &Case, registry: &Registry) -> String {
         [("probes", join(&case.probes)), ("leaves", join(&leaves(case, registry))), ("judges", join(&case.variants))]
     {
         if !words.is_empty() {
-            text += &format!("      {name}: {words}\n");
+            let _ = writeln!(text, "      {name}: {words}");
         }
     }
     text + &note

@@ -58,10 +58,9 @@ impl RunWatch {
 
     /// Remembers the first problem of each kind of writing; the run goes on.
     fn note<T>(problems: &mut Vec<SinkError>, written: Result<T, SinkError>) {
-        if let Err(problem) = written {
-            if !problems.iter().any(|known| known.path == problem.path) {
-                problems.push(problem);
-            }
+        let is_known = |problem: &SinkError| problems.iter().any(|known| known.path == problem.path);
+        if let Some(problem) = written.err().filter(|problem| !is_known(problem)) {
+            problems.push(problem);
         }
     }
 }
