@@ -20,7 +20,8 @@ use super::limit;
 pub struct Report {
     events: Vec<Event>,
     totals: Totals,
-    /// What to say about fault coverage below the suites, laid out for the reader; filled in by the caller.
+    /// What to say about fault coverage instead of the levels of the run, laid out for the reader: a caller that knows
+    /// of thresholds or of a proof fills it in.
     pub coverage_text: Option<String>,
 }
 

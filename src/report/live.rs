@@ -3,7 +3,7 @@
 //! Draws only where standard error is a terminal, and is silent everywhere else: logs get the summary at the end, in
 //! declared order.
 
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -64,7 +64,7 @@ impl Live {
         if self.failures == Failures::SeenLive {
             let more = self.groups.all_more(&self.style);
             if !more.is_empty() {
-                self.bar.println(more);
+                self.print_above(&more);
             }
         }
         self.bar.finish_and_clear();
@@ -100,7 +100,13 @@ impl Live {
             Shown::Line => terminal::line(result, &self.style),
             Shown::Name => return,
         };
-        self.bar.println(text);
+        self.print_above(&text);
+    }
+
+    /// Written by ourselves, since the bar would fill every line with spaces, which are a nuisance when copied.
+    fn print_above(&self, text: &str) {
+        // Nobody can be told that standard error is closed.
+        self.bar.suspend(|| stderr().write_all(format!("{text}\n").as_bytes()).unwrap_or_default());
     }
 
     fn tell_running(&self) {

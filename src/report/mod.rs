@@ -3,7 +3,7 @@
 //! [`Report`] folds the events of a run; every format is a pure function of it, one file and one line in [`FORMATS`].
 //! [`live`] and [`sink`] are the only files that write anything. Knows nothing about how a run is done: a recording
 //! that [`ndjson::read_events`] reads is as good as the run itself.
-//! Everything that a server said is hostile: it is cut in [`limit`], and shown through `source::visible`.
+//! Everything that a server said is hostile: texts are cut in `limit` and shown through `source::visible`.
 
 pub mod coverage;
 mod fold;

@@ -59,18 +59,20 @@ pub fn write(path: &Path, document: &str) -> Result<(), SinkError> {
 #[derive(Debug)]
 pub struct EventLog {
     path: PathBuf,
-    file: File,
+    /// `None` for standard output.
+    file: Option<File>,
 }
 
 impl EventLog {
-    /// Begins a recording in a file, whose folders are created.
+    /// Begins a recording in a file, whose folders are created, or, for `-`, on standard output.
     ///
     /// # Errors
     ///
     /// Fails where the system refuses.
     pub fn create(path: &Path) -> Result<Self, SinkError> {
-        let created = create_folder(path).and_then(|()| File::create(path));
-        let file = created.map_err(|reason| SinkError { path: path.to_owned(), reason })?;
+        let create = || create_folder(path).and_then(|()| File::create(path));
+        let file = if path == Path::new("-") { Ok(None) } else { create().map(Some) };
+        let file = file.map_err(|reason| SinkError { path: path.to_owned(), reason })?;
         Ok(Self { path: path.to_owned(), file })
     }
 
@@ -80,7 +82,11 @@ impl EventLog {
     ///
     /// Fails where the system refuses.
     pub fn write(&mut self, event: &Event) -> Result<(), SinkError> {
-        let written = self.file.write_all(ndjson::line(event).as_bytes());
+        let line = ndjson::line(event);
+        let written = match &mut self.file {
+            Some(file) => file.write_all(line.as_bytes()),
+            None => io::stdout().lock().write_all(line.as_bytes()),
+        };
         written.map_err(|reason| SinkError { path: self.path.clone(), reason })
     }
 }

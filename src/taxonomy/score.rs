@@ -28,6 +28,7 @@ pub struct Score {
 
 /// What it takes for a leaf to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EvidenceLevel")]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// A case is planned.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Says what came back: `isError, text "not found"`, `error -32602 "unknown tool"`, or the JSON itself.
+/// Says what came back: `isError, text "not found"`, `JSON-RPC error -32602, message "no"`, or the JSON itself.
 pub(super) fn answer_text(received: &str) -> String {
     if received.trim().is_empty() {
         return "nothing came back".to_owned();
@@ -12,7 +12,7 @@ pub(super) fn answer_text(received: &str) -> String {
     let body = answer.get("result").unwrap_or(&answer);
     let error = answer.get("error").unwrap_or(&answer);
     if error.get("code").is_some() && error.get("message").is_some() {
-        return format!("error {} {}", error["code"], error["message"]);
+        return format!("JSON-RPC error {}, message {}", error["code"], error["message"]);
     }
     if body.get("content").is_some_and(Value::is_array) { tool_result(body) } else { body.to_string() }
 }
@@ -46,8 +46,11 @@ mod tests {
         for (received, told) in [
             ("", "nothing came back"),
             (r#"{"content":[{"type":"text","text":"no\n"}],"isError":true}"#, r#"isError, text "no\n""#),
-            (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"x"}}"#, r#"error -32602 "x""#),
-            (r#"{"code":1,"message":"x"}"#, r#"error 1 "x""#),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"x"}}"#,
+                r#"JSON-RPC error -32602, message "x""#,
+            ),
+            (r#"{"code":1,"message":"x"}"#, r#"JSON-RPC error 1, message "x""#),
             (r#"{"result":{"tools":[]}}"#, r#"{"tools":[]}"#),
             (r#"{"content":[],"structuredContent":{"id":1}}"#, r#"structuredContent {"id":1}"#),
             (r#"{"content":[]}"#, "an empty result"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::event::{Attempt, CaseInfo, CaseResult, Exchange, Finding, Outcome};
 use crate::source::{Style, duration_text, visible_line};
 
+use super::answer::answer_text;
 use super::finding::finding;
 use super::layout::{self, BOLD, DIM, GREEN, RED, YELLOW};
 
@@ -115,9 +116,14 @@ fn findings(result: &CaseResult, style: &Style) -> String {
 }
 
 /// The exchange whose answer a finding is about; of a broken conversation it is the last one, if nothing came back.
+///
+/// None where a finding already says what was answered.
 fn exchange_of<'a>(result: &'a CaseResult, found: &Finding) -> Option<&'a Exchange> {
     match found.exchange {
-        Some(at) => result.exchanges.get(at),
+        Some(at) => result.exchanges.get(at).filter(|exchange| {
+            let answer = Some(answer_text(&exchange.received));
+            !result.findings.iter().any(|other| other.exchange == found.exchange && other.actual == answer)
+        }),
         None => result.exchanges.last().filter(|last| found.class.is_some() && last.received.is_empty()),
     }
 }

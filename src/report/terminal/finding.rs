@@ -25,13 +25,20 @@ pub(super) fn finding(finding: &Finding, answered: Option<&Exchange>, style: &St
     let room = inner.width.saturating_sub(finding.code.len() + 11).max(24);
     let code = layout::crop(&finding.code, 60);
     let message = layout::wrap_some(&finding.message, room, 6);
-    let label = |quote: &Quote| Quote { label: layout::crop(&quote.label, inner.width), ..quote.clone() };
-    let quote = finding.quote.as_ref().map(label);
+    let quote = finding.quote.as_ref().map(|quote| with_short_label(quote, &inner));
     let notes = notes(finding, answered, &inner);
     let notes: Vec<(&str, String)> = notes.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
     let excerpt =
         Excerpt { severity, code: &code, message: &message, primary: quote.as_ref(), other: None, notes: &notes };
     layout::indent(&render_excerpt(&excerpt, inner), "  ")
+}
+
+/// Crops what stands beside the mark to the room that is left there.
+fn with_short_label(quote: &Quote, style: &Style) -> Quote {
+    let (start, end) = quote.marked;
+    // Long lines are moved to the left until the mark is about in the middle.
+    let before = start.min(style.width / 2) + end.saturating_sub(start) + quote.line.to_string().len() + 4;
+    Quote { label: layout::crop(&quote.label, style.width.saturating_sub(before).max(60)), ..quote.clone() }
 }
 
 /// The lines below the excerpt, each with a name.
@@ -47,7 +54,10 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
     notes.extend(finding.diff.as_ref().map(|diff| long("diff", diff, Keep::First(DIFF_LINES))));
     if finding.diff.is_none() {
         notes.extend(optional("expected", &finding.expected, 3));
-        notes.extend(optional("actual", &finding.actual, 3));
+        // A whole message says less than the answer in words, which stands below or with a neighbour.
+        let is_message = finding.actual.as_ref().is_some_and(|actual| actual.starts_with("{\"jsonrpc\""));
+        let is_told = is_message && finding.exchange.is_some();
+        notes.extend(optional("actual", &finding.actual, 3).filter(|_| !is_told));
     }
     for (name, text) in finding.evidence.iter().take(EVIDENCE) {
         notes.push(long(&layout::crop(name, EVIDENCE_NAME), text, Keep::Last(EVIDENCE_LINES)));

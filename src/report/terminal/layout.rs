@@ -28,8 +28,8 @@ pub(super) enum Keep {
 /// The text in a colour, if colours may be used.
 pub(super) fn paint(text: &str, look: anstyle::Style, style: &Style) -> String {
     match style.color {
-        Color::Always => format!("{look}{text}{look:#}"),
-        Color::Never => text.to_owned(),
+        Color::Always if !text.is_empty() => format!("{look}{text}{look:#}"),
+        Color::Always | Color::Never => text.to_owned(),
     }
 }
 

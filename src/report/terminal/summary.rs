@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use crate::event::{CaseResult, Outcome, ServerReady};
 use crate::source::{Style, duration_text, visible_line};
 
+use super::super::coverage::levels;
 use super::super::fold::{Report, Suite, Totals};
 use super::failure;
 use super::groups::{Groups, Shown};
@@ -36,7 +37,7 @@ pub fn summary(report: &Report, failures: Failures, style: &Style) -> String {
         sections.extend(troubles(&suites, style));
     }
     sections.push(skips(&suites, style));
-    sections.push(report.coverage_text.as_ref().map(|text| format!("{}\n", text.trim_end())).unwrap_or_default());
+    sections.push(coverage(report, style));
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
@@ -178,6 +179,13 @@ fn skips(suites: &[Suite<'_>], style: &Style) -> String {
         0 => text,
         more => text + &format!("- and {} more\n", layout::plural(more, "reason")),
     }
+}
+
+/// What the run says about fault coverage, or what the caller says instead.
+fn coverage(report: &Report, style: &Style) -> String {
+    let scores = || report.finished()?.coverage.as_ref();
+    let levels = || scores().map(|scores| levels(&scores.declared, Some(&scores.exercised), None, style));
+    report.coverage_text.clone().or_else(levels).map(|text| format!("{}\n", text.trim_end())).unwrap_or_default()
 }
 
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {

@@ -48,7 +48,7 @@ fn what_was_seen_live_is_not_repeated() {
 }
 
 #[test]
-fn nothing_is_wide_or_hidden_in_any_document() {
+fn nothing_hidden_is_in_any_document() {
     for width in [40, 66, 120, 200] {
         for format in super::super::FORMATS {
             let text = (format.render)(&rich(), &Style::new(Color::Never, width));

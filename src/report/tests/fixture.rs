@@ -1,13 +1,11 @@
 //! A run in which everything happens that a report has to show, hostile text above all.
 
-use crate::coverage::{self, Judged, Planned};
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Finding, Level,
     Outcome, RunFinished, RunStarted, ServerReady, SessionJudged, SuiteInfo,
 };
 use crate::source::Quote;
-use crate::taxonomy::Registry;
-use crate::taxonomy::score::Evidence;
+use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally};
 
 /// What hostile servers say: escapes, bidi overrides, markup, the end of CDATA, what XML refuses.
 pub(super) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}gnp.exe\u{2066} <script>alert('x')</script> ]]> \
@@ -42,8 +40,27 @@ fn started() -> RunStarted {
 }
 
 fn finished() -> RunFinished {
-    let coverage = scored();
+    let coverage =
+        Coverage { declared: score(score::Level::Declared, 2), exercised: score(score::Level::Exercised, 1) };
     RunFinished { duration_us: 12_345_678, interrupted: true, not_run: 2, coverage: Some(coverage) }
+}
+
+/// One family of two leaves.
+fn score(level: score::Level, counted: usize) -> Score {
+    let leaves = Tally { counted, of: 2 };
+    let percent = if counted == 2 { 100.0 } else { 50.0 };
+    let family = FamilyScore {
+        id: "TOOL".into(),
+        name: "Tool calls".into(),
+        weight: 0.25,
+        status: if counted == 2 { Status::Covered } else { Status::Partial },
+        leaves,
+        variants: Tally { counted, of: 3 },
+        by_leaf: Vec::new(),
+    };
+    let covered = Tally { counted: counted / 2, of: 1 };
+    let (variants, families) = (family.variants, vec![family]);
+    Score { level, percent, weighted: percent, leaves, variants, covered, claimed: Vec::new(), families }
 }
 
 fn ready(file: &str, server: &str, revision: &str, ready_us: u64) -> Event {
@@ -288,16 +305,4 @@ fn of_other_file() -> CaseResult {
     result.case.suite = "Compliance".into();
     result.case.id = "builtin:compliance::ping is answered@users/auto".into();
     result
-}
-
-/// The coverage of a plan with two probes, one variant of which was judged.
-fn scored() -> Coverage {
-    let registry = Registry::builtin();
-    let planned = Planned { probes: ["negative-path", "fuzz"].map(str::to_owned).into(), ..Planned::default() };
-    let evidence = Evidence { case: "users.yml::a".to_owned(), frames: vec![3, 4] };
-    let judged = Judged { by_variant: [("TOOL-ERROR-AS-SUCCESS".to_owned(), vec![evidence])].into() };
-    Coverage {
-        declared: coverage::declared(registry, &planned),
-        exercised: coverage::exercised(registry, &planned, &judged),
-    }
 }
