@@ -43,6 +43,11 @@ impl Output {
         Self { style: style(environment.output_is_terminal), error_style: style(io::stderr().is_terminal()) }
     }
 
+    /// How to lay out a document: for a file without colours, whatever the terminal can show.
+    pub(super) fn style_for(&self, path: &std::path::Path) -> Style {
+        if path == std::path::Path::new("-") { self.style } else { Style::new(Color::Never, WIDTH_OF_FILES) }
+    }
+
     /// Writes data to standard output; a reader that went away is no error.
     #[expect(clippy::unused_self, reason = "whoever writes must have been given the right to")]
     pub(super) fn data(&self, text: &str) {

@@ -202,8 +202,7 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
 
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
 fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Catalog) -> Option<Witness> {
-    let repeatable =
-        test.skip.is_none() && test.rows.is_empty() && test.for_each.is_none() && test.unavailable.is_none();
+    let repeatable = test.skip.is_none() && test.for_each.is_none() && test.unavailable.is_none();
     if !repeatable || is_forbidden(suite, tool) {
         return None;
     }

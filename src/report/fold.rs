@@ -20,9 +20,8 @@ use super::limit;
 pub struct Report {
     events: Vec<Event>,
     totals: Totals,
-    /// What to say about fault coverage instead of the levels of the run, laid out for the reader: a caller that knows
-    /// of thresholds or of a proof fills it in.
-    pub coverage_text: Option<String>,
+    /// The least exercised coverage in percent that was asked for; what a recording cannot know.
+    pub threshold: Option<f64>,
 }
 
 /// How many cases ended in which way; every case is counted once.

@@ -91,7 +91,8 @@ async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Boun
         let teardown = if later.is_some() { std::mem::take(&mut rest.teardown) } else { Vec::new() };
         let part = run_keeping_names(lane, &opened, case, &rest, bounds).await;
         let (mut attempted, learned) = part;
-        if later.is_none() || attempted.outcome != Outcome::Passed {
+        let is_last = later.is_none() || attempted.outcome != Outcome::Passed;
+        if is_last && lane.sets_up_every_session() {
             lane.tear_down(&opened).await;
         }
         let frames = opened.session.frames();

@@ -103,7 +103,7 @@ impl Lane {
 
     /// Opens the first session, so that the catalog and the era are known before the first case.
     async fn ready(&self) -> Result<(), NoSession> {
-        if self.planned().suite.options.restart_policy != RestartPolicy::PerTest {
+        if !self.sets_up_every_session() {
             return self.session().await.map(drop);
         }
         let mut shared = self.shared.lock().await;
@@ -148,6 +148,9 @@ impl Lane {
     }
 
     /// A session for one case alone.
+    ///
+    /// Where every case has a fresh server, the suite's setup runs in it; elsewhere the setup ran once, in the shared
+    /// session, and what it captured is known.
     pub(super) async fn own_session(&self, case: &Case) -> Result<Opened, NoSession> {
         self.catalog().await.map(drop).or_else(|none| match none {
             // A server whose list is broken may still serve calls.
@@ -156,7 +159,17 @@ impl Lane {
         })?;
         let known = self.shared.lock().await.known;
         let session = self.open(known, &case.answers, &case.names).await?;
-        self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)))
+        if self.sets_up_every_session() {
+            return self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)));
+        }
+        let shared = self.shared.lock().await.session.clone();
+        let names = shared.map_or_else(|| self.names.clone().unwrap_or_default(), |shared| shared.names.clone());
+        Ok(Opened { session, names })
+    }
+
+    /// Whether setup and teardown of the suite belong to every session rather than to the shared one.
+    pub(super) fn sets_up_every_session(&self) -> bool {
+        self.planned().suite.options.restart_policy == RestartPolicy::PerTest
     }
 
     async fn open_once(&self, shared: &mut Shared, answers: &Answers) -> Result<Session, NoSession> {

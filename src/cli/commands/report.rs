@@ -15,8 +15,8 @@ pub(in crate::cli) struct ReportArgs {
     /// The recording: what `--report ndjson=FILE` wrote.
     #[arg(value_name = "EVENTS")]
     events: PathBuf,
-    /// The format: `junit`, `json`, `ndjson` or `terminal`.
-    #[arg(long = "as", value_name = "FORMAT", default_value = "terminal")]
+    /// The format: `junit`, `json`, `ndjson` or `text`.
+    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     format: String,
     /// The file to write; standard output by default.
     #[arg(long, short, value_name = "FILE", default_value = "-")]
@@ -48,9 +48,8 @@ pub(in crate::cli) fn report(args: &ReportArgs, output: &Output) -> Exit {
             return Exit::Usage;
         }
     };
-    let mut folded = Report::of(&recording.events);
-    super::run::add_coverage_text(&mut folded, None, &output.style);
-    let document = report::render(format.name, &folded, &output.style).unwrap_or_default();
+    let folded = Report::of(&recording.events);
+    let document = report::render(format.name, &folded, &output.style_for(&args.output)).unwrap_or_default();
     match sink::write(&args.output, &document) {
         Ok(()) => Exit::Passed,
         Err(error) => {

@@ -15,10 +15,10 @@ use crate::cli::state;
 use crate::cli::suites::{SuiteArgs, nothing_selected, refuse_only, registry};
 use crate::coverage::parse_threshold;
 use crate::plan::Plan;
+use crate::report::Format;
 use crate::report::sink::parse_target;
-use crate::report::{Format, Report, coverage};
 use crate::runner::{self, Bail, Options, Stop, Summary};
-use crate::source::{Style, parse_duration};
+use crate::source::parse_duration;
 use crate::taxonomy::Registry;
 
 /// Runs suites against their servers.
@@ -35,7 +35,7 @@ pub(in crate::cli) struct RunArgs {
     /// The time for a case, whatever the suites say.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `ndjson=events.ndjson`, `terminal=out.txt`.
+    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `ndjson=events.ndjson`, `text=out.txt`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
     report: Vec<(Format, PathBuf)>,
     /// Writes everything that travelled into this folder, a file per session.
@@ -99,7 +99,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         return Exit::Internal;
     };
     let thresholds = (args.threshold, args.threshold_weighted);
-    let written = watch.finish(thresholds, output);
+    let written = watch.finish(args.threshold, output);
     let remembered = state::remember(&args.suites.state_folder(&first), &summary.not_passed);
     if let Err(error) = &remembered {
         output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
@@ -153,15 +153,4 @@ fn verdict(summary: &Summary, thresholds: (Option<f64>, Option<f64>), output: &O
         Some((_, exercised)) => gate(exercised, thresholds, output),
         None => Exit::Passed,
     }
-}
-
-/// Puts the coverage of a run into the text for people.
-pub(super) fn add_coverage_text(report: &mut Report, threshold: Option<f64>, style: &Style) {
-    let Some(scores) = report.finished().and_then(|finished| finished.coverage.clone()) else { return };
-    let mut text = coverage::levels(&scores.declared, Some(&scores.exercised), None, style);
-    if let Some(threshold) = threshold {
-        let mark = if crate::coverage::meets(&scores.exercised, threshold) { "✓" } else { "✗" };
-        text = format!("{}   threshold {threshold} {mark}\n", text.trim_end());
-    }
-    report.coverage_text = Some(text);
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::run::add_coverage_text;
 use crate::cli::output::Output;
 use crate::event::Event;
 use crate::redact::Redactor;
@@ -39,11 +38,11 @@ impl RunWatch {
     }
 
     /// Writes what is left to write and shows the run; a report that could not be written is told.
-    pub(super) fn finish(mut self, thresholds: (Option<f64>, Option<f64>), output: &Output) -> Result<(), ()> {
+    pub(super) fn finish(mut self, threshold: Option<f64>, output: &Output) -> Result<(), ()> {
         let failures = self.live.finish();
-        add_coverage_text(&mut self.report, thresholds.0, &output.style);
+        self.report.threshold = threshold;
         for (format, path) in &self.targets {
-            let document = report::render(format.name, &self.report, &output.style).unwrap_or_default();
+            let document = report::render(format.name, &self.report, &output.style_for(path)).unwrap_or_default();
             self.problems.extend(sink::write(path, &document).err());
         }
         // A document on standard output must stay a document.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use crate::coverage::meets;
 use crate::event::{CaseResult, Outcome, ServerReady};
 use crate::source::{Style, duration_text, visible_line};
 
@@ -181,11 +182,15 @@ fn skips(suites: &[Suite<'_>], style: &Style) -> String {
     }
 }
 
-/// What the run says about fault coverage, or what the caller says instead.
+/// What the run says about fault coverage.
 fn coverage(report: &Report, style: &Style) -> String {
-    let scores = || report.finished()?.coverage.as_ref();
-    let levels = || scores().map(|scores| levels(&scores.declared, Some(&scores.exercised), None, style));
-    report.coverage_text.clone().or_else(levels).map(|text| format!("{}\n", text.trim_end())).unwrap_or_default()
+    let Some(scores) = report.finished().and_then(|finished| finished.coverage.as_ref()) else { return String::new() };
+    let text = levels(&scores.declared, Some(&scores.exercised), None, style);
+    let gate = report.threshold.map(|threshold| {
+        let mark = if meets(&scores.exercised, threshold) { "✓" } else { "✗" };
+        format!("   threshold {threshold} {mark}")
+    });
+    format!("{}{}\n", text.trim_end(), gate.unwrap_or_default())
 }
 
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
