@@ -59,7 +59,8 @@ pub(super) async fn attempt(lane: &Lane, case: &Case, script: &Script, bounds: &
         SessionNeed::Shared => match lane.session().await {
             Ok(opened) => {
                 let mut attempted = run(lane, &opened, case, script, bounds).await;
-                let found = violations(&opened.session.take_violations(&case.id), &opened.session.frames());
+                let found = opened.session.take_violations(&case.id);
+                let found = if found.is_empty() { Vec::new() } else { violations(&found, &opened.session.frames()) };
                 add_violations(&mut attempted, found);
                 attempted
             }
