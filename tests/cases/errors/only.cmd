@@ -1,0 +1,1 @@
+mcprove run parts/only.yml --report junit=out.xml
