@@ -83,8 +83,8 @@ fn indent(text: &str) -> String {
     text.lines().fold(String::new(), |indented, line| indented + "    " + line + "\n")
 }
 
-fn lacking(these: &BTreeSet<String>, those: &BTreeSet<String>) -> String {
-    these.difference(those).cloned().collect::<Vec<_>>().join(", ")
+fn lacking(wanted: &BTreeSet<String>, present: &BTreeSet<String>) -> String {
+    wanted.difference(present).cloned().collect::<Vec<_>>().join(", ")
 }
 
 fn codes<'a>(pattern: &Regex, texts: impl Iterator<Item = &'a str>) -> BTreeSet<String> {

@@ -148,7 +148,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (format!(r"{scenes}/[\w.-]+"), "[SCENE]"),
         (regex::escape(&root().display().to_string()), "[ROOT]"),
-        (r#"/[\w./-]+/python3[\w.-]*/"#.to_owned(), "[PYTHON]/"),
+        (r"/[\w./-]+/python3[\w.-]*/".to_owned(), "[PYTHON]/"),
         (r#"File "([^"]*)", line \d+"#.to_owned(), r#"File "$1", line [LINE]"#),
         // A column of times is as wide as its longest.
         (r" {2,}\d+(\.\d+)? (µs|ms|s|min \d+ s)(?m:$)".to_owned(), "  [TIME]"),
