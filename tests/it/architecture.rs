@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::harness::root;
+use crate::harness::{files, root};
 
 /// Bottom to top. A module may use only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
@@ -133,11 +133,8 @@ fn only_the_command_line_reads_the_environment() {
 /// Every Rust file under `src/` with its path from the repository, in order.
 fn sources() -> impl Iterator<Item = (PathBuf, String)> {
     static SOURCES: LazyLock<Vec<(PathBuf, String)>> = LazyLock::new(|| {
-        walkdir::WalkDir::new(root().join("src"))
-            .sort_by_file_name()
+        files("src", "rs")
             .into_iter()
-            .map(|entry| entry.unwrap().into_path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
             .map(|path| (path.strip_prefix(root()).unwrap().to_owned(), fs::read_to_string(&path).unwrap()))
             .collect()
     });
@@ -146,8 +143,7 @@ fn sources() -> impl Iterator<Item = (PathBuf, String)> {
 
 /// Asserts that no source file and no file of this binary has a property.
 fn assert_none(cure: &str, has: impl Fn(&str) -> bool) {
-    let tests = fs::read_dir(root().join("tests/it")).unwrap().map(|entry| entry.unwrap().path());
-    let tests = tests.filter(|path| path.extension().is_some_and(|end| end == "rs") && !path.ends_with("architecture.rs"));
+    let tests = files("tests/it", "rs").into_iter().filter(|path| !path.ends_with("architecture.rs"));
     let all = sources().chain(tests.map(|path| (path.clone(), fs::read_to_string(path).unwrap())));
     let broken: Vec<String> = all.filter(|(_, text)| has(text)).map(|(path, _)| path.display().to_string()).collect();
     assert!(broken.is_empty(), "{cure}:\n{}", broken.join("\n"));

@@ -1,6 +1,5 @@
 //! Golden cases: a folder under `tests/cases/` with suites and a `cmd` of command lines; the snapshot is what a user
 //! sees.
-#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::fs;
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::harness::{Scene, root, snapshot};
+use crate::harness::{Scene, files, root, snapshot};
 
 /// What a user sees of each file of `tests/cases/errors`: suites are checked, `.cmd` files hold command lines.
 static SEEN: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
@@ -95,15 +95,12 @@ fn codes<'a>(pattern: &Regex, texts: impl Iterator<Item = &'a str>) -> BTreeSet<
 fn in_sources() -> BTreeSet<String> {
     let made = Regex::new(r#"(?s)Diagnostic::(?:error|warning|without_place)\(\s*("([a-z-]+)")?"#).unwrap();
     let mut found = BTreeSet::new();
-    for file in walkdir::WalkDir::new(root().join("src")).into_iter().map(Result::unwrap) {
-        if file.path().extension().is_none_or(|extension| extension != "rs") {
-            continue;
-        }
-        let text = fs::read_to_string(file.path()).unwrap();
+    for file in files("src", "rs") {
+        let text = fs::read_to_string(&file).unwrap();
         for one in made.captures_iter(&text) {
-            let code = one.get(2).unwrap_or_else(|| {
-                panic!("{}: `{}` takes a code that is no literal", file.path().display(), &one[0])
-            });
+            let code = one
+                .get(2)
+                .unwrap_or_else(|| panic!("{}: `{}` takes a code that is no literal", file.display(), &one[0]));
             found.insert(code.as_str().to_owned());
         }
     }

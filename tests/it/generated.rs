@@ -5,8 +5,10 @@ use std::fs;
 
 use crate::harness::root;
 
-/// A file and what it must hold.
-const GENERATED: &[(&str, fn() -> String)] = &[
+/// A file, and what makes the text that it must hold.
+type Generated = (&'static str, fn() -> String);
+
+const GENERATED: &[Generated] = &[
     ("schema/suite.schema.json", || pretty(&mcprove::suite::json_schema())),
     ("docs/faults.md", || mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin())),
 ];

@@ -20,6 +20,16 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Every file below a folder of the repository with a name that ends so, in order.
+pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    walkdir::WalkDir::new(root().join(folder))
+        .sort_by_file_name()
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.extension().is_some_and(|end| end == extension))
+        .collect()
+}
+
 /// A folder of its own, laid out like `tests/`: `servers/` beside whatever the test puts there.
 pub(crate) struct Scene {
     root: PathBuf,
@@ -185,7 +195,7 @@ fn drain(mut stream: impl Read + Send + 'static) -> Receiver<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
-        sender.send(String::from_utf8(bytes).expect("what mcprove prints is UTF-8"))
+        sender.send(String::from_utf8(bytes).unwrap())
     });
     receiver
 }

@@ -158,7 +158,8 @@ fn surprises(suite: &str, text: &str, hostile: &Hostile) -> Vec<String> {
 /// Whether a terminal would show this text and obey nothing in it.
 fn is_tame(seen: &Seen) -> bool {
     let is_hostile = |c: char| {
-        c.is_control() && c != '\n' || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        c.is_control() && c != '\n'
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     !seen.stdout.contains(is_hostile) && !seen.stderr.contains(is_hostile)
 }

@@ -1,10 +1,8 @@
 //! Servers that nobody here wrote, pinned under `tests/real/`.
-#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use std::fs;
-use std::io::Write as _;
+use std::path::Path;
 
-use crate::harness::{Scene, root};
+use crate::harness::{Scene, files, root};
 
 const NOT_INSTALLED: &str = "the real servers are not installed: run `tests/real/install`";
 
@@ -16,15 +14,9 @@ fn every_real_suite_passes() {
     if !is_installed() {
         return;
     }
-    let mut suites: Vec<String> = fs::read_dir(root().join("examples/real"))
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
-        .filter(|name| name.ends_with(".yml"))
-        .collect();
-    suites.sort();
     let scene = Scene::new("real/all");
     let failures: Vec<String> =
-        suites.iter().filter_map(|suite| run(&scene, suite, "")).collect();
+        files("examples/real", "yml").iter().filter_map(|suite| run(&scene, suite, "")).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     scene.assert_nothing_survives();
 }
@@ -35,8 +27,9 @@ fn order_is_kept_every_time() {
         return;
     }
     let scene = Scene::new("real/order");
+    let suite = root().join("examples/real/memory-order.yml");
     for round in 1..=ROUNDS {
-        if let Some(failure) = run(&scene, "memory-order.yml", "MEMORY_FILE=rounds ") {
+        if let Some(failure) = run(&scene, &suite, "MEMORY_FILE=rounds ") {
             panic!("round {round} of {ROUNDS}:\n{failure}");
         }
     }
@@ -44,9 +37,8 @@ fn order_is_kept_every_time() {
 }
 
 /// Runs a suite in its place; what is shown where it does not pass.
-fn run(scene: &Scene, suite: &str, variables: &str) -> Option<String> {
-    let file = root().join("examples/real").join(suite);
-    let seen = scene.line(&format!("{variables}mcprove run '{}' --state-dir state", file.display()));
+fn run(scene: &Scene, suite: &Path, variables: &str) -> Option<String> {
+    let seen = scene.line(&format!("{variables}mcprove run '{}' --state-dir state", suite.display()));
     (seen.status != 0).then(|| seen.text())
 }
 
@@ -59,9 +51,13 @@ fn is_installed() -> bool {
         return true;
     }
     assert!(may_skip(), "{NOT_INSTALLED}, or set `MCPROVE_SKIP_REAL=1` to go without");
-    // Not `println!`, which the test runner swallows: nobody shall take this for a pass.
-    writeln!(std::io::stderr(), "skipped, as MCPROVE_SKIP_REAL says: {NOT_INSTALLED}").unwrap();
+    tell(&format!("skipped, as MCPROVE_SKIP_REAL says: {NOT_INSTALLED}"));
     false
+}
+
+/// Not with `eprintln!`, which the test runner swallows: nobody shall take this for a pass.
+fn tell(sentence: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{sentence}\n").as_bytes());
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]

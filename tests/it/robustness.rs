@@ -9,15 +9,41 @@ use std::path::{Path, PathBuf};
 use mcprove::source::{Color, Sources, Style, render};
 use mcprove::suite::{Files, load};
 
-use crate::harness::root;
+use crate::harness::files;
 
 /// How many changed versions of each file are read.
 const ROUNDS: u64 = 60;
 
 /// What slips into files: YAML's own marks, templates, expressions, and text that is hard on columns.
 const TOKENS: [&str; 28] = [
-    ":", ": ", "- ", "&a ", "*a", "<<: *a", "{", "}", "[", "]", "\"", "'", "|\n", ">-\n", "# ", "\t", "\n", "\r\n", "---\n",
-    "!!binary ", "{{", "}}", "{% for x in range(9) %}", "null", "-1", "1e999", "é\u{202e}\u{feff}", "\0",
+    ":",
+    ": ",
+    "- ",
+    "&a ",
+    "*a",
+    "<<: *a",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "'",
+    "|\n",
+    ">-\n",
+    "# ",
+    "\t",
+    "\n",
+    "\r\n",
+    "---\n",
+    "!!binary ",
+    "{{",
+    "}}",
+    "{% for x in range(9) %}",
+    "null",
+    "-1",
+    "1e999",
+    "é\u{202e}\u{feff}",
+    "\0",
 ];
 
 /// One suite in memory, and the real files beside it.
@@ -119,10 +145,5 @@ impl Random {
 
 /// Every YAML file that ships or is tested with.
 fn corpus() -> Vec<PathBuf> {
-    ["examples", "suites", "tests/cases"]
-        .iter()
-        .flat_map(|folder| walkdir::WalkDir::new(root().join(folder)).sort_by_file_name())
-        .map(|entry| entry.unwrap().into_path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yml"))
-        .collect()
+    ["examples", "suites", "tests/cases"].iter().flat_map(|folder| files(folder, "yml")).collect()
 }
