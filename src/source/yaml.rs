@@ -62,7 +62,11 @@ fn syntax_error(error: &serde_saphyr::Error, source: SourceId, text: &str) -> Di
     let span = Span { source, start: offset(start), end: offset(end) };
     let message = error.without_snippet().to_string();
     let first = message.lines().next().unwrap_or_default();
-    let sentence = first.split(" at line ").next().unwrap_or(first).trim_end_matches(['.', ':', ',']);
+    let sentence = match first.split(" at line ").next().unwrap_or(first) {
+        // The reader names functions of its own here.
+        text if text.starts_with("multiple YAML documents") => "a second document starts here",
+        text => text.trim_end_matches(['.', ':', ',']),
+    };
     Diagnostic::error("yaml-syntax", format!("the file is no valid YAML: {sentence}"), span)
 }
 
