@@ -184,7 +184,7 @@ fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) ->
 }
 
 /// Why a file cannot be read, in words for users.
-pub(super) fn why_unreadable(error: &io::Error) -> String {
+pub fn why_unreadable(error: &io::Error) -> String {
     let known = [
         (io::ErrorKind::NotFound, "there is no such file"),
         (io::ErrorKind::IsADirectory, "it is a folder"),
