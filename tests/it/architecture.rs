@@ -178,9 +178,9 @@ fn mentions(path: &Path, pattern: &str) -> bool {
     fs::read_to_string(root().join(path)).is_ok_and(|text| Regex::new(pattern).unwrap().is_match(&text))
 }
 
-/// Whether a file of a table folder is one of its like things, which all have a public constant.
+/// Whether a file of a table folder is one of its like things, which all are matchers.
 fn is_table_line(path: &Path) -> bool {
-    path.is_file() && fs::read_to_string(path).is_ok_and(|text| text.contains("pub(super) const "))
+    path.is_file() && fs::read_to_string(path).is_ok_and(|text| text.contains(": Matcher = "))
 }
 
 fn is_test(path: &Path) -> bool {

@@ -41,7 +41,9 @@ fn every_code_has_an_input_and_a_section() {
     let seen = codes(&shown, SEEN.values().map(String::as_str));
     let headings = Regex::new(r"(?m)^## `([a-z-]+)`$").unwrap();
     let manual = fs::read_to_string(root().join("docs/errors.md")).unwrap();
-    let written = in_sources();
+    let mut written = in_sources();
+    // What has no code of its own is printed without one.
+    written.remove("error");
     assert_eq!(lacking(&written, &seen), "", "codes in src/ without an input under tests/cases/errors");
     assert_eq!(lacking(&seen, &written), "", "codes shown that no source names: is the code no literal?");
     let documented = codes(&headings, [manual.as_str()].into_iter());

@@ -40,7 +40,11 @@ pub(crate) struct Scene {
 impl Scene {
     /// An empty folder at a path such as `hostile/wrong-id`; the path must be unique among all tests.
     pub(crate) fn new(path: &str) -> Self {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("it").join(path.replace('/', "-"));
+        Self::named(path, &path.replace('/', "-"))
+    }
+
+    fn named(path: &str, name: &str) -> Self {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("it").join(name);
         let _ = fs::remove_dir_all(&root);
         let folder = root.join(path);
         fs::create_dir_all(&folder).unwrap();
@@ -50,7 +54,12 @@ impl Scene {
 
     /// The same, with the files of `tests/{path}`.
     pub(crate) fn of(path: &str) -> Self {
-        let scene = Self::new(path);
+        Self::copied(path, &path.replace('/', "-"))
+    }
+
+    /// The same under a name of its own, for files that several tests use.
+    pub(crate) fn copied(path: &str, name: &str) -> Self {
+        let scene = Self::named(path, name);
         copy(&self::root().join("tests").join(path), &scene.folder);
         scene
     }
@@ -65,17 +74,24 @@ impl Scene {
         self.line(&format!("mcprove {arguments}"))
     }
 
-    /// Runs one command line: `mcprove …` with variables before it, or `show FILE` for a file that was written.
+    /// Runs one command line: `mcprove …` with variables before it, `show FILE`, or `list FOLDER`.
     pub(crate) fn line(&self, line: &str) -> Seen {
         let words = shell_words::split(line).unwrap();
         let variables: Vec<(&str, &str)> = words.iter().map_while(|word| word.split_once('=')).collect();
         let (program, arguments) = words[variables.len()..].split_first().unwrap();
-        if program == "show" {
-            let stdout = fs::read_to_string(self.folder.join(&arguments[0])).unwrap_or_else(|error| error.to_string());
-            return Seen { line: line.to_owned(), stdout, stderr: String::new(), status: 0 };
+        let shown = |stdout| Seen { line: line.to_owned(), stdout, stderr: String::new(), status: 0 };
+        match program.as_str() {
+            "show" => shown(fs::read_to_string(self.folder.join(&arguments[0])).unwrap_or_else(|why| why.to_string())),
+            "list" => shown(self.names(&arguments[0])),
+            _ => self.mcprove(line, arguments, &variables),
         }
-        assert_eq!(program, "mcprove", "a command line starts with `mcprove` or `show`");
-        self.mcprove(line, arguments, &variables)
+    }
+
+    /// The files below a folder, one a line.
+    fn names(&self, folder: &str) -> String {
+        let files = walkdir::WalkDir::new(self.folder.join(folder)).sort_by_file_name().into_iter();
+        let files = files.map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+        files.map(|file| file.path().strip_prefix(&self.folder).unwrap().display().to_string() + "\n").collect()
     }
 
     fn mcprove(&self, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Seen {
@@ -160,13 +176,13 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (regex::escape(&root().display().to_string()), "[ROOT]"),
         (r"/[\w./-]+/python3[\w.-]*/".to_owned(), "[PYTHON]/"),
         (r#"File "([^"]*)", line \d+"#.to_owned(), r#"File "$1", line [LINE]"#),
-        // A column of times is as wide as its longest.
-        (r" {2,}\d+(\.\d+)? (µs|ms|s|min \d+ s)(?m:$)".to_owned(), "  [TIME]"),
+        // Times of different length move what stands before them in a column.
+        (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)(?m:$)".to_owned(), "  ${1}[TIME]"),
         (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),
         (r#"(time|timestamp|uuid)="[^"]*""#.to_owned(), r#"$1="[$1]""#),
-        (r#""(\w+_(us|ms|unix_ms)|t_mono|time|at)": ?[\d.]+"#.to_owned(), r#""$1":0"#),
+        (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
         (r"\b(pid|port) \d+".to_owned(), "$1 [NUMBER]"),
-        (r"mcprove \d+\.\d+\.\d+".to_owned(), "mcprove [VERSION]"),
+        (r"\b(mcprove|mcprove-demo) \d+\.\d+\.\d+".to_owned(), "$1 [VERSION]"),
     ]
     .into_iter()
     .map(|(pattern, replacement)| (Regex::new(&pattern).unwrap(), replacement))

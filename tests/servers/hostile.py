@@ -325,9 +325,12 @@ def refuses_everything(server):
 def wrong_structured(server):
     """Breaks the output schema of `add`."""
     correct_call = server.call_tool
-    server.call_tool = lambda name, arguments: (
-        {**text("5"), "structuredContent": {"sum": "five"}} if name == "add" else correct_call(name, arguments)
-    )
+
+    def call_tool(name, arguments):
+        result = correct_call(name, arguments)
+        return {**text("5"), "structuredContent": {"sum": "five"}} if name == "add" else result
+
+    server.call_tool = call_tool
 
 
 def main(name="correct", number="1"):
