@@ -174,8 +174,6 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (format!(r"{scenes}/[\w.-]+"), "[SCENE]"),
         (regex::escape(&root().display().to_string()), "[ROOT]"),
-        (r"/[\w./-]+/python3[\w.-]*/".to_owned(), "[PYTHON]/"),
-        (r#"File "([^"]*)", line \d+"#.to_owned(), r#"File "$1", line [LINE]"#),
         // Times of different length move what stands before them in a column.
         (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)(?m:$)".to_owned(), "  ${1}[TIME]"),
         (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),

@@ -51,8 +51,10 @@ def exits_at_start(server):
 
 @mode
 def missing_dependency(server):
-    """Dies of an import, as servers do whose packages are not installed."""
-    import a_package_that_nobody_installed  # noqa: F401
+    """Ends the way Python does where a package is not installed; the text is fixed, since it differs by version."""
+    note('Traceback (most recent call last):\n  File "server.py", line 3, in <module>\n    import fastmcp')
+    note("ModuleNotFoundError: No module named 'fastmcp'")
+    sys.exit(1)
 
 
 @mode
