@@ -121,7 +121,7 @@ fn load_all(
 pub(super) fn registry(path: Option<&Path>, output: &Output) -> Result<&'static Registry, Exit> {
     let Some(path) = path else { return Ok(Registry::builtin()) };
     let text = std::fs::read_to_string(path).map_err(|error| {
-        output.error(&format!("cannot read the registry `{}`: {error}", path.display()), None);
+        output.error(&format!("cannot read the registry `{}`: {}", path.display(), suite::why_unreadable(&error)), None);
         Exit::Usage
     })?;
     let mut sources = Sources::default();

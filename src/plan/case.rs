@@ -138,7 +138,8 @@ impl SkipReason {
 pub struct Script {
     /// Steps before.
     pub setup: Vec<Step>,
-    /// Calls that must be served before the verdict counts; empty for tests written by hand.
+    /// Calls that must be served before the verdict counts, and judged where they expect something; empty for tests
+    /// written by hand.
     pub witness: Vec<Step>,
     /// The steps that are judged.
     pub steps: Vec<Step>,

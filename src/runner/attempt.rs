@@ -170,8 +170,10 @@ async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict
     if let Err(found) = conversation.all("setup", &script.setup).await {
         return Verdict { reason: Some("its setup failed".to_owned()), ..Verdict::found(Outcome::Errored, found) };
     }
-    if let Err(reason) = conversation.witness(&script.witness).await {
-        return Verdict::because(Outcome::Inconclusive, reason);
+    match conversation.witness(&script.witness).await {
+        Err(reason) => return Verdict::because(Outcome::Inconclusive, reason),
+        Ok(found) if !found.is_empty() => return Verdict::found(Outcome::Failed, found),
+        Ok(_) => {}
     }
     match conversation.all("", &script.steps).await {
         Ok(()) => Verdict::passed(),

@@ -46,10 +46,14 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does steps that must be served before anything else counts; `Err` says which was not.
-    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<(), String> {
+    /// What a served one does not fulfil is returned.
+    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, String> {
+        let mut found = Vec::new();
         for step in steps {
-            let Spoken { exchange, result } = self.speaker.speak(step, &self.names, "witness").await;
+            let phase = if step.expect.is_empty() { "witness" } else { "" };
+            let Spoken { exchange, result } = self.speaker.speak(step, &self.names, phase).await;
             let title = exchange.title.clone();
+            let index = self.exchanges.len();
             self.exchanges.push(exchange);
             match result {
                 Err(found) => return Err(format!("the valid call `{title}` got no answer: {}", found.message)),
@@ -62,11 +66,13 @@ impl<'a> Conversation<'a> {
                             .unwrap_or_default()
                     ));
                 }
-                Ok(Some(heard)) => drop(self.capture(step, &heard)),
+                // A value that a donor captures is its own test's concern.
+                Ok(Some(heard)) if step.expect.is_empty() => drop(self.capture(step, &heard)),
+                Ok(Some(heard)) => found.extend(self.judge(step, &heard, index)),
                 Ok(None) => {}
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Does one step and judges its answer.

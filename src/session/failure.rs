@@ -150,9 +150,9 @@ impl State {
         }
     }
 
-    pub(super) fn timed_out(&mut self, id: &Id, method: &str, after: Duration) -> CallFailure {
+    pub(super) fn timed_out(&mut self, (id, frame): (&Id, u32), method: &str, after: Duration) -> CallFailure {
         self.forget(id);
-        CallFailure { method: method.to_owned(), ..self.failure(Failure::Timeout(after), None) }
+        CallFailure { method: method.to_owned(), ..self.failure(Failure::Timeout(after), Some(frame)) }
     }
 
     pub(super) fn ended_failure(&self, method: &str, frame: u32) -> CallFailure {

@@ -65,7 +65,7 @@ impl Peer {
             Ok(Ok(arrived)) => arrived,
             Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
             Err(_) => {
-                let failure = self.lock().timed_out(&id, request.method, begun.elapsed());
+                let failure = self.lock().timed_out((&id, frame), request.method, begun.elapsed());
                 self.cancel(&request, &id);
                 return Err(failure);
             }

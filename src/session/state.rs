@@ -115,7 +115,7 @@ impl State {
     /// Takes in a line of the server; returns the lines that answer its requests.
     pub(super) fn receive(&mut self, line: &[u8]) -> Vec<String> {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
-        let found = self.scanner.watch(frame);
+        let mut found = self.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json.clone());
         let mut owner = self.only_owner();
         let mut guilty = None;
@@ -128,6 +128,7 @@ impl State {
                 }
                 Message::Notification { method, params } => owner = self.notification(method, params, json).or(owner),
                 Message::Request { id, method, .. } => {
+                    found.extend(self.undeclared(method, seq));
                     let outcome = self.answers.answer(method);
                     let line = response_line(&id, outcome.as_ref());
                     self.record_sent(owner.clone().as_deref(), line.as_bytes());
@@ -140,6 +141,21 @@ impl State {
         // Only an answer tells for certain whose exchange it breaks; the rest is the session's.
         self.keep(found, guilty.as_deref());
         replies
+    }
+
+    /// Client capabilities bind the server: it must not ask for what was not offered (basic/lifecycle).
+    fn undeclared(&self, method: &str, frame: u32) -> Option<Violation> {
+        if self.scanner.era() != Era::Session || !self.answers.is_undeclared(method) {
+            return None;
+        }
+        let message = format!("the server sent the request `{method}`, which the client does not offer");
+        Some(Violation {
+            code: "undeclared-request",
+            message,
+            variant: "PROTO-CAPABILITY-MISMATCH",
+            frame,
+            request: None,
+        })
     }
 
     /// Hands an answer to whoever waits for it; returns the owner.

@@ -205,12 +205,14 @@ impl Shape {
             Self::Any => "any value".to_owned(),
             Self::Text => "text".to_owned(),
             Self::Flag => "`true` or `false`".to_owned(),
-            Self::Whole => "a whole number".to_owned(),
+            Self::Whole => "a whole number from 0".to_owned(),
             Self::Number => "a number".to_owned(),
             Self::Duration => "a duration such as `10s`".to_owned(),
             Self::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
             Self::Template => "a template".to_owned(),
             Self::List(Self::Any) => "a list".to_owned(),
+            Self::List(Self::Map(_)) => "a list of mappings".to_owned(),
+            Self::List(Self::Object(object)) => format!("a list of mappings with the keys of {}", object.name),
             Self::List(inner) => {
                 format!("a list of {}", inner.words().trim_start_matches("a ").trim_start_matches("an "))
             }

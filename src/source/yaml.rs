@@ -62,8 +62,21 @@ fn syntax_error(error: &serde_saphyr::Error, source: SourceId, text: &str) -> Di
     let span = Span { source, start: offset(start), end: offset(end) };
     let message = error.without_snippet().to_string();
     let first = message.lines().next().unwrap_or_default();
-    let sentence = first.split(" at line ").next().unwrap_or(first).trim_end_matches(['.', ':', ',']);
+    let sentence = plain(first.split(" at line ").next().unwrap_or(first));
     Diagnostic::error("yaml-syntax", format!("the file is no valid YAML: {sentence}"), span)
+}
+
+/// The reader's sentence in words for users, where it speaks of its own insides.
+fn plain(sentence: &str) -> &str {
+    const SENTENCES: [(&str, &str); 5] = [
+        ("multiple YAML documents", "a second document starts here"),
+        ("alias replay limit", "its aliases unfold to more values than any suite needs"),
+        ("recursion limit", "it nests deeper than any suite needs"),
+        ("budget breached: Depth", "it nests deeper than any suite needs"),
+        ("budget breached", "it is larger than any suite needs"),
+    ];
+    let known = SENTENCES.iter().find(|(start, _)| sentence.starts_with(start));
+    known.map_or(sentence.trim_end_matches(['.', ':', ',']), |(_, plain)| plain)
 }
 
 /// Syntax errors carry a line and a column, not always bytes.

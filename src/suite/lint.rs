@@ -4,16 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Action, Server, Step, Suite, Target, Test};
 use crate::source::template::{self, is_template};
-use crate::source::{Diagnostic, Node, did_you_mean};
+use crate::source::{Diagnostic, Node, Span, did_you_mean};
 
 /// Everything that is wrong with a decoded suite as a whole.
 pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
-    if suite.servers.is_empty() {
-        found.push(
-            Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
-                .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned()),
-        );
-    }
     if suite.tests.is_empty() && suite.blocks.is_empty() {
         found.push(
             Diagnostic::error("empty-suite", "the suite has no tests and no blocks", suite.name.span)
@@ -26,6 +20,12 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
         expectations(test, found);
         server(test, suite, found);
     }
+}
+
+/// What to say about a suite that nowhere names a server.
+pub(super) fn missing_server(suite: &Suite) -> Diagnostic {
+    Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
+        .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned())
 }
 
 fn duplicate_tests(suite: &Suite, found: &mut Vec<Diagnostic>) {
@@ -47,6 +47,10 @@ fn duplicate_tests(suite: &Suite, found: &mut Vec<Diagnostic>) {
 
 /// A test that expects nothing passes whatever the server does.
 fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
+    // Steps that could not be read were reported, and may have expected something.
+    if test.steps.is_empty() && has_mistake(test, found, &|_| true) {
+        return;
+    }
     let derives = test.negative_path.is_some() || test.output_schema.is_some();
     let expects = test.steps.iter().any(|step| step.expects);
     if !derives && !expects && test.unavailable.is_none() && !test.steps.iter().any(is_unavailable) {
@@ -55,6 +59,12 @@ fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
                 .with_help("add `expect: [{ is_error: false }]`, or `expect: []` to say so on purpose".to_owned()),
         );
     }
+}
+
+/// Whether a mistake with such a code was found within a test.
+fn has_mistake(test: &Test, found: &[Diagnostic], is_meant: &dyn Fn(&str) -> bool) -> bool {
+    let within = |span: &Span| span.source == test.span.source && test.span.contains(span.start as usize);
+    found.iter().any(|one| is_meant(one.code) && one.label.as_ref().is_some_and(|label| within(&label.span)))
 }
 
 fn is_unavailable(step: &Step) -> bool {
@@ -106,6 +116,10 @@ fn server_names(server: &Server, known: &BTreeSet<String>, found: &mut Vec<Diagn
 }
 
 fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    // Rows that could not be read might have provided any name.
+    if has_mistake(test, found, &|code| code == "bad-csv" || code == "empty-list") {
+        return;
+    }
     if let Some(row) = test.rows.first() {
         known.extend(row.values.keys().cloned());
     }

@@ -25,10 +25,15 @@ pub fn load(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Suite, Vec<Diagnostic>> {
-    let mut loader = Loader { files, sources, open: Vec::new(), done: BTreeSet::new(), found: Vec::new() };
+    let mut loader =
+        Loader { files, sources, open: Vec::new(), done: BTreeSet::new(), found: Vec::new(), names_server: false };
     let suite = loader.file(path, None);
+    let names_server = loader.names_server;
     let mut found = loader.found;
     if let Some(suite) = &suite {
+        if suite.servers.is_empty() && !names_server {
+            found.push(lint::missing_server(suite));
+        }
         lint::check(suite, &mut found);
     }
     let (errors, mild): (Vec<_>, Vec<_>) =
@@ -48,6 +53,8 @@ struct Loader<'a> {
     /// What was read, so that two ways to one file include it once.
     done: BTreeSet<PathBuf>,
     found: Vec<Diagnostic>,
+    /// Whether any file has servers, right or wrong.
+    names_server: bool,
 }
 
 impl Loader<'_> {
@@ -117,6 +124,7 @@ impl Loader<'_> {
     }
 
     fn decode(&mut self, root: &Node, id: SourceId, folder: &Path) -> Option<Suite> {
+        self.names_server |= ["server", "servers"].iter().any(|key| root.get(key).is_some());
         let name = root.get("suite")?.located_text()?;
         let found = &mut self.found;
         let servers: IndexMap<_, _> = decode::servers(root, folder, found).into_iter().collect();
@@ -168,18 +176,22 @@ impl Loader<'_> {
 }
 
 fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {
-    let reason = if error.kind() == io::ErrorKind::NotFound {
-        "there is no such file".to_owned()
-    } else if error.kind() == io::ErrorKind::InvalidData {
-        "the file is not UTF-8 text".to_owned()
-    } else {
-        error.to_string()
-    };
-    let message = format!("cannot read `{}`: {reason}", path.display());
+    let message = format!("cannot read `{}`: {}", path.display(), why_unreadable(error));
     match from {
         Some(entry) => Diagnostic::error("missing-file", message, entry.span),
         None => Diagnostic::without_place("missing-file", message),
     }
+}
+
+/// Why a file cannot be read, in words for users.
+pub fn why_unreadable(error: &io::Error) -> String {
+    let known = [
+        (io::ErrorKind::NotFound, "there is no such file"),
+        (io::ErrorKind::IsADirectory, "it is a folder"),
+        (io::ErrorKind::InvalidData, "the file is not UTF-8 text"),
+    ];
+    let words = known.iter().find(|(kind, _)| *kind == error.kind()).map(|(_, words)| (*words).to_owned());
+    words.unwrap_or_else(|| error.to_string())
 }
 
 /// The path without `.` and resolvable `..`, so that two spellings of one file are one.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::load::Files;
+use super::load::{Files, why_unreadable};
 use super::model::Row;
 use crate::source::template::{Names, text_of};
 use crate::source::{Diagnostic, Node, Value};
@@ -54,7 +54,7 @@ fn report_uneven(items: &[Node], found: &mut Vec<Diagnostic>) {
 }
 
 fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
-    let text = files.read(path).map_err(|error| error.to_string())?;
+    let text = files.read(path).map_err(|error| why_unreadable(&error))?;
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
     let headers: Vec<String> = reader.headers().map_err(|error| error.to_string())?.iter().map(str::to_owned).collect();

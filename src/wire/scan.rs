@@ -48,6 +48,11 @@ impl Scanner {
         Self { era, asked: BTreeMap::new(), server_ids: BTreeSet::new() }
     }
 
+    /// The era of the session.
+    pub fn era(&self) -> Era {
+        self.era
+    }
+
     /// Changes the era once the handshake has settled it.
     pub fn set_era(&mut self, era: Era) {
         self.era = era;

@@ -8,6 +8,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::report::{self, Report, read_events, sink};
 use crate::source::{SourceFile, Sources};
+use crate::suite::why_unreadable;
 
 /// Turns a recorded run into any other report.
 #[derive(Debug, Args)]
@@ -27,7 +28,7 @@ pub(in crate::cli) fn report(args: &ReportArgs, output: &Output) -> Exit {
     let text = match std::fs::read_to_string(&args.events) {
         Ok(text) => text,
         Err(error) => {
-            output.error(&format!("cannot read `{}`: {error}", args.events.display()), None);
+            output.error(&format!("cannot read `{}`: {}", args.events.display(), why_unreadable(&error)), None);
             return Exit::Usage;
         }
     };

@@ -1,5 +1,6 @@
 //! `schema`: the value is valid against a JSON Schema (2020-12 unless it says otherwise), without any network.
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::Value as Json;
 
@@ -37,7 +38,12 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         Ok(validator) => Some(Box::new(Schema { validator, span: key.span })),
         Err(error) => {
             let place = node_at(node, error.instance_path().as_str()).map_or(key.span, |node| node.span);
-            found.push(Diagnostic::error("bad-schema", format!("the schema is wrong: {}", sentence(&error)), place));
+            let problem = if matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
+                "a `$ref` leads to nothing in this schema".to_owned()
+            } else {
+                sentence(&error)
+            };
+            found.push(Diagnostic::error("bad-schema", format!("the schema is wrong: {problem}"), place));
             None
         }
     }

@@ -1,0 +1,5 @@
+mcprove run parts/good.yml --filter "tag(smoke"
+mcprove run parts/good.yml --filter "nmae(words)"
+mcprove run parts/good.yml --filter "name(/(/)"
+mcprove run parts/good.yml --filter "tag() & users"
+mcprove plan parts/good.yml --filter "users &"

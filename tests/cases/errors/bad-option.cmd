@@ -1,0 +1,12 @@
+mcprove run parts/good.yml --report junit
+mcprove run parts/good.yml --report junti=out.xml
+mcprove run parts/good.yml --threshold 1000
+mcprove run parts/good.yml --threshold NaN
+mcprove run parts/good.yml --parallel 0
+mcprove run parts/good.yml --timeout 10
+mcprove run parts/good.yml --colour never
+mcprove run parts/good.yml --report junit=no/such/folder/out.xml
+mcprove rnu parts/good.yml
+mcprove schema nothing
+mcprove fault-coverage parts/good.yml --probe fuz
+mcprove fault-coverage parts/good.yml --threshold 101

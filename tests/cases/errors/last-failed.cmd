@@ -1,0 +1,1 @@
+mcprove run parts/good.yml --last-failed

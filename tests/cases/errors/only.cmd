@@ -1,0 +1,2 @@
+mcprove run parts/only.yml
+CI=true mcprove run parts/only.yml

@@ -1,0 +1,193 @@
+//! Rules of the house that the compiler does not know: direction, size, names, completeness, order.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::harness::{files, root};
+
+/// Bottom to top. A module may use only modules of lower layers.
+const LAYERS: &[&[&str]] = &[
+    &["source"],
+    &["wire", "redact"],
+    &["matching", "generate"],
+    &["fault"],
+    &["suite", "taxonomy"],
+    &["plan"],
+    &["event", "transport"],
+    &["session", "coverage"],
+    &["probe", "agent", "demo"],
+    &["runner", "report", "relay"],
+    &["prove", "findings", "chaos", "monitor", "testing"],
+    &["audit"],
+    &["cli"],
+];
+
+const LONGEST_FILE: usize = 400;
+
+/// Names that say nothing; whatever they hold has a better one.
+const BANNED: [&str; 11] =
+    ["imp", "util", "utils", "helper", "helpers", "common", "misc", "core", "types", "manager", "base"];
+
+/// Folders of like things: every file is a line in a table of its `mod.rs` or of the file named here.
+const TABLES: &[(&str, &str)] = &[
+    ("src/matching/value", "src/matching/value/mod.rs"),
+    ("src/matching/answer", "src/matching/answer/mod.rs"),
+    ("suites", "src/suite/builtin.rs"),
+];
+
+#[test]
+fn modules_depend_downwards_only() {
+    let mut broken = Vec::new();
+    for (path, text) in sources() {
+        let Some(user) = module_of(&path) else { continue };
+        for used in used_modules(&text) {
+            if used == user {
+                continue;
+            }
+            match (layer_of(&used), layer_of(&user)) {
+                (Some(below), Some(above)) if below < above => {}
+                (Some(_), Some(_)) => broken.push(format!("{}: `{user}` uses `{used}`", path.display())),
+                _ => broken.push(format!("{}: `{user}` or `{used}` is in no layer", path.display())),
+            }
+        }
+    }
+    assert!(broken.is_empty(), "upward dependencies:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn imports_name_one_module_each() {
+    assert_none("write one `use crate::module::…;` per module", |text| text.contains("crate::{"));
+}
+
+#[test]
+fn files_are_short() {
+    assert_none("split it", |text| text.lines().count() > LONGEST_FILE);
+}
+
+#[test]
+fn names_say_something() {
+    let named = Regex::new(r"(?m)^\s*(?:pub(?:\([a-z]+\))? )?mod (\w+)").unwrap();
+    let mut broken = Vec::new();
+    for (path, text) in sources() {
+        let inside = named.captures_iter(&text).map(|found| found[1].to_owned());
+        let own = path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        for name in inside.chain(own).filter(|name| BANNED.contains(&name.as_str())) {
+            broken.push(format!("{}: `{name}`", path.display()));
+        }
+    }
+    assert!(broken.is_empty(), "names that say nothing:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn every_file_is_in_its_table() {
+    let mut forgotten = Vec::new();
+    // A file that no `mod` names is not compiled, and nobody notices.
+    for (path, _) in sources() {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let folder = path.parent().unwrap();
+        let (name, index) = match name.as_str() {
+            "lib" | "main" => continue,
+            "mod" => (folder.file_name().unwrap().to_string_lossy().into_owned(), index_of(folder.parent().unwrap())),
+            _ => (name, index_of(folder)),
+        };
+        if !mentions(&index, &format!(r"mod {name}\b")) {
+            forgotten.push(format!("{} is no module of {}", path.display(), index.display()));
+        }
+    }
+    for (folder, table) in TABLES {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let is_entry = name != "mod" && (path.extension().is_some_and(|end| end == "yml") || is_table_line(&path));
+            if is_entry && !mentions(Path::new(table), &format!(r#"\b{name}::|"{name}""#)) {
+                forgotten.push(format!("{folder}/{name} is not in the table of {table}"));
+            }
+        }
+    }
+    assert!(forgotten.is_empty(), "forgotten:\n{}", forgotten.join("\n"));
+}
+
+/// What runs may keep things by keys that have no order; nothing of it is printed.
+#[test]
+fn what_is_printed_is_ordered() {
+    let unordered: Vec<String> = sources()
+        .filter(|(path, _)| !["transport", "session", "runner"].contains(&module_of(path).unwrap_or_default().as_str()))
+        .filter(|(_, text)| text.contains("HashMap") || text.contains("HashSet"))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    assert!(unordered.is_empty(), "use `BTreeMap`, `BTreeSet` or `IndexMap`:\n{}", unordered.join("\n"));
+}
+
+#[test]
+fn only_the_command_line_reads_the_environment() {
+    let reads = Regex::new(r"\benv::(vars?|vars?_os|args|args_os|current_dir)\b").unwrap();
+    let broken: Vec<String> = sources()
+        .filter(|(path, _)| module_of(path).is_some_and(|module| module != "cli"))
+        .filter(|(path, text)| !is_test(path) && reads.is_match(product_code(text)))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    assert!(broken.is_empty(), "the environment is read outside of `cli`:\n{}", broken.join("\n"));
+}
+
+/// Every Rust file under `src/` with its path from the repository, in order.
+fn sources() -> impl Iterator<Item = (PathBuf, String)> {
+    static SOURCES: LazyLock<Vec<(PathBuf, String)>> = LazyLock::new(|| {
+        files("src", "rs")
+            .into_iter()
+            .map(|path| (path.strip_prefix(root()).unwrap().to_owned(), fs::read_to_string(&path).unwrap()))
+            .collect()
+    });
+    SOURCES.iter().cloned()
+}
+
+/// Asserts that no source file and no file of this binary has a property.
+fn assert_none(cure: &str, has: impl Fn(&str) -> bool) {
+    let tests = files("tests/it", "rs").into_iter().filter(|path| !path.ends_with("architecture.rs"));
+    let all = sources().chain(tests.map(|path| (path.clone(), fs::read_to_string(path).unwrap())));
+    let broken: Vec<String> = all.filter(|(_, text)| has(text)).map(|(path, _)| path.display().to_string()).collect();
+    assert!(broken.is_empty(), "{cure}:\n{}", broken.join("\n"));
+}
+
+/// `matching` for `src/matching/value/mod.rs`; `None` for `lib.rs` and `main.rs`, which see everything.
+fn module_of(path: &Path) -> Option<String> {
+    let first = path.iter().nth(1)?.to_str()?;
+    let name = first.strip_suffix(".rs").unwrap_or(first);
+    (name != "lib" && name != "main").then(|| name.to_owned())
+}
+
+fn layer_of(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
+}
+
+fn used_modules(text: &str) -> BTreeSet<String> {
+    static USED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bcrate::(\w+)").unwrap());
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.flat_map(|line| USED.captures_iter(line).map(|found| found[1].to_owned())).collect()
+}
+
+fn index_of(folder: &Path) -> PathBuf {
+    if folder == Path::new("src") { folder.join("lib.rs") } else { folder.join("mod.rs") }
+}
+
+fn mentions(path: &Path, pattern: &str) -> bool {
+    fs::read_to_string(root().join(path)).is_ok_and(|text| Regex::new(pattern).unwrap().is_match(&text))
+}
+
+/// Whether a file of a table folder is one of its like things, which all are matchers.
+fn is_table_line(path: &Path) -> bool {
+    path.is_file() && fs::read_to_string(path).is_ok_and(|text| text.contains(": Matcher = "))
+}
+
+fn is_test(path: &Path) -> bool {
+    path.iter().any(|part| part == "tests" || part == "tests.rs")
+}
+
+/// The text before the tests at the bottom.
+fn product_code(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+}

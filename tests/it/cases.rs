@@ -1,0 +1,46 @@
+//! Golden cases: a folder under `tests/cases/` with suites and a `cmd` of command lines; the snapshot is what a user
+//! sees.
+
+use std::fs;
+
+use crate::harness::{Scene, snapshot};
+
+#[test]
+fn what_a_user_sees() {
+    insta::glob!("../cases", "*/cmd", |path| {
+        let name = path.parent().and_then(|folder| folder.file_name()).unwrap().to_string_lossy().into_owned();
+        let scene = Scene::of(&format!("cases/{name}"));
+        let lines = fs::read_to_string(path).unwrap();
+        let seen: Vec<String> = lines
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(|line| scene.line(line).text())
+            .collect();
+        snapshot("cases", &seen.join("\n"));
+        scene.assert_nothing_survives();
+    });
+}
+
+#[test]
+fn secrets_are_in_no_file() {
+    let scene = Scene::copied("cases/secrets", "secrets");
+    let reports = ["junit", "json", "ndjson", "text"].map(|name| format!("--report {name}=out/{name}"));
+    let run = format!("TOKEN=hunter2-is-secret mcprove run suite.yml --transcript out {}", reports.join(" "));
+    assert_eq!(scene.line(&run).status, 1);
+    let written: Vec<String> = scene.line("list out").stdout.lines().map(|file| format!("show {file}")).collect();
+    assert!(written.len() > reports.len(), "{written:?}");
+    for line in &written {
+        let text = scene.line(line).stdout;
+        assert!(!text.is_empty() && !text.contains("hunter2") && !text.contains("aHVudGVyMi1pcy1"), "{line}: {text}");
+    }
+}
+
+#[test]
+fn a_recording_becomes_the_same_report() {
+    let scene = Scene::copied("cases/reports", "recording");
+    scene.run("run suite.yml --report junit=live.xml --report json=live.json --report ndjson=events.ndjson");
+    for (format, live) in [("junit", "live.xml"), ("json", "live.json"), ("ndjson", "events.ndjson")] {
+        let again = scene.run(&format!("report events.ndjson --as {format}")).stdout;
+        assert_eq!(again, scene.line(&format!("show {live}")).stdout, "{format}");
+    }
+}

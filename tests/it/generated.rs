@@ -1,0 +1,41 @@
+//! Files that the code produces are what the code produces; `UPDATE=1 cargo test generated` rewrites them.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fs;
+
+use crate::harness::root;
+
+/// A file, and what makes the text that it must hold.
+type Generated = (&'static str, fn() -> String);
+
+const GENERATED: &[Generated] = &[
+    ("schema/suite.schema.json", || pretty(&mcprove::suite::json_schema())),
+    ("docs/faults.md", || mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin())),
+];
+
+#[test]
+fn generated_files_are_up_to_date() {
+    let mut stale = Vec::new();
+    for (file, produce) in GENERATED {
+        let (path, wanted) = (root().join(file), produce());
+        if fs::read_to_string(&path).is_ok_and(|found| found == wanted) {
+            continue;
+        }
+        if is_update() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, wanted).unwrap();
+        } else {
+            stale.push(*file);
+        }
+    }
+    assert!(stale.is_empty(), "out of date: {}; run `UPDATE=1 cargo test generated`", stale.join(", "));
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
+fn is_update() -> bool {
+    std::env::var_os("UPDATE").is_some()
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(value).unwrap() + "\n"
+}

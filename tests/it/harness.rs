@@ -1,0 +1,236 @@
+//! A fresh folder, the real program in it, and what a user sees.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use regex::Regex;
+
+/// After this long the program counts as hung: a way out for the test, no measure of speed.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The repository.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file below a folder of the repository with a name that ends so, in order.
+pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    walkdir::WalkDir::new(root().join(folder))
+        .sort_by_file_name()
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.extension().is_some_and(|end| end == extension))
+        .collect()
+}
+
+/// A folder of its own, laid out like `tests/`: `servers/` beside whatever the test puts there.
+pub(crate) struct Scene {
+    root: PathBuf,
+    /// Where commands run.
+    pub(crate) folder: PathBuf,
+}
+
+impl Scene {
+    /// An empty folder at a path such as `hostile/wrong-id`; the path must be unique among all tests.
+    pub(crate) fn new(path: &str) -> Self {
+        Self::named(path, &path.replace('/', "-"))
+    }
+
+    fn named(path: &str, name: &str) -> Self {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("it").join(name);
+        let _ = fs::remove_dir_all(&root);
+        let folder = root.join(path);
+        fs::create_dir_all(&folder).unwrap();
+        copy(&self::root().join("tests/servers"), &root.join("servers"));
+        Self { root, folder }
+    }
+
+    /// The same, with the files of `tests/{path}`.
+    pub(crate) fn of(path: &str) -> Self {
+        Self::copied(path, &path.replace('/', "-"))
+    }
+
+    /// The same under a name of its own, for files that several tests use.
+    pub(crate) fn copied(path: &str, name: &str) -> Self {
+        let scene = Self::named(path, name);
+        copy(&self::root().join("tests").join(path), &scene.folder);
+        scene
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.join(name), text).unwrap();
+    }
+
+    /// Runs `mcprove` with arguments that contain no quotes.
+    pub(crate) fn run(&self, arguments: &str) -> Seen {
+        self.line(&format!("mcprove {arguments}"))
+    }
+
+    /// Runs one command line: `mcprove …` with variables before it, `show FILE`, or `list FOLDER`.
+    pub(crate) fn line(&self, line: &str) -> Seen {
+        let words = shell_words::split(line).unwrap();
+        let variables: Vec<(&str, &str)> = words.iter().map_while(|word| word.split_once('=')).collect();
+        let (program, arguments) = words[variables.len()..].split_first().unwrap();
+        let shown = |stdout| Seen { line: line.to_owned(), stdout, stderr: String::new(), status: 0 };
+        match program.as_str() {
+            "show" => shown(fs::read_to_string(self.folder.join(&arguments[0])).unwrap_or_else(|why| why.to_string())),
+            "list" => shown(self.names(&arguments[0])),
+            _ => self.mcprove(line, arguments, &variables),
+        }
+    }
+
+    /// The files below a folder, one a line.
+    fn names(&self, folder: &str) -> String {
+        let files = walkdir::WalkDir::new(self.folder.join(folder)).sort_by_file_name().into_iter();
+        let files = files.map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+        files.map(|file| file.path().strip_prefix(&self.folder).unwrap().display().to_string() + "\n").collect()
+    }
+
+    fn mcprove(&self, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Seen {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mcprove"))
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env_clear()
+            .env("PATH", env::path())
+            .env("HOME", self.home())
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (stdout, stderr) = (drain(child.stdout.take().unwrap()), drain(child.stderr.take().unwrap()));
+        let (Ok(stdout), Ok(stderr)) = (stdout.recv_timeout(PATIENCE), stderr.recv_timeout(PATIENCE)) else {
+            child.kill().unwrap();
+            panic!("`{line}` in {} does not end", self.folder.display());
+        };
+        let status = child.wait().unwrap().code().unwrap_or(-1);
+        Seen { line: line.to_owned(), stdout, stderr, status }
+    }
+
+    /// Servers inherit HOME, so it marks every process that a run starts, and those that they start.
+    fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// Asserts that no process that a run of this scene started is left.
+    pub(crate) fn assert_nothing_survives(&self) {
+        let mark = format!("HOME={}", self.home().display());
+        let since = Instant::now();
+        // The kernel may need a moment to bury what was killed.
+        while !survivors(&mark).is_empty() && since.elapsed() < Duration::from_secs(5) {
+            std::thread::yield_now();
+        }
+        let left = survivors(&mark);
+        assert!(left.is_empty(), "these processes survived the run in {}: {left:?}", self.folder.display());
+    }
+}
+
+/// What a command showed and how it ended.
+pub(crate) struct Seen {
+    pub(crate) line: String,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) status: i32,
+}
+
+impl Seen {
+    /// All of it in one text, without what differs from run to run.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("$ {}\n", self.line);
+        for (name, output) in [("", &self.stdout), ("stderr", &self.stderr)] {
+            let bare = redact(output.trim_end());
+            if !bare.is_empty() && !name.is_empty() {
+                writeln!(text, "--- {name}").unwrap();
+            }
+            if !bare.is_empty() {
+                writeln!(text, "{bare}").unwrap();
+            }
+        }
+        writeln!(text, "--- exit {}", self.status).unwrap();
+        text
+    }
+}
+
+/// Compares with the snapshot of that name in the folder beside this file.
+pub(crate) fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+/// What differs from run to run and from machine to machine, in order.
+static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let scenes = regex::escape(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("it").display().to_string());
+    [
+        (format!(r"{scenes}/[\w.-]+"), "[SCENE]"),
+        (regex::escape(&root().display().to_string()), "[ROOT]"),
+        // Times of different length move what stands before them in a column.
+        (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)(?m:$)".to_owned(), "  ${1}[TIME]"),
+        (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),
+        (r#"(time|timestamp|uuid)="[^"]*""#.to_owned(), r#"$1="[$1]""#),
+        (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
+        (r"\b(pid|port) \d+".to_owned(), "$1 [NUMBER]"),
+        (r"\b(mcprove|mcprove-demo) \d+\.\d+\.\d+".to_owned(), "$1 [VERSION]"),
+    ]
+    .into_iter()
+    .map(|(pattern, replacement)| (Regex::new(&pattern).unwrap(), replacement))
+    .collect()
+});
+
+fn redact(text: &str) -> String {
+    REDACTIONS.iter().fold(text.to_owned(), |text, (pattern, with)| pattern.replace_all(&text, *with).into_owned())
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let target = to.join(entry.path().strip_prefix(from).unwrap());
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(target).unwrap();
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Reads a stream to its end in a thread, so that the caller can give up.
+fn drain(mut stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        sender.send(String::from_utf8(bytes).unwrap())
+    });
+    receiver
+}
+
+/// The processes whose environment holds a text; none where the system has no /proc.
+fn survivors(mark: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter(|process| {
+            fs::read(process.path().join("environ")).is_ok_and(|environment| {
+                environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+            })
+        })
+        .map(|process| fs::read_to_string(process.path().join("cmdline")).unwrap_or_default().replace('\0', " "))
+        .collect()
+}
+
+mod env {
+    /// The only variable that tests take over from whoever runs them.
+    #[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
+    pub(super) fn path() -> std::ffi::OsString {
+        std::env::var_os("PATH").unwrap_or_default()
+    }
+}

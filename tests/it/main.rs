@@ -1,0 +1,14 @@
+//! The real program from outside: one binary, one module per kind of test.
+//!
+//! `harness` runs mcprove in a fresh folder and shows what a user sees; `cases`, `diagnostics` and `hostile` feed it
+//! files and compare with snapshots; `real` drives servers that nobody here wrote.
+//! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader.
+
+mod architecture;
+mod cases;
+mod diagnostics;
+mod generated;
+mod harness;
+mod hostile;
+mod real;
+mod robustness;

@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+"""A small MCP server (2025-11-25, stdio) that misbehaves in exactly one way: `hostile.py MODE [NUMBER]`.
+
+Without a mode, or with `correct`, it does everything right: that is `little.py`. Every other mode is one function below,
+which changes one thing of the correct server and says in its first line what. Needs nothing but Python.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from little import TOOLS, Refused, Server, structured, text  # noqa: E402
+
+MODES = {}
+
+
+def mode(change):
+    """Registers a mode under its function's name."""
+    MODES[change.__name__.replace("_", "-")] = change
+    return change
+
+
+def note(words):
+    """Writes to standard error."""
+    print(words, file=sys.stderr, flush=True)
+
+
+def hang():
+    while True:
+        time.sleep(60)
+
+
+@mode
+def correct(server):
+    """Does everything right."""
+
+
+# Starting and ending.
+
+
+@mode
+def exits_at_start(server):
+    """Gives up before it says anything."""
+    note("error: the settings file /etc/demo.toml is missing")
+    sys.exit(3)
+
+
+@mode
+def missing_dependency(server):
+    """Ends the way Python does where a package is not installed; the text is fixed, since it differs by version."""
+    note('Traceback (most recent call last):\n  File "server.py", line 3, in <module>\n    import fastmcp')
+    note("ModuleNotFoundError: No module named 'fastmcp'")
+    sys.exit(1)
+
+
+@mode
+def hangs_at_start(server):
+    """Starts and says nothing."""
+    hang()
+
+
+@mode
+def slow_start(server):
+    """Needs two seconds before it reads anything."""
+    time.sleep(2)
+
+
+@mode
+def legacy_strict(server):
+    """Ends when the first message is not `initialize`, as some old servers do."""
+    receive = server.receive
+
+    def receive_first(message):
+        if message["method"] != "initialize":
+            note("error: received request before initialization was complete")
+            sys.exit(1)
+        server.receive = receive
+        receive(message)
+
+    server.receive = receive_first
+
+
+@mode
+def ignores_eof(server):
+    """Ends neither when its input ends nor when it is asked to."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    server.at_end = hang
+
+
+@mode
+def spawns_child(server):
+    """Leaves a process behind that holds its output open."""
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdin=subprocess.DEVNULL)
+
+
+@mode
+def stderr_flood(server):
+    """Writes a mebibyte to standard error before every answer."""
+
+    def reply(request, answer):
+        for _ in range(1024):
+            note("w" * 1023)
+        return [answer]
+
+    server.reply = reply
+
+
+# In a list or a call.
+
+
+@mode
+def hangs_at_tools_list(server):
+    """Never says which tools it has."""
+    server.list_tools = lambda params: hang()
+
+
+@mode
+def cursor_loop(server):
+    """Says after every page that there is the same next one."""
+    server.list_tools = lambda params: {"tools": TOOLS, "nextCursor": "again"}
+
+
+@mode
+def paginated(server):
+    """Lists its tools on three pages, which is right."""
+    pages = {None: (0, 2, "2"), "2": (2, 3, "3"), "3": (3, 4, None)}
+
+    def list_tools(params):
+        first, last, following = pages[params.get("cursor")]
+        page = {"tools": TOOLS[first:last]}
+        return {**page, "nextCursor": following} if following else page
+
+    server.list_tools = list_tools
+
+
+@mode
+def hangs_in_call(server):
+    """Never answers a call."""
+    server.call_tool = lambda name, arguments: hang()
+
+
+def end_in_call(server, end):
+    def reply(request, answer):
+        if server.calls < server.number:
+            return [answer]
+        note("fatal: out of memory")
+        end()
+
+    server.reply = reply
+
+
+@mode
+def dies_in_call(server):
+    """Ends in call NUMBER with status 7."""
+    end_in_call(server, lambda: os._exit(7))
+
+
+@mode
+def killed_in_call(server):
+    """Is killed in call NUMBER, as by the system when memory runs out."""
+    end_in_call(server, lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+@mode
+def closes_stdout_but_lives(server):
+    """Closes its output in a call and goes on reading."""
+
+    def reply(request, answer):
+        os.close(1)
+        hang()
+
+    server.reply = reply
+
+
+@mode
+def fails_once(server):
+    """Refuses the first call and serves the others."""
+    correct_call = server.call_tool
+
+    def call_tool(name, arguments):
+        if server.calls == 1:
+            raise Refused("Still warming up, call `echo` again.")
+        return correct_call(name, arguments)
+
+    server.call_tool = call_tool
+
+
+# What is written.
+
+
+@mode
+def junk_once(server):
+    """Greets on standard output before the handshake."""
+    server.write(b"Hostile MCP server listening on stdio")
+
+
+@mode
+def junk_between(server):
+    """Logs to standard output between answers."""
+    server.reply = lambda request, answer: [b"[info] a call came in", answer]
+
+
+@mode
+def junk_forever(server):
+    """Writes nothing but log lines."""
+    while True:
+        server.write(b"[debug] still warming up")
+
+
+@mode
+def wrong_id(server):
+    """Answers calls with an id that nobody asked."""
+    server.reply = lambda request, answer: [{**answer, "id": 99}]
+
+
+@mode
+def id_as_text(server):
+    """Answers calls with the id as text."""
+    server.reply = lambda request, answer: [{**answer, "id": str(answer["id"])}]
+
+
+@mode
+def answers_twice(server):
+    """Answers every call twice."""
+    server.reply = lambda request, answer: [answer, answer]
+
+
+@mode
+def result_and_error(server):
+    """Answers calls with a result and an error at once."""
+    server.reply = lambda request, answer: [{**answer, **server.error(-32000, "or not")}]
+
+
+@mode
+def no_jsonrpc(server):
+    """Leaves `jsonrpc` out of its answers to calls."""
+    server.reply = lambda request, answer: [json.dumps(answer).encode()]
+
+
+@mode
+def huge_line(server):
+    """Answers `echo` with 16 MiB in one line."""
+    server.call_tool = lambda name, arguments: text("x" * (16 << 20))
+
+
+@mode
+def invalid_utf8(server):
+    """Answers calls with bytes that are no text."""
+    server.reply = lambda request, answer: [json.dumps({"jsonrpc": "2.0", **answer}).encode().replace(b"hello", b"h\xff\xfe")]
+
+
+@mode
+def lone_surrogate(server):
+    """Answers calls with half of a pair of UTF-16 escapes, which is grammatical JSON and no text."""
+    server.call_tool = lambda name, arguments: text("half \ud83d of a pair")
+
+
+@mode
+def error_without_message(server):
+    """Answers calls with an error that has a code only."""
+    server.reply = lambda request, answer: [{"id": answer["id"], "error": {"code": -32000}}]
+
+
+@mode
+def notification_with_id(server):
+    """Sends notifications that carry an id."""
+    log = {"id": None, "method": "notifications/message", "params": {"level": "info", "data": "called"}}
+    server.reply = lambda request, answer: [log, answer]
+
+
+@mode
+def server_request(server):
+    """Asks the client to sample, which it did not offer, and answers the call when it gets a reply."""
+    waiting = []
+
+    def reply(request, answer):
+        waiting.append(answer)
+        prompt = {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 5}
+        return [{"id": f"s{server.calls}", "method": "sampling/createMessage", "params": prompt}]
+
+    server.reply = reply
+    server.on_other = lambda message: server.write(waiting.pop(0)) if "method" not in message else None
+
+
+HOSTILE_TEXT = (
+    "<script>alert(1)</script> & ]]> <!-- \x00 \x1b[31mred\x1b[0m \x1b]0;title\x07 \x08\x7f\x9b1m "
+    "\u202etxet\u202c \u2066isolated\u2069 \ufffe `tick` ${HOME} {{ id }} ::error::injected"
+)
+
+
+@mode
+def hostile_text(server):
+    """Speaks in markup, control characters and overrides of the reading direction."""
+
+    def call_tool(name, arguments):
+        if name == "add":
+            raise Refused(HOSTILE_TEXT)
+        return text(HOSTILE_TEXT)
+
+    server.call_tool = call_tool
+
+
+# What is accepted.
+
+
+@mode
+def accepts_anything(server):
+    """Serves calls that it should refuse."""
+    server.call_tool = lambda name, arguments: {**structured({"sum": 5, "id": "u1", "name": "Ann"}), **text("hello")}
+
+
+@mode
+def refuses_everything(server):
+    """Refuses every call, the valid ones too."""
+
+    def call_tool(name, arguments):
+        raise Refused("The service is closed.")
+
+    server.call_tool = call_tool
+
+
+@mode
+def wrong_structured(server):
+    """Breaks the output schema of `add`."""
+    correct_call = server.call_tool
+
+    def call_tool(name, arguments):
+        result = correct_call(name, arguments)
+        return {**text("5"), "structuredContent": {"sum": "five"}} if name == "add" else result
+
+    server.call_tool = call_tool
+
+
+def main(name="correct", number="1"):
+    if name not in MODES:
+        sys.exit(f"hostile.py: there is no mode `{name}`; the modes are {', '.join(MODES)}")
+    # Whoever stops listening ends this server without a word about it.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    server = Server(int(number))
+    MODES[name](server)
+    server.serve()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
