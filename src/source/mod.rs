@@ -8,6 +8,7 @@
 
 mod diagnostic;
 mod duration;
+mod manual;
 mod node;
 mod quote;
 mod render;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 pub use self::diagnostic::{Diagnostic, Label, Severity};
 pub use self::duration::{duration_text, parse_duration};
+pub use self::manual::manual;
 pub use self::node::{Node, Value};
 pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_excerpt};

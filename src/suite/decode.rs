@@ -17,8 +17,11 @@ use crate::wire::{ListKind, Revision};
 const ACTIONS: [&str; 12] =
     ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "restart", "cancel", "send", "http"];
 
+/// Keys of a step that this version cannot run.
+pub(super) const UNAVAILABLE_STEP_KEYS: [&str; 3] = ["cancel", "send", "http"];
+
 /// Keys of a test that this version cannot run.
-const UNAVAILABLE_TEST_KEYS: [&str; 2] = ["snapshot", "inject"];
+pub(super) const UNAVAILABLE_TEST_KEYS: [&str; 2] = ["snapshot", "inject"];
 
 pub(super) fn servers(root: &Node, folder: &std::path::Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
     let single = root.entries().iter().filter(|(key, _)| key.value == "server");
@@ -210,9 +213,7 @@ fn action(node: &Node, key: &str) -> Option<Action> {
         "notify" => Action::Notify { method: value, params },
         "wait" => Action::Wait(parse_duration(value.text()?)?),
         "restart" => Action::Restart,
-        "cancel" => Action::Unavailable("cancel"),
-        "send" => Action::Unavailable("send"),
-        _ => Action::Unavailable("http"),
+        _ => Action::Unavailable(UNAVAILABLE_STEP_KEYS.into_iter().find(|known| *known == key)?),
     })
 }
 

@@ -9,6 +9,7 @@ mod decode;
 pub mod grammar;
 mod lint;
 mod load;
+mod manual;
 mod merge;
 mod model;
 mod rows;
@@ -17,6 +18,7 @@ mod schema;
 pub use self::builtin::builtin_names;
 pub use self::decode::{block_negative_path, skip_reason};
 pub use self::load::{Files, load, why_unreadable};
+pub use self::manual::manual;
 pub use self::model::{
     Action, Answers, Block, ForEach, Loop, NegativeCheck, NegativePath, Protocol, RestartPolicy, Row, RunOptions,
     Server, Step, Suite, Target, Test, ToolSelection,

@@ -139,7 +139,7 @@ pub(super) static NEGATIVE_PATH: Object = Object {
                 "out_of_range",
                 "malformed_envelope",
             ])),
-            "Which checks; all by default.",
+            "Which checks; by default the first four, since the others are not available yet.",
         ),
     ]],
 };

@@ -10,7 +10,11 @@ static STEP_NAME: &[Key] = &[key("name", Shape::Text, "What the step is for, sho
 
 pub(super) static STEP_KEYS: &[Key] = &[
     key("call", Shape::Text, "Calls this tool."),
-    key("args", Shape::Map(&Shape::Any), "The arguments of the tool or prompt."),
+    key(
+        "args",
+        Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template]),
+        "The arguments of the tool or prompt, or a template for all of them.",
+    ),
     key("read", Shape::Text, "Reads the resource with this URI."),
     key("prompt", Shape::Text, "Gets this prompt."),
     key("complete", Shape::Object(&COMPLETE), "Asks for completions."),

@@ -16,7 +16,7 @@ static TEST_KEYS: &[Key] = &[
     required("name", Shape::Text, "The test's name, unique in the suite."),
     key("tags", Shape::List(&Shape::Text), "Words to select tests by."),
     key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Why the test is not run."),
-    key("only", Shape::Flag, "Runs only the tests so marked; refused where a report goes to CI."),
+    key("only", Shape::Flag, "Runs only the tests so marked; refused in CI."),
     key("server", Shape::Text, "The one server on which this test runs."),
     key("setup", Shape::List(&Shape::Object(&STEP)), "Steps before the test."),
     key("steps", Shape::List(&Shape::Object(&STEP)), "The steps, in order."),

@@ -1,0 +1,145 @@
+//! Writes the reference of a grammar: a section for each mapping with known keys, a line for each key.
+//!
+//! Made from the tables that check files, so a key that the reference does not have does not exist.
+
+use std::fmt::Write as _;
+
+use super::shape::{Key, Need, Object, Shape};
+
+/// The reference of `root` and of every mapping below it in Markdown, each under a heading of the third level.
+pub fn manual(root: &'static Object) -> String {
+    let mut objects = Vec::new();
+    collect(root, &mut objects);
+    let mut told = Vec::new();
+    objects.iter().map(|object| section(object, &mut told)).collect()
+}
+
+/// Every mapping with known keys, in the order in which a reader of the tables meets them.
+fn collect(object: &'static Object, objects: &mut Vec<&'static Object>) {
+    if objects.iter().any(|known| known.name == object.name) {
+        return;
+    }
+    objects.push(object);
+    for key in object.all_keys() {
+        within(&key.shape, objects);
+    }
+}
+
+fn within(shape: &Shape, objects: &mut Vec<&'static Object>) {
+    match shape {
+        Shape::Object(object) => collect(object, objects),
+        Shape::List(inner) | Shape::Map(inner) => within(inner, objects),
+        Shape::Either(shapes) => shapes.iter().for_each(|shape| within(shape, objects)),
+        Shape::Any
+        | Shape::Text
+        | Shape::Flag
+        | Shape::Whole
+        | Shape::Number
+        | Shape::Duration
+        | Shape::Choice(_)
+        | Shape::Template => {}
+    }
+}
+
+/// A group of keys and the mapping in whose section it stands.
+type Told = (&'static [Key], &'static Object);
+
+fn section(object: &'static Object, told: &mut Vec<Told>) -> String {
+    let mut text = format!("\n### {}\n\n{}\n", heading(object), object.doc);
+    let mut own = Vec::new();
+    let mut elsewhere: Vec<(&Object, Vec<String>)> = Vec::new();
+    for group in object.keys {
+        let Some((_, home)) = told.iter().find(|(known, _)| is_same(known, group)) else {
+            own.extend(group.iter());
+            continue;
+        };
+        let names = group.iter().map(|key| format!("`{}`", key.name));
+        match elsewhere.iter_mut().find(|(known, _)| known.name == home.name) {
+            Some((_, known)) => known.extend(names),
+            None => elsewhere.push((home, names.collect())),
+        }
+    }
+    if !own.is_empty() {
+        text.push_str("\n| key | value | meaning |\n| --- | --- | --- |\n");
+    }
+    for key in own {
+        let _ = writeln!(text, "{}", row(key));
+    }
+    for (home, names) in elsewhere {
+        let _ = writeln!(text, "\nAlso, as in {}: {}.", link(home), names.join(", "));
+    }
+    told.extend(object.keys.iter().map(|group| (*group, object)));
+    text
+}
+
+/// Whether two groups are one; the compiler may keep several copies of a static one.
+fn is_same(one: &[Key], other: &[Key]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| (one.name, one.doc) == (other.name, other.doc))
+}
+
+fn row(key: &Key) -> String {
+    let need = if key.need == Need::Required { " (required)" } else { "" };
+    let cells = [format!("`{}`{need}", key.name), words(&key.shape), key.doc.to_owned()];
+    format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+}
+
+fn words(shape: &Shape) -> String {
+    match shape {
+        Shape::Any => "anything".to_owned(),
+        Shape::Text => "text".to_owned(),
+        Shape::Flag => "`true` or `false`".to_owned(),
+        Shape::Whole => "whole number from 0".to_owned(),
+        Shape::Number => "number".to_owned(),
+        Shape::Duration => "duration".to_owned(),
+        Shape::Choice(choices) => choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", "),
+        Shape::Template => "template".to_owned(),
+        Shape::List(Shape::Any) => "list".to_owned(),
+        Shape::List(Shape::Choice(choices)) => format!("list of {}", words(&Shape::Choice(choices))),
+        Shape::List(inner) => format!("list: {}", words(inner)),
+        Shape::Map(Shape::Any) => "mapping".to_owned(),
+        Shape::Map(inner) => format!("mapping of names to: {}", words(inner)),
+        Shape::Object(object) => link(object),
+        Shape::Either(shapes) => shapes.iter().map(words).collect::<Vec<_>>().join(", or "),
+    }
+}
+
+fn link(object: &Object) -> String {
+    format!("[{}](#{})", object.name, object.name.replace(' ', "-"))
+}
+
+/// A name with an article is a noun, any other one is typed as it is.
+fn heading(object: &Object) -> String {
+    let mut letters = object.name.chars();
+    match letters.next() {
+        Some(first) if object.name.contains(' ') => first.to_uppercase().chain(letters).collect(),
+        _ => format!("`{}`", object.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shape::{key, required};
+    use super::*;
+
+    static SHARED: &[Key] = &[key("wait", Shape::Duration, "Waits.")];
+    static INNER: Object = Object {
+        name: "a step",
+        doc: "One step.",
+        keys: &[SHARED, &[key("again", Shape::Either(&[Shape::Object(&INNER), Shape::Flag]), "Once more.")]],
+    };
+    static OUTER: Object = Object {
+        name: "tests",
+        doc: "All tests.",
+        keys: &[&[required("steps", Shape::List(&Shape::Object(&INNER)), "a | b")], SHARED],
+    };
+
+    #[test]
+    fn every_key_stands_once() {
+        let expected = "\n### `tests`\n\nAll tests.\n\n| key | value | meaning |\n| --- | --- | --- |\n\
+            | `steps` (required) | list: [a step](#a-step) | a \\| b |\n| `wait` | duration | Waits. |\n\
+            \n### A step\n\nOne step.\n\n| key | value | meaning |\n| --- | --- | --- |\n\
+            | `again` | [a step](#a-step), or `true` or `false` | Once more. |\n\
+            \nAlso, as in [tests](#tests): `wait`.\n";
+        assert_eq!(manual(&OUTER), expected);
+    }
+}
