@@ -20,6 +20,8 @@ use clap::{Parser, Subcommand};
 use self::environment::Environment;
 use self::output::Output;
 
+use crate::taxonomy::Registry;
+
 pub use self::exit::Exit;
 
 /// Runs test suites against MCP servers and proves which faults they would catch.
@@ -58,6 +60,10 @@ pub fn main() -> ExitCode {
         }
     };
     let output = Output::new(arguments.color, &environment);
+    if matches!(arguments.command, Command::Run(_) | Command::Plan(_) | Command::Check(_) | Command::FaultCoverage(_)) {
+        // Reading the registry takes as long as reading a large suite; it is wanted after the suites are read.
+        std::thread::spawn(|| Registry::builtin().families.len());
+    }
     let exit = match arguments.command {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
         Command::Check(args) => commands::check::check(&args, &output),

@@ -43,7 +43,7 @@ impl SuiteArgs {
     }
 
     /// Loads and plans everything that is named; what is wrong is shown, and the exit code says so.
-    pub(super) fn plan(&self, registry: &Registry, output: &Output) -> Result<Plan, Exit> {
+    pub(super) fn plan(&self, registry: ChosenRegistry, output: &Output) -> Result<Plan, Exit> {
         let found = paths::find(&self.paths);
         if !found.unmatched.is_empty() {
             for reason in &found.unmatched {
@@ -60,7 +60,7 @@ impl SuiteArgs {
             return Err(Exit::Usage);
         }
         let sources = Arc::new(sources);
-        plan::build(suites, selection, registry, Arc::clone(&sources)).map_err(|mistakes| {
+        plan::build(suites, selection, registry.get(), Arc::clone(&sources)).map_err(|mistakes| {
             output.diagnostics(&mistakes, &sources);
             Exit::Usage
         })
@@ -117,18 +117,33 @@ fn load_all(
     suites
 }
 
+/// A registry that is read when it is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChosenRegistry(Option<&'static Registry>);
+
+impl ChosenRegistry {
+    /// The one that is part of the program.
+    pub(super) const BUILTIN: Self = Self(None);
+
+    /// The registry.
+    pub(super) fn get(self) -> &'static Registry {
+        self.0.unwrap_or_else(Registry::builtin)
+    }
+}
+
 /// The registry that was named, or the one that is part of the program.
-pub(super) fn registry(path: Option<&Path>, output: &Output) -> Result<&'static Registry, Exit> {
-    let Some(path) = path else { return Ok(Registry::builtin()) };
+pub(super) fn registry(path: Option<&Path>, output: &Output) -> Result<ChosenRegistry, Exit> {
+    let Some(path) = path else { return Ok(ChosenRegistry::BUILTIN) };
     let text = std::fs::read_to_string(path).map_err(|error| {
-        output.error(&format!("cannot read the registry `{}`: {}", path.display(), suite::why_unreadable(&error)), None);
+        output
+            .error(&format!("cannot read the registry `{}`: {}", path.display(), suite::why_unreadable(&error)), None);
         Exit::Usage
     })?;
     let mut sources = Sources::default();
     let id = sources.add(SourceFile::new(path.display().to_string(), text));
     match Registry::load(&sources, id) {
         // One registry serves the whole run of the program.
-        Ok(registry) => Ok(Box::leak(Box::new(registry))),
+        Ok(registry) => Ok(ChosenRegistry(Some(Box::leak(Box::new(registry))))),
         Err(mistakes) => {
             output.diagnostics(&mistakes, &sources);
             Err(Exit::Usage)

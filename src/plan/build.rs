@@ -82,7 +82,7 @@ fn plan_suite(suite: Arc<Suite>, sources: &Sources) -> SuitePlan {
             cases.extend(suite.blocks.iter().flat_map(|block| planner.block(block)));
         }
     }
-    SuitePlan { suite, lanes, cases }
+    SuitePlan { suite, lanes, cases: cases.into_iter().map(Arc::new).collect() }
 }
 
 /// Makes the cases of one lane; also used to make cases once the catalog is known.

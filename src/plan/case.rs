@@ -22,7 +22,7 @@ pub struct Plan {
 impl Plan {
     /// Every case in order.
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
-        self.suites.iter().flat_map(|suite| &suite.cases)
+        self.suites.iter().flat_map(|suite| suite.cases.iter().map(AsRef::as_ref))
     }
 }
 
@@ -34,7 +34,7 @@ pub struct SuitePlan {
     /// Its servers, each once per revision.
     pub lanes: Vec<Lane>,
     /// Its cases in declared order, lane by lane.
-    pub cases: Vec<Case>,
+    pub cases: Vec<Arc<Case>>,
 }
 
 /// A server spoken to in one revision.

@@ -15,22 +15,22 @@ use crate::wire::Catalog;
 ///
 /// The result is in the order in which the server lists things, and holds at least one case: a template that matches
 /// nothing becomes a skipped case that says so.
-pub fn expand(plan: &Plan, suite: &SuitePlan, case: Case, catalog: &Catalog) -> Vec<Case> {
-    let Body::Template(template) = &case.body else { return vec![case] };
+pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, catalog: &Catalog) -> Vec<Arc<Case>> {
+    let Body::Template(template) = &case.body else { return vec![Arc::clone(case)] };
     let lane = &suite.lanes[case.lane];
     let planner = Planner { suite: &suite.suite, lane, index: case.lane, sources: &plan.sources, has_only: false };
     let mut cases = match template.as_ref() {
         Template::ForEach(test) => for_each(&planner, test, catalog),
-        Template::NegativeTest(test, negative) => negative::test_cases(&planner, &case, (test, negative), catalog),
-        Template::NegativeBlock(negative) => negative::block_cases(&planner, &case, negative, catalog),
-        Template::OutputBlock(tools) => output::cases(&planner, &case, tools, catalog),
+        Template::NegativeTest(test, negative) => negative::test_cases(&planner, case, (test, negative), catalog),
+        Template::NegativeBlock(negative) => negative::block_cases(&planner, case, negative, catalog),
+        Template::OutputBlock(tools) => output::cases(&planner, case, tools, catalog),
     };
     if cases.is_empty() {
         let reason = "the server offers nothing that this applies to".to_owned();
-        cases.push(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..case });
+        cases.push(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..(**case).clone() });
     }
     cases.retain(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes));
-    cases
+    cases.into_iter().map(Arc::new).collect()
 }
 
 fn for_each(planner: &Planner<'_>, test: &Arc<Test>, catalog: &Catalog) -> Vec<Case> {

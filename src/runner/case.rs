@@ -16,7 +16,7 @@ const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) async fn run(
     lane: Arc<Lane>,
     suite: usize,
-    case: Case,
+    case: Arc<Case>,
     options: Arc<Options>,
     emitter: Emitter,
 ) -> CaseResult {

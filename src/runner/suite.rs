@@ -19,7 +19,7 @@ pub(super) struct SuiteRun<'a> {
     lanes: Vec<Arc<Lane>>,
     slots: Arc<Semaphore>,
     running: JoinSet<(CaseResult, tokio::sync::OwnedSemaphorePermit)>,
-    begun: std::collections::HashMap<tokio::task::Id, Case>,
+    begun: std::collections::HashMap<tokio::task::Id, Arc<Case>>,
     broken: usize,
 }
 
@@ -75,12 +75,12 @@ impl<'a> SuiteRun<'a> {
     }
 
     /// The cases that a template stands for; a template whose server cannot be asked is decided at once.
-    async fn expanded(&mut self, case: &Case) -> Vec<Case> {
+    async fn expanded(&mut self, case: &Arc<Case>) -> Vec<Arc<Case>> {
         if !matches!(case.body, Body::Template(_)) {
-            return vec![case.clone()];
+            return vec![Arc::clone(case)];
         }
         match self.lanes[case.lane].catalog().await {
-            Ok(catalog) => expand(self.plan, self.planned(), case.clone(), &catalog),
+            Ok(catalog) => expand(self.plan, self.planned(), case, &catalog),
             Err(none) => {
                 let result = case::unexpanded(self.planned(), case, none);
                 self.count(result);
@@ -90,7 +90,7 @@ impl<'a> SuiteRun<'a> {
     }
 
     /// Begins a case once there is room; `false` where the run ended while it waited.
-    async fn begin(&mut self, case: Case) -> bool {
+    async fn begin(&mut self, case: Arc<Case>) -> bool {
         let permit = loop {
             let slots = Arc::clone(&self.slots);
             tokio::select! {
@@ -106,7 +106,7 @@ impl<'a> SuiteRun<'a> {
         }
         let lane = Arc::clone(&self.lanes[case.lane]);
         let (index, options, emitter) = (self.index, Arc::clone(self.options), self.emitter.clone());
-        let kept = case.clone();
+        let kept = Arc::clone(&case);
         let task = self.running.spawn(async move { (case::run(lane, index, case, options, emitter).await, permit) });
         self.begun.insert(task.id(), kept);
         true

@@ -1,227 +1,288 @@
 //! Turns YAML text into a tree of located nodes; the only file that knows the YAML crate.
 //!
-//! Repeated keys are kept and reported by [`super::shape`], so that one run names every mistake.
-//! Only a mistake in the syntax itself stops at the first.
+//! Built from the parser's events: they carry exact places, and nothing is read twice. Repeated keys are kept and
+//! reported by [`super::shape`], so that one run names every mistake; only a mistake in the syntax itself stops at the
+//! first. Hostile files end in an error: nesting, size and what aliases unfold to are limited.
 
-use std::fmt;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
-use serde_saphyr::{Location, Options, Spanned};
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Tag};
 
 use super::{Diagnostic, Located, Node, SourceId, Sources, Span, Value};
 
 /// How deep mappings and lists may nest; suites need about twelve.
 const MAX_DEPTH: usize = 96;
 
-/// Stack of the reading thread in bytes, reserved and hardly used: measured need at `MAX_DEPTH` is below a quarter.
-const READER_STACK: usize = 32 << 20;
+/// How many values a file may hold, those that aliases stand for included.
+const MAX_NODES: usize = 1_000_000;
 
 /// Reads a text of `sources` as one YAML document; an empty document is `Null`.
 pub fn parse(sources: &Sources, source: SourceId) -> Result<Node, Diagnostic> {
     let text = &sources.file(source).text;
-    // The reader recurses once per level, with frames too large for the stack of a small thread.
-    let read = std::thread::scope(|scope| {
-        let reader = std::thread::Builder::new().stack_size(READER_STACK).spawn_scoped(scope, || read(text, source));
-        reader.ok().and_then(|thread| thread.join().ok())
-    });
-    read.unwrap_or_else(|| Err(Diagnostic::without_place("yaml-syntax", "the YAML reader could not be started")))
-}
-
-fn read(text: &str, source: SourceId) -> Result<Node, Diagnostic> {
-    match serde_saphyr::from_str_with_options::<Option<Spanned<Raw>>>(text, options()) {
-        Ok(Some(root)) => Ok(located(root, source, offset(text.len()))),
-        Ok(None) => Ok(Node { value: Value::Null, span: Span { source, start: 0, end: 0 } }),
-        Err(error) => Err(syntax_error(&error, source, text)),
-    }
-}
-
-fn options() -> Options {
-    let mut options = serde_saphyr::options! {
-        duplicate_keys: DuplicateKeyPolicy::PassThrough,
-        strict_booleans: true,
-        leading_zero_numbers_as_strings: true,
-        underscored_numbers_as_strings: true,
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
-        with_snippet: false,
-        emit_comments: false,
-        budget: serde_saphyr::budget! {
-            max_nodes: 2_000_000,
-            max_events: 5_000_000,
-            max_depth: MAX_DEPTH,
-            enforce_alias_anchor_ratio: false,
-        },
+    let mut options = Options::default();
+    options.emit_comments = false;
+    options.flow_nesting_limit = MAX_DEPTH;
+    options.block_nesting_limit = MAX_DEPTH;
+    let reader = Reader {
+        parser: Parser::new_from_str_with_options(text, options),
+        text,
+        source,
+        anchors: BTreeMap::new(),
+        nodes: 0,
     };
-    options.alias_limits.max_total_replayed_events = 200_000;
-    options
+    reader.document()
 }
 
-fn syntax_error(error: &serde_saphyr::Error, source: SourceId, text: &str) -> Diagnostic {
-    let start = error.location().map_or(0, |location| byte_position(&location, text));
-    let end = text[start..].chars().next().map_or(start, |c| start + c.len_utf8());
-    let span = Span { source, start: offset(start), end: offset(end) };
-    let message = error.without_snippet().to_string();
-    let first = message.lines().next().unwrap_or_default();
-    let sentence = plain(first.split(" at line ").next().unwrap_or(first));
-    Diagnostic::error("yaml-syntax", format!("the file is no valid YAML: {sentence}"), span)
+struct Reader<'t> {
+    parser: Parser<'t, granit_parser::StrInput<'t>>,
+    text: &'t str,
+    source: SourceId,
+    /// What anchors stand for, with the number of values in it.
+    anchors: BTreeMap<usize, (Node, usize)>,
+    nodes: usize,
 }
 
-/// The reader's sentence in words for users, where it speaks of its own insides.
-fn plain(sentence: &str) -> &str {
-    const SENTENCES: [(&str, &str); 5] = [
-        ("multiple YAML documents", "a second document starts here"),
-        ("alias replay limit", "its aliases unfold to more values than any suite needs"),
-        ("recursion limit", "it nests deeper than any suite needs"),
-        ("budget breached: Depth", "it nests deeper than any suite needs"),
-        ("budget breached", "it is larger than any suite needs"),
-    ];
-    let known = SENTENCES.iter().find(|(start, _)| sentence.starts_with(start));
-    known.map_or(sentence.trim_end_matches(['.', ':', ',']), |(_, plain)| plain)
+/// A collection whose end has not come yet.
+struct Open {
+    start: u32,
+    anchor: usize,
+    /// How many values there were before it, to know how many are in it.
+    before: usize,
+    kind: Kind,
 }
 
-/// Syntax errors carry a line and a column, not always bytes.
-fn byte_position(location: &Location, text: &str) -> usize {
-    if let Some(at) = location.span().byte_offset() {
-        let at = usize::try_from(at).unwrap_or(0).min(text.len());
-        return (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    }
-    let line = usize::try_from(location.line()).unwrap_or(1).max(1);
-    let column = usize::try_from(location.column()).unwrap_or(1).max(1);
-    let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-    text[start..].char_indices().nth(column - 1).map_or(text.len(), |(at, _)| start + at)
+enum Kind {
+    List(Vec<Node>),
+    Map(Vec<(Located<String>, Node)>, Option<Located<String>>),
 }
 
-fn offset(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
-}
-
-/// What the YAML crate hands over, before places are resolved.
-enum Raw {
-    Null,
-    Bool(bool),
-    Number(serde_json::Number),
-    Text(String),
-    List(Vec<Spanned<Raw>>),
-    Map(Vec<(Spanned<String>, Spanned<Raw>)>),
-}
-
-fn located(raw: Spanned<Raw>, source: SourceId, parent_end: u32) -> Node {
-    let start = position(&raw.referenced).unwrap_or(parent_end);
-    let scalar_end = start + extent(&raw.referenced);
-    let value = match raw.value {
-        Raw::Null => Value::Null,
-        Raw::Bool(flag) => Value::Bool(flag),
-        Raw::Number(number) => Value::Number(number),
-        Raw::Text(text) => Value::Text(text),
-        Raw::List(items) => Value::List(items.into_iter().map(|item| located(item, source, start)).collect()),
-        Raw::Map(entries) => Value::Map(entries.into_iter().map(|entry| entry_node(entry, source)).collect()),
-    };
-    // The crate gives collections a place but no length; theirs ends with their last child.
-    let end = match &value {
-        Value::List(items) => items.last().map_or(scalar_end, |item| item.span.end),
-        Value::Map(entries) => entries.last().map_or(scalar_end, |(key, node)| node.span.end.max(key.span.end)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => scalar_end,
-    };
-    Node { value, span: Span { source, start, end: end.max(start) } }
-}
-
-fn entry_node((key, value): (Spanned<String>, Spanned<Raw>), source: SourceId) -> (Located<String>, Node) {
-    let start = position(&key.referenced).unwrap_or(0);
-    let span = Span { source, start, end: start + extent(&key.referenced) };
-    let mut node = located(value, source, span.end);
-    // An absent value has no place of its own worth pointing at; the key has.
-    if node.value == Value::Null && node.span.start == node.span.end {
-        node.span = span;
-    }
-    (Located::new(key.value, span), node)
-}
-
-fn position(location: &Location) -> Option<u32> {
-    location.span().byte_offset().and_then(|at| u32::try_from(at).ok())
-}
-
-fn extent(location: &Location) -> u32 {
-    location.span().byte_len().and_then(|length| u32::try_from(length).ok()).unwrap_or(0)
-}
-
-impl<'de> Deserialize<'de> for Raw {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(RawVisitor)
-    }
-}
-
-struct RawVisitor;
-
-impl<'de> Visitor<'de> for RawVisitor {
-    type Value = Raw;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a YAML value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
-        Raw::deserialize(deserializer)
-    }
-
-    fn visit_bool<E>(self, flag: bool) -> Result<Raw, E> {
-        Ok(Raw::Bool(flag))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Raw, E> {
-        Ok(Raw::Number(number.into()))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Raw, E> {
-        Ok(Raw::Number(number.into()))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Raw, E> {
-        serde_json::Number::from_f64(number).map(Raw::Number).ok_or_else(|| E::custom("a number must be finite"))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
-        Ok(Raw::Text(text.to_owned()))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Raw, E> {
-        Ok(Raw::Text(text))
-    }
-
-    fn visit_bytes<E: serde::de::Error>(self, _: &[u8]) -> Result<Raw, E> {
-        Err(E::custom("binary values have no meaning in a suite"))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Raw, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = access.next_element()? {
-            items.push(item);
-        }
-        Ok(Raw::List(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Raw, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(key) = access.next_key::<Spanned<Raw>>()? {
-            let text = match key.value {
-                Raw::Text(text) => text,
-                Raw::Number(number) => number.to_string(),
-                Raw::Bool(flag) => flag.to_string(),
-                Raw::Null => "null".to_owned(),
-                Raw::List(_) | Raw::Map(_) => return Err(A::Error::custom("a key must be text")),
+impl<'t> Reader<'t> {
+    fn document(mut self) -> Result<Node, Diagnostic> {
+        let mut open: Vec<Open> = Vec::new();
+        let mut root = None;
+        while let Some(event) = self.parser.next_event() {
+            let (event, place) = event.map_err(|error| self.syntax(&error))?;
+            let (start, end) = (self.offset(place.start), self.offset(place.end));
+            let finished = match event {
+                Event::Scalar(text, style, anchor, tag) => {
+                    let value = self.scalar(text, style, tag.as_deref(), start)?;
+                    self.grow(1, start)?;
+                    let node = Node { value, span: self.span(start, end) };
+                    self.remember(anchor, &node, 1);
+                    node
+                }
+                Event::SequenceStart(_, anchor, _) => {
+                    self.open(&mut open, start, anchor, Kind::List(Vec::new()))?;
+                    continue;
+                }
+                Event::MappingStart(_, anchor, _) => {
+                    self.open(&mut open, start, anchor, Kind::Map(Vec::new(), None))?;
+                    continue;
+                }
+                Event::SequenceEnd | Event::MappingEnd => match open.pop() {
+                    Some(ended) => self.close(ended, end),
+                    None => continue,
+                },
+                Event::Alias(anchor) => {
+                    let size = self.anchors.get(&anchor).map_or(0, |(_, size)| *size);
+                    self.grow(size, start)?;
+                    let Some((node, _)) = self.anchors.get(&anchor) else {
+                        return Err(self.mistake("an alias stands inside what it stands for", start, end));
+                    };
+                    Node { span: self.span(start, end), value: node.value.clone() }
+                }
+                Event::DocumentStart(..) if root.is_some() => {
+                    return Err(self.mistake("a second document starts here", start, end));
+                }
+                Event::StreamStart
+                | Event::StreamEnd
+                | Event::DocumentStart(..)
+                | Event::DocumentEnd
+                | Event::Anchor(..)
+                | Event::UnresolvedAlias(_)
+                | Event::Comment(..)
+                | _ => continue,
             };
-            let key = Spanned::new(text, key.referenced, key.defined);
-            entries.push((key, access.next_value()?));
+            match open.last_mut() {
+                Some(parent) => self.add(parent, finished)?,
+                None => root = Some(finished),
+            }
         }
-        Ok(Raw::Map(entries))
+        Ok(root.unwrap_or(Node { value: Value::Null, span: self.span(0, 0) }))
     }
+
+    fn open(&mut self, open: &mut Vec<Open>, start: u32, anchor: usize, kind: Kind) -> Result<(), Diagnostic> {
+        self.grow(1, start)?;
+        if open.len() >= MAX_DEPTH {
+            return Err(self.mistake("it nests deeper than any suite needs", start, start));
+        }
+        open.push(Open { start, anchor, before: self.nodes - 1, kind });
+        Ok(())
+    }
+
+    /// A collection ends with its last child, or with its closing bracket where it has one on the spot.
+    fn close(&mut self, ended: Open, event_end: u32) -> Node {
+        let (value, last) = match ended.kind {
+            Kind::List(items) => {
+                let last = items.last().map(|item| item.span.end);
+                (Value::List(items), last)
+            }
+            Kind::Map(entries, _) => {
+                let last = entries.last().map(|(key, node)| node.span.end.max(key.span.end));
+                (Value::Map(entries), last)
+            }
+        };
+        let is_flow = matches!(self.text.as_bytes().get(ended.start as usize), Some(b'[' | b'{'));
+        let end = if is_flow { event_end } else { last.unwrap_or(event_end) };
+        let node = Node { value, span: self.span(ended.start, end.max(ended.start)) };
+        self.remember(ended.anchor, &node, self.nodes - ended.before);
+        node
+    }
+
+    fn add(&self, parent: &mut Open, node: Node) -> Result<(), Diagnostic> {
+        match &mut parent.kind {
+            Kind::List(items) => items.push(node),
+            Kind::Map(entries, key) => match key.take() {
+                None => *key = Some(self.key(node)?),
+                Some(key) if key.value == "<<" && self.text.as_bytes().get(key.span.start as usize) == Some(&b'<') => {
+                    self.merge(entries, node)?;
+                }
+                Some(key) => {
+                    // An absent value has no place of its own worth pointing at; the key has.
+                    let is_absent = node.value == Value::Null && node.span.start == node.span.end;
+                    let span = if is_absent { key.span } else { node.span };
+                    entries.push((key, Node { span, ..node }));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn key(&self, node: Node) -> Result<Located<String>, Diagnostic> {
+        let text = match node.value {
+            Value::Text(text) => text,
+            Value::Number(_) | Value::Bool(_) | Value::Null => {
+                self.text[node.span.start as usize..node.span.end as usize].to_owned()
+            }
+            Value::List(_) | Value::Map(_) => {
+                return Err(self.mistake("a key must be text", node.span.start, node.span.end));
+            }
+        };
+        Ok(Located::new(text, node.span))
+    }
+
+    /// `<<: *name` brings in entries that the mapping does not have itself.
+    fn merge(&self, entries: &mut Vec<(Located<String>, Node)>, node: Node) -> Result<(), Diagnostic> {
+        let sources = match node.value {
+            Value::Map(_) => vec![node],
+            Value::List(items) => items,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {
+                return Err(self.mistake("`<<` takes a mapping", node.span.start, node.span.end));
+            }
+        };
+        for (key, value) in sources.iter().flat_map(Node::entries) {
+            if !entries.iter().any(|(own, _)| own.value == key.value) {
+                entries.push((key.clone(), value.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, anchor: usize, node: &Node, size: usize) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, (node.clone(), size));
+        }
+    }
+
+    fn grow(&mut self, by: usize, at: u32) -> Result<(), Diagnostic> {
+        self.nodes += by;
+        if self.nodes > MAX_NODES {
+            return Err(self.mistake("it unfolds to more values than any suite needs", at, at));
+        }
+        Ok(())
+    }
+
+    fn scalar(
+        &self,
+        text: Cow<'t, str>,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        start: u32,
+    ) -> Result<Value, Diagnostic> {
+        let Some(tag) = tag else {
+            return Ok(if style == ScalarStyle::Plain { plain(text) } else { Value::Text(text.into_owned()) });
+        };
+        match tag.core_suffix() {
+            Some("str") => Ok(Value::Text(text.into_owned())),
+            Some("int" | "float" | "bool" | "null") => Ok(plain(text)),
+            _ if tag.parts() == ("", "!") => Ok(Value::Text(text.into_owned())),
+            _ => Err(self.mistake(&format!("the tag `{}` means nothing in a suite", tag.original()), start, start)),
+        }
+    }
+
+    fn offset(&self, marker: granit_parser::Marker) -> u32 {
+        let at = marker.byte_offset().unwrap_or(self.text.len()).min(self.text.len());
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    fn span(&self, start: u32, end: u32) -> Span {
+        Span { source: self.source, start, end }
+    }
+
+    fn syntax(&self, error: &ScanError) -> Diagnostic {
+        let at = self.offset(*error.marker());
+        let message = error.to_string();
+        let sentence = message.split(" at byte ").next().unwrap_or(&message);
+        let sentence = sentence.split(" at line ").next().unwrap_or(sentence).trim_end_matches(['.', ':', ',']);
+        let too_deep = sentence.contains("nesting") || sentence.contains("depth") || sentence.contains("recursion");
+        self.mistake(if too_deep { "it nests deeper than any suite needs" } else { sentence }, at, at)
+    }
+
+    fn mistake(&self, sentence: &str, start: u32, end: u32) -> Diagnostic {
+        let from = start as usize;
+        let one = self.text.get(from..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+        let end = end.max(start + u32::try_from(one).unwrap_or(0));
+        Diagnostic::error("yaml-syntax", format!("the file is no valid YAML: {sentence}"), self.span(start, end))
+    }
+}
+
+/// The value of a plain scalar, strict about types: `yes`, `007` and `1_000` are text.
+fn plain(text: Cow<'_, str>) -> Value {
+    match text.as_ref() {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::Bool(true),
+        "false" | "False" | "FALSE" => return Value::Bool(false),
+        _ => {}
+    }
+    number(&text).map_or_else(|| Value::Text(text.into_owned()), Value::Number)
+}
+
+/// Numbers of the core schema (YAML 1.2.2, 10.3.2), but for leading zeros, which are how codes are written.
+fn number(text: &str) -> Option<serde_json::Number> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    let radix = |prefix: &str, radix: u32| u64::from_str_radix(digits.strip_prefix(prefix)?, radix).ok();
+    let unsigned = digits.len() == text.len();
+    if let Some(number) = radix("0x", 16).or_else(|| radix("0o", 8)).filter(|_| unsigned) {
+        return Some(number.into());
+    }
+    let is_padded = digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
+    let is_number =
+        digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
+    if is_padded || !is_number {
+        return None;
+    }
+    let text = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(number.into());
+    }
+    if let Ok(number) = text.parse::<u64>() {
+        return Some(number.into());
+    }
+    text.parse::<f64>().ok().and_then(serde_json::Number::from_f64)
 }
 
 #[cfg(test)]
@@ -238,37 +299,54 @@ mod tests {
 
     #[test]
     fn nodes_know_their_place() {
-        let (sources, node) = read("a: 1\nlist:\n  - x: \"é\"\n    y: [1, zwei]\nend: ~\n");
+        let (sources, node) = read("a: 1\nlist:\n  - x: \"é\"\n    y: [1, zwei]\nend: ~\nflow: {k: v}\nlast:\n");
         let node = node.unwrap();
         let list = node.get("list").unwrap();
         assert_eq!(sources.text(list.items()[0].get("y").unwrap().items()[1].span), "zwei");
+        assert_eq!(sources.text(list.items()[0].get("y").unwrap().span), "[1, zwei]");
         assert_eq!(sources.text(list.items()[0].get("x").unwrap().span), "\"é\"");
+        assert_eq!(sources.text(list.items()[0].span), "x: \"é\"\n    y: [1, zwei]");
+        assert_eq!(sources.text(node.get("flow").unwrap().span), "{k: v}");
+        assert_eq!(sources.text(node.get("last").unwrap().span), "last");
         assert_eq!(sources.place(node.entries()[2].0.span), ("t.yml", 5, 1));
         assert_eq!(node.get("a").unwrap().to_json(), serde_json::json!(1));
     }
 
     #[test]
     fn types_are_kept_and_repeated_keys_too() {
-        let (_, node) = read("{a: 007, b: yes, c: 1_000, d: 1e3, e: '1', a: 2, 5: x, f: .nan}");
+        let (_, node) =
+            read("{a: 007, b: yes, c: 1_000, d: 1e3, e: '1', a: 2, 5: x, f: .nan, g: 0x1F, h: -0.5, i: 1-2, j: 1.2.3}");
         let node = node.unwrap();
-        assert_eq!(node.entries().len(), 8);
+        assert_eq!(node.entries().len(), 12);
         assert_eq!(
             node.to_json(),
-            serde_json::json!({"a": 2, "b": "yes", "c": "1_000", "d": 1000.0, "e": "1", "5": "x", "f": ".nan"})
+            serde_json::json!({
+                "a": 2, "b": "yes", "c": "1_000", "d": 1000.0, "e": "1", "5": "x", "f": ".nan", "g": 31, "h": -0.5,
+                "i": "1-2", "j": "1.2.3",
+            })
         );
+        assert_eq!(
+            read("[!!str 1, 18446744073709551615, +3, 1.]").1.unwrap().to_json(),
+            serde_json::json!(["1", u64::MAX, 3, 1.0])
+        );
+        assert_eq!(read("!secret x").1.unwrap_err().code, "yaml-syntax");
     }
 
     #[test]
     fn aliases_work_and_bombs_end() {
-        let (_, node) = read("a: &x {k: 1}\nb: *x\nc: {<<: *x, l: 2}\n");
-        assert_eq!(node.unwrap().get("c").unwrap().to_json(), serde_json::json!({"k": 1, "l": 2}));
+        let (_, node) = read("a: &x {k: 1, m: 0}\nb: *x\nc: {m: 3, <<: *x, l: 2}\nd: {<<: [*x, {z: 1}]}\n'<<': 5\n");
+        let node = node.unwrap();
+        assert_eq!(node.get("b").unwrap().to_json(), serde_json::json!({"k": 1, "m": 0}));
+        assert_eq!(node.get("c").unwrap().to_json(), serde_json::json!({"m": 3, "k": 1, "l": 2}));
+        assert_eq!(node.get("d").unwrap().to_json(), serde_json::json!({"k": 1, "m": 0, "z": 1}));
+        assert_eq!(node.get("<<").unwrap().to_json(), serde_json::json!(5));
         let bomb = (1..30).fold("a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, n| {
             let line = vec![format!("*a{}", n - 1); 9].join(",");
             format!("{text}a{n}: &a{n} [{line}]\n")
         });
-        assert_eq!(read(&bomb).1.unwrap_err().code, "yaml-syntax");
-        assert_eq!(read(&"[".repeat(100_000)).1.unwrap_err().code, "yaml-syntax");
-        assert_eq!(read(&"a: [".repeat(200)).1.unwrap_err().code, "yaml-syntax");
+        for hostile in [bomb, "[".repeat(100_000), "a: [".repeat(200), "- ".repeat(5_000), "&a [*a]".to_owned()] {
+            assert_eq!(read(&hostile).1.unwrap_err().code, "yaml-syntax");
+        }
     }
 
     #[test]
@@ -277,5 +355,6 @@ mod tests {
         let diagnostic = node.unwrap_err();
         assert_eq!(sources.place(diagnostic.label.unwrap().span).1, 3, "{}", diagnostic.message);
         assert_eq!(read("").1.unwrap().value, Value::Null);
+        assert_eq!(read("a: 1\n---\nb: 2\n").1.unwrap_err().code, "yaml-syntax");
     }
 }

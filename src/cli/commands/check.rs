@@ -4,8 +4,7 @@ use clap::Args;
 
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::suites::SuiteArgs;
-use crate::taxonomy::Registry;
+use crate::cli::suites::{ChosenRegistry, SuiteArgs};
 
 /// Validates suites without starting a server.
 #[derive(Debug, Args)]
@@ -15,7 +14,7 @@ pub(in crate::cli) struct CheckArgs {
 }
 
 pub(in crate::cli) fn check(args: &CheckArgs, output: &Output) -> Exit {
-    let plan = match args.suites.plan(Registry::builtin(), output) {
+    let plan = match args.suites.plan(ChosenRegistry::BUILTIN, output) {
         Ok(plan) => plan,
         Err(exit) => return exit,
     };

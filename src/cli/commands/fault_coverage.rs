@@ -63,11 +63,11 @@ pub(in crate::cli) fn fault_coverage(args: &FaultCoverageArgs, output: &Output) 
 
 fn score(args: &FaultCoverageArgs, output: &Output) -> Result<Score, Exit> {
     let registry = registry(args.registry.as_deref(), output)?;
-    let claimed = claimed(args, registry, output)?;
+    let claimed = claimed(args, registry.get(), output)?;
     let (probes, variants) =
         if args.no_suite { Default::default() } else { declared(&args.suites.plan(registry, output)?) };
     let agents = probes.contains("agent") || claimed.contains("agent");
-    Ok(coverage::declared(registry, &Planned { probes, claimed, variants, agents, settings: BTreeSet::new() }))
+    Ok(coverage::declared(registry.get(), &Planned { probes, claimed, variants, agents, settings: BTreeSet::new() }))
 }
 
 fn claimed(args: &FaultCoverageArgs, registry: &Registry, output: &Output) -> Result<BTreeSet<String>, Exit> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::suites::{SuiteArgs, nothing_selected};
+use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_selected};
 use crate::plan::{Body, Case, Plan, SessionNeed, SuitePlan};
 use crate::taxonomy::Registry;
 
@@ -31,8 +31,7 @@ enum Format {
 }
 
 pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
-    let registry = Registry::builtin();
-    let plan = match args.suites.plan(registry, output) {
+    let plan = match args.suites.plan(ChosenRegistry::BUILTIN, output) {
         Ok(plan) => plan,
         Err(exit) => return exit,
     };
@@ -40,6 +39,7 @@ pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
         nothing_selected(&args.suites, &plan, output);
         return Exit::Nothing;
     }
+    let registry = Registry::builtin();
     output.data(&match args.format {
         Format::Text => text(&plan, registry),
         Format::Json => format!("{:#}\n", as_json(&plan, registry)),

@@ -94,7 +94,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
-    let Some(summary) = run_plan(args, environment, (plan, registry), &mut watch) else {
+    let Some(summary) = run_plan(args, environment, (plan, registry.get()), &mut watch) else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
