@@ -1,0 +1,156 @@
+//! What whole runs cost, as ratios to the least that any runner needs: `cargo bench --bench whole_process`.
+//!
+//! The floor is a bare pipelined client and a fast echo server in a folder of their own, named by `MCPROVE_FLOOR`
+//! (by default `../shared/bench`); runner and floor are started in turn, and medians are printed.
+//! Nothing here passes or fails: `docs/performance.md` quotes what it prints.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a benchmark may stop at the first surprise, prints, and rounds"
+)]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const RUNS: usize = 15;
+const CASES: usize = 500;
+const WINDOW: usize = 16;
+
+/// What one run of a process took.
+#[derive(Clone, Copy)]
+struct Cost {
+    wall: Duration,
+    peak_kib: u64,
+}
+
+fn main() {
+    // `cargo test --benches` asks for a quick look only.
+    if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
+    let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("whole_process");
+    fs::create_dir_all(&scratch).unwrap();
+    println!("median of {RUNS} runs each; runner and floor in turn");
+    alone("--version", &["--version"], &scratch);
+    let every = scratch.join("every.yml");
+    fs::write(&every, suite("[node, unused]", CASES)).unwrap();
+    alone("fault-coverage, 500 tests", &["fault-coverage", &text(&every)], &scratch);
+    let large = scratch.join("large.yml");
+    fs::write(&large, suite("[node, unused]", 33_000)).unwrap();
+    println!("large.yml has {:.1} MB", fs::metadata(&large).unwrap().len() as f64 / 1e6);
+    alone("check of a 5 MB suite", &["check", &text(&large)], &scratch);
+    let Some(floor) = floor() else {
+        println!("no floor to compare with: set MCPROVE_FLOOR to its folder");
+        return;
+    };
+    let echo = text(&floor.join("target/release/echo_server"));
+    against_floor("500 cases, echo server", &floor, &[&echo], &scratch);
+    let everything = Path::new("tests/real/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    match fs::canonicalize(everything) {
+        Ok(path) => against_floor("500 cases, server-everything", &floor, &["node", &text(&path), "stdio"], &scratch),
+        Err(_) => println!("server-everything is not installed: run tests/real/install"),
+    }
+}
+
+/// Times the program by itself.
+fn alone(title: &str, arguments: &[&str], scratch: &Path) {
+    let costs: Vec<Cost> = (0..=RUNS).map(|_| mcprove(arguments, scratch)).skip(1).collect();
+    println!("{title:32} {:8.2} ms  {:5.1} MiB", median(&costs), peak(&costs));
+}
+
+/// Times a run of the program and of the floor on the same server, in turn.
+fn against_floor(title: &str, floor: &Path, server: &[&str], scratch: &Path) {
+    let path = scratch.join("floor.yml");
+    let words: Vec<String> = server.iter().map(|word| format!("{word:?}")).collect();
+    fs::write(&path, suite(&format!("[{}]", words.join(", ")), CASES)).unwrap();
+    let (mut ours, mut least) = (Vec::new(), Vec::new());
+    for _ in 0..=RUNS {
+        ours.push(mcprove(&["run", &text(&path)], scratch));
+        let mut command = Command::new(floor.join("target/release/floor"));
+        command.args([&CASES.to_string(), &WINDOW.to_string(), "echo", r#"{"message":"hi"}"#, "--"]).args(server);
+        least.push(cost(&mut command));
+    }
+    let (mine, floor) = (median(&ours[1..]), median(&least[1..]));
+    println!(
+        "{title:32} {mine:8.2} ms  {:5.1} MiB  floor {floor:.2} ms, ratio {:.2}; (ours - 20 ms) / floor = {:.2}",
+        peak(&ours),
+        mine / floor,
+        (mine - 20.0) / floor
+    );
+}
+
+fn mcprove(arguments: &[&str], scratch: &Path) -> Cost {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcprove"));
+    command.args(arguments).current_dir(scratch);
+    cost(&mut command)
+}
+
+/// Runs a process to its end, watching its memory from outside.
+#[expect(clippy::disallowed_methods, reason = "a benchmark looks at a process from time to time")]
+fn cost(command: &mut Command) -> Cost {
+    let begun = Instant::now();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kib = 0;
+    let ended = loop {
+        if let Some(ended) = child.try_wait().unwrap() {
+            break ended;
+        }
+        let seen = fs::read_to_string(&status).unwrap_or_default();
+        let line = seen.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        peak_kib = peak_kib.max(kib.unwrap_or(0));
+        std::thread::sleep(Duration::from_micros(200));
+    };
+    assert!(ended.success(), "{command:?} ended with {ended}");
+    Cost { wall: begun.elapsed(), peak_kib }
+}
+
+fn median(costs: &[Cost]) -> f64 {
+    let mut walls: Vec<Duration> = costs.iter().map(|cost| cost.wall).collect();
+    walls.sort();
+    walls[walls.len() / 2].as_secs_f64() * 1e3
+}
+
+fn peak(costs: &[Cost]) -> f64 {
+    costs.iter().map(|cost| cost.peak_kib).max().unwrap_or(0) as f64 / 1024.0
+}
+
+fn suite(command: &str, cases: usize) -> String {
+    let mut text = format!(
+        "suite: whole process\nserver: {{ command: {command}, protocol: 2025-11-25 }}\n\
+         run_options: {{ parallel: {WINDOW} }}\ntests:\n"
+    );
+    for number in 0..cases {
+        let _ = write!(
+            text,
+            "  - name: case {number}\n    call: echo\n    args: {{ message: hi }}\n    \
+             expect:\n      - is_error: false\n      - text: {{ contains: hi }}\n"
+        );
+    }
+    text
+}
+
+/// Builds the floor in the target folder, so that its own folder stays as it is.
+#[expect(clippy::disallowed_methods, reason = "a benchmark has no other way to be told")]
+fn floor() -> Option<PathBuf> {
+    let source = PathBuf::from(std::env::var_os("MCPROVE_FLOOR").unwrap_or_else(|| "../shared/bench".into()));
+    let built = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("floor");
+    fs::create_dir_all(built.join("src/bin")).unwrap();
+    for file in ["Cargo.toml", "src/bin/echo_server.rs", "src/bin/floor.rs"] {
+        let text = fs::read(source.join(file)).ok()?;
+        fs::write(built.join(file), text).unwrap();
+    }
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--quiet"]).current_dir(&built).env_remove("CARGO_TARGET_DIR");
+    cargo.status().unwrap().success().then_some(built)
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
