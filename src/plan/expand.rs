@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::build::{Planner, script_of};
 use super::case::{Body, Case, SkipReason, SuitePlan, Template};
+use super::planner::{Planner, script_of};
 use super::{Plan, negative, output};
 use crate::source::template::{Names, evaluate, is_template};
 use crate::suite::{ForEach, Loop, Row, Test};

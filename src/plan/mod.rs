@@ -8,9 +8,12 @@ mod build;
 mod case;
 mod expand;
 mod filter;
+mod generated;
 mod negative;
 mod output;
+mod planner;
 mod select;
+mod witness;
 
 pub use self::build::{build, declared};
 pub use self::case::{Body, Case, Lane, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template};

@@ -2,19 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
-use super::build::Planner;
 use super::case::{Body, Case, Script, SkipReason};
-use super::negative::{Witness, witness};
-use crate::matching::Expectation;
+use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
+use super::planner::Planner;
+use super::witness::{Witness, witness};
 use crate::source::Span;
-use crate::source::template::{Names, from_json};
+use crate::source::template::Names;
 use crate::suite::ToolSelection;
 use crate::wire::Catalog;
-
-/// The variants that the check judges.
-pub(super) const JUDGES: [&str; 2] = ["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED"];
 
 /// One case per selected tool that declares an output schema.
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
@@ -34,7 +29,7 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
             let mut case = planner.case(&name, None, template.span, body);
             case.names = names;
             case.probes.insert("output-schema".to_owned());
-            case.variants = JUDGES.map(str::to_owned).into_iter().collect::<BTreeSet<_>>();
+            case.variants = OUTPUT_SCHEMA_JUDGES.map(str::to_owned).into_iter().collect::<BTreeSet<_>>();
             case
         })
         .collect()
@@ -44,25 +39,11 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
 fn script(witness: Witness, span: Span) -> Script {
     let mut steps = witness.steps;
     if let Some(call) = steps.last_mut() {
-        call.expect = vec![expectation(span)];
+        call.expect = vec![output_schema(span)];
     }
     Script { setup: witness.setup, witness: steps, steps: Vec::new(), teardown: witness.teardown }
 }
 
 fn skipped(reason: String) -> Body {
     Body::Skipped(SkipReason::NotApplicable(reason))
-}
-
-/// `output_schema: true`, to be quoted at `span`.
-pub(super) fn expectation(span: Span) -> Expectation {
-    built(&json!({"output_schema": true}), span)
-}
-
-/// An expectation that this program writes itself.
-pub(super) fn built(item: &serde_json::Value, span: Span) -> Expectation {
-    let mut found = Vec::new();
-    match Expectation::build(&from_json(item, span), &mut found) {
-        Some(expectation) => expectation,
-        None => unreachable!("a generated expectation is wrong: {item} {found:?}"),
-    }
 }

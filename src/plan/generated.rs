@@ -1,0 +1,44 @@
+//! Expectations and steps that this program writes itself.
+
+use serde_json::json;
+
+use crate::matching::Expectation;
+use crate::source::template::from_json;
+use crate::source::{Node, Span, Value};
+use crate::suite::{Action, Step};
+
+/// The variants that `output_schema: true` judges.
+pub(super) const OUTPUT_SCHEMA_JUDGES: [&str; 2] = ["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED"];
+
+/// `output_schema: true`, to be quoted at `span`.
+pub(super) fn output_schema(span: Span) -> Expectation {
+    built(&json!({"output_schema": true}), span)
+}
+
+/// An expectation that this program writes itself.
+pub(super) fn built(item: &serde_json::Value, span: Span) -> Expectation {
+    let mut found = Vec::new();
+    match Expectation::build(&from_json(item, span), &mut found) {
+        Some(expectation) => expectation,
+        None => unreachable!("a generated expectation is wrong: {item} {found:?}"),
+    }
+}
+
+/// A step that does something and expects nothing.
+pub(super) fn bare(action: Action, span: Span) -> Step {
+    Step {
+        span,
+        name: None,
+        action,
+        expect: Vec::new(),
+        expects: false,
+        capture: Vec::new(),
+        timeout: None,
+        progress: false,
+    }
+}
+
+/// A text at a place.
+pub(super) fn text_node(text: &str, span: Span) -> Node {
+    Node { value: Value::Text(text.to_owned()), span }
+}

@@ -1,0 +1,210 @@
+//! One lane's cases, one test or block at a time.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::case::{Body, Case, Lane, Place, Script, SessionNeed, SkipReason, Template};
+use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
+use crate::matching::Expectation;
+use crate::source::template::{Names, fill_text, is_template, text_of};
+use crate::source::{Node, Sources, Span};
+use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
+use crate::suite::{Action, Block, RestartPolicy, Row, Step, Suite, Test, block_negative_path, skip_reason};
+
+/// Makes the cases of one lane; also used to make cases once the catalog is known.
+pub(super) struct Planner<'a> {
+    pub(super) suite: &'a Arc<Suite>,
+    pub(super) lane: &'a Lane,
+    pub(super) index: usize,
+    pub(super) sources: &'a Sources,
+    pub(super) has_only: bool,
+}
+
+impl Planner<'_> {
+    /// The cases of a test.
+    pub(super) fn test(&self, test: &Test) -> Vec<Case> {
+        let shared = Arc::new(test.clone());
+        let mut cases = match (&test.for_each, test.rows.as_slice()) {
+            (Some(_), _) => {
+                vec![self.test_case(test, None, Body::Template(Box::new(Template::ForEach(shared.clone()))))]
+            }
+            (None, []) => vec![self.test_case(test, None, script(test))],
+            (None, rows) => rows.iter().map(|row| self.test_case(test, Some(row), script(test))).collect(),
+        };
+        if let Some(negative) = &test.negative_path {
+            let template = Template::NegativeTest(shared, negative.clone());
+            let mut case = self.test_case(test, None, Body::Template(Box::new(template)));
+            case.name = format!("{} / negative path", case.name);
+            case.id = self.id(&case.name, None);
+            case.span = negative.span;
+            case.probes = ["negative-path".to_owned()].into();
+            case.variants.clear();
+            cases.push(case);
+        }
+        cases
+    }
+
+    pub(super) fn test_case(&self, test: &Test, row: Option<&Row>, body: Body) -> Case {
+        let names = row.map(|row| row.values.clone()).unwrap_or_default();
+        let raw = &test.name.value;
+        let name = if is_template(raw) {
+            fill_text(raw, &names).map_or_else(|_| raw.clone(), |name| text_of(&name))
+        } else {
+            raw.clone()
+        };
+        let row = row.map(|row| row.name.clone());
+        let mut case = self.case(&name, row, test.span, self.body_of(test, body));
+        case.place.line = self.sources.place(test.name.span).1;
+        case.tags.clone_from(&test.tags);
+        case.names = names;
+        case.retries = test.retries.unwrap_or(self.suite.options.retries);
+        if !test.answers.is_empty() {
+            case.answers = test.answers.clone();
+            case.session = SessionNeed::Own;
+        }
+        if all_steps(test).any(|step| matches!(step.action, Action::Restart)) {
+            case.session = SessionNeed::Own;
+        }
+        case.variants.extend(judged(&test.steps));
+        case.variants.extend(test.judges.iter().map(|variant| variant.value.clone()));
+        if test.output_schema.is_some() {
+            case.probes.insert("output-schema".to_owned());
+            case.variants.extend(OUTPUT_SCHEMA_JUDGES.map(str::to_owned));
+        }
+        if test.injects {
+            case.probes.insert("fault-recovery".to_owned());
+        }
+        case
+    }
+
+    fn body_of(&self, test: &Test, body: Body) -> Body {
+        if let Some(reason) = &test.skip {
+            return Body::Skipped(SkipReason::Asked(reason.clone()));
+        }
+        if self.has_only && test.only.is_none() {
+            return Body::Skipped(SkipReason::Asked("another test is marked `only`".to_owned()));
+        }
+        let step = all_steps(test).find_map(|step| step.action.as_unavailable());
+        match test.unavailable.or(step) {
+            Some(key) => Body::Skipped(SkipReason::NotAvailable(format!("`{key}`"))),
+            None => body,
+        }
+    }
+
+    /// A case with a name and a place and the lane's defaults.
+    pub(super) fn case(&self, name: &str, row: Option<String>, span: Span, body: Body) -> Case {
+        let (file, line, column) = self.sources.place(span);
+        let last = self.sources.file(span.source).position((span.end as usize).saturating_sub(1)).0;
+        let mut probes = BTreeSet::new();
+        let session = if self.suite.options.restart_policy == RestartPolicy::PerTest {
+            if !matches!(body, Body::Skipped(_)) {
+                probes.insert("test-isolation".to_owned());
+            }
+            SessionNeed::Own
+        } else {
+            SessionNeed::Shared
+        };
+        Case {
+            id: self.id(name, row.as_deref()),
+            name: name.to_owned(),
+            row,
+            lane: self.index,
+            span,
+            place: Place { file: file.to_owned(), line, last_line: last.max(line), column },
+            tags: Vec::new(),
+            probes,
+            variants: BTreeSet::new(),
+            names: Names::new(),
+            answers: self.suite.answers.clone(),
+            session,
+            retries: self.suite.options.retries,
+            body,
+        }
+    }
+
+    pub(super) fn id(&self, name: &str, row: Option<&str>) -> String {
+        let row = row.map(|row| format!("[{row}]")).unwrap_or_default();
+        format!("{}::{name}{row}@{}/{}", self.suite.file, self.lane.server, self.lane.protocol.as_str())
+    }
+
+    /// The cases of a block.
+    pub(super) fn block(&self, block: &Block) -> Vec<Case> {
+        let entry = block.kind.entry();
+        let selects = !block.tools.is_empty();
+        let made = if selects && block.kind == BlockKind::NegativePath {
+            block_negative_path(block).map(Template::NegativeBlock)
+        } else {
+            (selects && block.kind == BlockKind::OutputSchema).then(|| Template::OutputBlock(block.tools.clone()))
+        };
+        if let Some(template) = made {
+            let mut case = self.case(entry.key, None, block.span, Body::Template(Box::new(template)));
+            case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
+            return vec![case];
+        }
+        if entry.state == BlockState::Runs {
+            return Vec::new();
+        }
+        self.unavailable(block, entry)
+    }
+
+    /// One skipped case for each thing that a block of a later version asks for; none for an empty block.
+    fn unavailable(&self, block: &Block, entry: &BlockEntry) -> Vec<Case> {
+        let items = block.settings.items();
+        let needs_tools = matches!(block.kind, BlockKind::SchemaLint | BlockKind::Fuzz);
+        if items.is_empty() && (block.settings.entries().is_empty() || needs_tools && block.tools.is_empty()) {
+            return Vec::new();
+        }
+        let asked: Vec<&Node> = if items.is_empty() { vec![&block.settings] } else { items.iter().collect() };
+        let named = |item: &Node| item.get("name").and_then(Node::text).map(|name| format!("{}: {name}", entry.key));
+        asked
+            .iter()
+            .enumerate()
+            .map(|(number, item)| {
+                let fallback =
+                    if asked.len() > 1 { format!("{} {}", entry.key, number + 1) } else { entry.key.to_owned() };
+                let reason = match skip_reason(item.get("skip")) {
+                    Some(reason) => SkipReason::Asked(reason),
+                    None => SkipReason::NotAvailable(format!("`{}`", entry.key)),
+                };
+                let name = named(item).unwrap_or(fallback);
+                let mut case = self.case(&name, None, block.span, Body::Skipped(reason));
+                case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
+                if block.kind == BlockKind::Agents {
+                    case.probes.extend(agent_probes(item));
+                }
+                case
+            })
+            .collect()
+    }
+}
+
+fn agent_probes(agent: &Node) -> Vec<String> {
+    let selects =
+        ["trajectory", "golden_path", "distractors", "equal_function"].iter().any(|key| agent.get(key).is_some());
+    let recovers = ["inject", "recovery"].iter().any(|key| agent.get(key).is_some());
+    let probes = [("tool-selection", selects), ("fault-recovery", recovers)];
+    probes.into_iter().filter(|(_, plans)| *plans).map(|(probe, _)| probe.to_owned()).collect()
+}
+
+fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
+    test.setup.iter().chain(&test.steps).chain(&test.teardown)
+}
+
+/// The variants that the expectations of steps judge.
+fn judged(steps: &[Step]) -> BTreeSet<String> {
+    steps.iter().flat_map(|step| &step.expect).flat_map(Expectation::judges).map(str::to_owned).collect()
+}
+
+fn script(test: &Test) -> Body {
+    Body::Script(Box::new(script_of(test)))
+}
+
+/// A test's own steps; `output_schema: true` becomes an expectation of every call.
+pub(super) fn script_of(test: &Test) -> Script {
+    let mut steps = test.steps.clone();
+    if let Some(span) = test.output_schema {
+        let calls = steps.iter_mut().filter(|step| matches!(step.action, Action::Call { .. }));
+        calls.for_each(|step| step.expect.push(output_schema(span)));
+    }
+    Script { setup: test.setup.clone(), witness: Vec::new(), steps, teardown: test.teardown.clone() }
+}

@@ -1,0 +1,100 @@
+//! Valid calls: what must be served before a refusal or a result says anything about a server.
+
+use super::generated::{bare, text_node};
+use crate::generate;
+use crate::source::template::{Names, from_json};
+use crate::source::{Node, Value};
+use crate::suite::{Action, Step, Suite, Test};
+use crate::wire::{Catalog, Tool};
+
+/// Steps whose last is a valid call of a tool.
+pub(super) struct Witness {
+    /// The row of the test that gave the steps.
+    pub(super) names: Names,
+    pub(super) setup: Vec<Step>,
+    pub(super) steps: Vec<Step>,
+    pub(super) teardown: Vec<Step>,
+}
+
+/// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
+pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<Witness, String> {
+    if is_forbidden(suite, tool) {
+        return Err(format!("`{0}` may destroy something; allow it with `allow: [{0}]`", tool.name));
+    }
+    if let Some(donor) = suite.tests.iter().find_map(|test| donor_steps(test, tool, suite, catalog)) {
+        return Ok(donor);
+    }
+    let span = suite.name.span;
+    let args = match suite.arguments.get(&tool.name) {
+        Some(args) => args.clone(),
+        None => generate::valid(tool.input_schema()).map(|args| from_json(&args, span)).ok_or_else(|| {
+            format!("no valid arguments for `{0}` could be made from its schema; give some with `arguments: {{ {0}: {{ … }} }}`", tool.name)
+        })?,
+    };
+    let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
+    Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
+}
+
+/// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
+pub(super) fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Catalog) -> Option<Witness> {
+    let repeatable = test.skip.is_none() && test.for_each.is_none() && test.unavailable.is_none();
+    if !repeatable || is_forbidden(suite, tool) {
+        return None;
+    }
+    let at = test.steps.iter().position(|step| called_tool(step) == Some(&tool.name) && expects_success(step))?;
+    let steps: Vec<Step> = test.steps[..=at].to_vec();
+    let is_harmless = |step: &Step| {
+        let is_repeatable = !matches!(step.action, Action::Restart | Action::Unavailable(_));
+        let tool = called_tool(step).and_then(|name| catalog.tool(name));
+        is_repeatable && tool.is_none_or(|tool| !is_forbidden(suite, tool))
+    };
+    let harmless = test.setup.iter().chain(&steps).chain(&test.teardown).all(is_harmless);
+    let editable =
+        steps[at].action.as_call().is_some_and(|(_, args)| args.is_none_or(|args| matches!(args.value, Value::Map(_))));
+    if !harmless || !editable {
+        return None;
+    }
+    let unjudged = |step: Step| Step { expect: Vec::new(), ..step };
+    let names = test.rows.first().map(|row| row.values.clone()).unwrap_or_default();
+    Some(Witness {
+        names,
+        setup: test.setup.clone(),
+        steps: steps.into_iter().map(unjudged).collect(),
+        teardown: test.teardown.clone(),
+    })
+}
+
+fn is_forbidden(suite: &Suite, tool: &Tool) -> bool {
+    tool.may_destroy() && !suite.allow.contains(&tool.name)
+}
+
+/// Whether nothing in a step's expectations says that the call must fail.
+fn expects_success(step: &Step) -> bool {
+    step.expect.iter().all(|item| {
+        let item = item.node();
+        item.get("is_error").is_none_or(|value| value.flag() != Some(true))
+            && ["error", "refused", "readable_error"].iter().all(|key| item.get(key).is_none())
+    })
+}
+
+/// The name of the tool that a step calls, unless it is a template.
+pub(super) fn called_tool(step: &Step) -> Option<&str> {
+    step.action.as_call().and_then(|(tool, _)| tool.text())
+}
+
+impl Witness {
+    pub(super) fn copy(&self) -> Self {
+        Self {
+            names: self.names.clone(),
+            setup: self.setup.clone(),
+            steps: self.steps.clone(),
+            teardown: self.teardown.clone(),
+        }
+    }
+
+    pub(super) fn last_args(&self) -> Option<Node> {
+        let step = self.steps.last()?;
+        let (_, args) = step.action.as_call()?;
+        Some(args.cloned().unwrap_or(Node { value: Value::Map(Vec::new()), span: step.span }))
+    }
+}
