@@ -1,0 +1,69 @@
+//! Blocks of derived checks.
+
+use std::collections::BTreeSet;
+
+use super::texts;
+use crate::source::{Node, Value};
+use crate::suite::grammar::{BLOCKS, BlockKind};
+use crate::suite::model::{Block, NegativeCheck, NegativePath, ToolSelection};
+
+pub(super) fn negative_path(node: &Node, default: ToolSelection) -> Option<NegativePath> {
+    if node.flag() == Some(false) {
+        return None;
+    }
+    let checks: BTreeSet<NegativeCheck> = match node.get("checks") {
+        None => [
+            NegativeCheck::UnknownTool,
+            NegativeCheck::UnknownMethod,
+            NegativeCheck::MissingRequired,
+            NegativeCheck::WrongType,
+        ]
+        .into(),
+        Some(list) => list.items().iter().filter_map(|item| negative_check(item.text()?)).collect(),
+    };
+    let tools = node.get("tools").map_or(default, |tools| tool_selection(Some(tools)));
+    Some(NegativePath { span: node.span, tools, checks })
+}
+
+/// The refusals that a `negative_path:` block asks for.
+pub fn block_negative_path(block: &Block) -> Option<NegativePath> {
+    negative_path(&block.settings, block.tools.clone())
+}
+
+fn negative_check(word: &str) -> Option<NegativeCheck> {
+    Some(match word {
+        "unknown_tool" => NegativeCheck::UnknownTool,
+        "unknown_method" => NegativeCheck::UnknownMethod,
+        "missing_required" => NegativeCheck::MissingRequired,
+        "wrong_type" => NegativeCheck::WrongType,
+        "out_of_range" => NegativeCheck::OutOfRange,
+        "malformed_envelope" => NegativeCheck::MalformedEnvelope,
+        _ => return None,
+    })
+}
+
+fn tool_selection(node: Option<&Node>) -> ToolSelection {
+    match node {
+        Some(Node { value: Value::Text(text), .. }) if text == "*" => ToolSelection::All,
+        Some(node @ Node { value: Value::Text(_), .. }) => {
+            ToolSelection::Named(node.located_text().into_iter().collect())
+        }
+        other => ToolSelection::Named(texts(other)),
+    }
+}
+
+/// The blocks that are written, in the order in which they run.
+pub(in crate::suite) fn blocks(root: &Node) -> Vec<Block> {
+    BLOCKS
+        .iter()
+        .filter_map(|entry| {
+            let (key, settings) = root.entries().iter().find(|(key, _)| key.value == entry.key)?;
+            let tools = match (entry.kind, settings.get("tools")) {
+                // These work on the server as a whole and need no selection.
+                (BlockKind::Compliance | BlockKind::Security | BlockKind::Fuzz, None) => ToolSelection::All,
+                (_, tools) => tool_selection(tools),
+            };
+            Some(Block { kind: entry.kind, span: key.span, settings: settings.clone(), tools })
+        })
+        .collect()
+}

@@ -1,0 +1,136 @@
+//! Servers, run options and answers.
+
+use std::path::Path;
+
+use super::{duration, flag, retries, texts};
+use crate::source::{Diagnostic, Node, Value, did_you_mean};
+use crate::suite::model::{Answers, Protocol, RestartPolicy, RunOptions, Server, Target};
+use crate::wire::Revision;
+
+pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
+    let single = root.entries().iter().filter(|(key, _)| key.value == "server");
+    let many = root.get("servers").map(Node::entries).unwrap_or_default().iter();
+    if let (Some((key, _)), Some(servers)) = (single.clone().next(), root.get("servers")) {
+        found.push(
+            Diagnostic::error("two-ways", "a suite has either `server` or `servers`", key.span)
+                .with_other(servers.span, "the other one is here"),
+        );
+    }
+    single.chain(many).filter_map(|(key, node)| Some((key.value.clone(), server(node, folder, found)?))).collect()
+}
+
+fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Server> {
+    let ways: Vec<&str> = ["command", "url", "builtin"].into_iter().filter(|key| node.get(key).is_some()).collect();
+    let target = match ways.as_slice() {
+        ["command"] => Target::Command(command_words(node.get("command")?, found)?),
+        ["url"] => Target::Url(node.get("url")?.clone()),
+        ["builtin"] => Target::Builtin(node.get("builtin")?.text()?.to_owned()),
+        [] => {
+            found.push(
+                Diagnostic::error("missing-key", "a server needs `command`, `url` or `builtin`", node.span)
+                    .with_help("for example `command: [node, dist/index.js]`".to_owned()),
+            );
+            return None;
+        }
+        _ => {
+            let named = ways.iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(" and ");
+            found.push(Diagnostic::error(
+                "two-ways",
+                format!("a server has one way to it, this one has {named}"),
+                node.span,
+            ));
+            return None;
+        }
+    };
+    let env = node.get("env").map(|env| env.entries().to_vec()).unwrap_or_default();
+    let secrets = texts(node.get("secrets"));
+    for secret in secrets.iter().filter(|secret| !env.iter().any(|(name, _)| name.value == secret.value)) {
+        found.push(
+            Diagnostic::error(
+                "unknown-name",
+                format!("`env` has no variable `{}` to keep secret", secret.value),
+                secret.span,
+            )
+            .with_help(did_you_mean(&secret.value, env.iter().map(|(name, _)| name.value.as_str()))),
+        );
+    }
+    Some(Server {
+        span: node.span,
+        target,
+        env,
+        inherit_env: flag(node, "inherit_env"),
+        secrets: secrets.into_iter().map(|secret| secret.value).collect(),
+        cwd: node.get("cwd").cloned(),
+        folder: folder.to_owned(),
+        protocol: protocols(node.get("protocol"), found),
+    })
+}
+
+fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> {
+    let words = match node.text() {
+        None => node.items().to_vec(),
+        Some(text) => {
+            let Ok(words) = shell_words::split(text) else {
+                found.push(Diagnostic::error("bad-command", "a quote in the command is never closed", node.span));
+                return None;
+            };
+            words.into_iter().map(|word| Node { value: Value::Text(word), span: node.span }).collect()
+        }
+    };
+    if words.is_empty() {
+        found.push(Diagnostic::error("bad-command", "the command is empty", node.span));
+        return None;
+    }
+    Some(words)
+}
+
+fn protocols(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Protocol> {
+    let Some(node) = node else { return vec![Protocol::Auto] };
+    let words = if node.text().is_some() { std::slice::from_ref(node) } else { node.items() };
+    let mut protocols = Vec::new();
+    for word in words {
+        let Some(text) = word.text() else { continue };
+        let protocol = Revision::parse(text).map_or(Protocol::Auto, Protocol::Fixed);
+        if protocols.contains(&protocol) {
+            found.push(Diagnostic::error(
+                "duplicate-name",
+                format!("the revision `{text}` is listed twice"),
+                word.span,
+            ));
+        } else {
+            protocols.push(protocol);
+        }
+    }
+    if protocols.is_empty() {
+        found.push(Diagnostic::error("empty-list", "the list of revisions is empty", node.span));
+    }
+    protocols
+}
+
+pub(in crate::suite) fn run_options(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> RunOptions {
+    let Some(node) = node else { return RunOptions::default() };
+    if node.get("parallel").is_some_and(|parallel| parallel.whole() == Some(0)) {
+        found.push(Diagnostic::error(
+            "bad-number",
+            "`parallel` must be at least 1",
+            node.get("parallel").map_or(node.span, |n| n.span),
+        ));
+    }
+    RunOptions {
+        restart_policy: match node.get("restart_policy").and_then(Node::text) {
+            Some("per_test") => RestartPolicy::PerTest,
+            Some("never") => RestartPolicy::Never,
+            _ => RestartPolicy::PerSuite,
+        },
+        parallel: node.get("parallel").and_then(Node::whole).and_then(|n| usize::try_from(n).ok()),
+        timeout: duration(node, "timeout"),
+        request_timeout: duration(node, "request_timeout"),
+        start_timeout: duration(node, "start_timeout"),
+        retries: retries(node).unwrap_or(0),
+    }
+}
+
+pub(in crate::suite) fn answers(node: Option<&Node>) -> Answers {
+    let get = |key: &str| node.and_then(|node| node.get(key)).cloned();
+    Answers { sampling: get("sampling"), elicitation: get("elicitation"), roots: get("roots") }
+}

@@ -1,0 +1,92 @@
+//! Steps.
+
+use super::{duration, flag};
+use crate::matching::{EXPECTATION, Expectation, Path};
+use crate::source::shape::{self, Shape};
+use crate::source::{Diagnostic, Located, Node, parse_duration};
+use crate::suite::model::{Action, Step};
+use crate::wire::ListKind;
+
+/// The keys of which a step has exactly one.
+pub(super) const ACTIONS: [&str; 12] =
+    ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "restart", "cancel", "send", "http"];
+
+/// Keys of a step that this version cannot run.
+pub(in crate::suite) const UNAVAILABLE_STEP_KEYS: [&str; 3] = ["cancel", "send", "http"];
+
+pub(in crate::suite) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+    node.map(Node::items).unwrap_or_default().iter().filter_map(|item| step(item, found)).collect()
+}
+
+pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
+    let keys: Vec<&str> = ACTIONS.into_iter().filter(|key| node.get(key).is_some()).collect();
+    let [key] = keys.as_slice() else {
+        let problem = if keys.is_empty() {
+            Diagnostic::error("missing-action", "the step does nothing", node.span)
+                .with_help(format!("say what it does with one of {}", ACTIONS.map(|key| format!("`{key}`")).join(", ")))
+        } else {
+            let named = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" and ");
+            Diagnostic::error("two-ways", format!("a step does one thing, this one has {named}"), node.span)
+        };
+        found.push(problem);
+        return None;
+    };
+    let action = action(node, key)?;
+    Some(Step {
+        span: node.entries().iter().find(|(name, _)| name.value == *key).map_or(node.span, |(name, _)| name.span),
+        name: node.get("name").and_then(Node::text).map(str::to_owned),
+        action,
+        expect: node
+            .get("expect")
+            .map(Node::items)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|item| expectation(item, found))
+            .collect(),
+        expects: node.get("expect").is_some(),
+        capture: captures(node.get("capture"), found),
+        timeout: duration(node, "timeout"),
+        progress: flag(node, "progress"),
+    })
+}
+
+fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {
+    let mut own = Vec::new();
+    let built = Expectation::build(item, &mut own);
+    // A misspelt matcher was reported as such; that it checks nothing is no second mistake.
+    let is_empty = |one: &Diagnostic| one.code == "empty-expectation";
+    if own.iter().any(is_empty) && !shape::check(item, &Shape::Object(&EXPECTATION)).is_empty() {
+        own.retain(|one| !is_empty(one));
+    }
+    found.extend(own);
+    built
+}
+
+fn action(node: &Node, key: &str) -> Option<Action> {
+    let value = node.get(key)?.clone();
+    let args = node.get("args").cloned();
+    let params = node.get("params").cloned();
+    Some(match key {
+        "call" => Action::Call { tool: value, args },
+        "read" => Action::Read { uri: value },
+        "prompt" => Action::Prompt { name: value, args },
+        "complete" => Action::Complete { params: value },
+        "list" => Action::List(ListKind::parse(value.text()?)?),
+        "request" => Action::Request { method: value, params },
+        "notify" => Action::Notify { method: value, params },
+        "wait" => Action::Wait(parse_duration(value.text()?)?),
+        "restart" => Action::Restart,
+        _ => Action::Unavailable(UNAVAILABLE_STEP_KEYS.into_iter().find(|known| *known == key)?),
+    })
+}
+
+fn captures(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, Path)> {
+    let mut captures = Vec::new();
+    for (name, path) in node.map(Node::entries).unwrap_or_default() {
+        match Path::parse(path.text().unwrap_or_default()) {
+            Ok(path) => captures.push((name.clone(), path)),
+            Err(reason) => found.push(Diagnostic::error("bad-path", reason, path.span)),
+        }
+    }
+    captures
+}

@@ -1,0 +1,96 @@
+//! Tests, but for their rows.
+
+use super::server::answers;
+use super::step::{ACTIONS, step, steps as steps_of};
+use super::{block, retries, texts};
+use crate::source::template::expression_problem;
+use crate::source::{Diagnostic, Node};
+use crate::suite::model::{ForEach, Loop, Step, Test, ToolSelection};
+
+/// Keys of a test that this version cannot run.
+pub(in crate::suite) const UNAVAILABLE_TEST_KEYS: [&str; 2] = ["snapshot", "inject"];
+
+/// Reads a test but for its rows, which may come from a file.
+pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
+    let name = node.get("name")?.located_text()?;
+    let single = node.entries().iter().find(|(key, _)| ACTIONS.contains(&key.value.as_str()));
+    let steps =
+        match (node.entries().iter().find(|(key, _)| key.value == "steps"), single) {
+            (Some((steps, _)), Some((action, _))) => {
+                found.push(
+                    Diagnostic::error(
+                        "two-ways",
+                        format!("a test has either `steps` or a single `{}`", action.value),
+                        action.span,
+                    )
+                    .with_other(steps.span, "the steps are here"),
+                );
+                return None;
+            }
+            (Some((_, list)), None) => {
+                for stray in node.entries().iter().filter(|(key, _)| {
+                    ["expect", "args", "capture", "params", "progress"].contains(&key.value.as_str())
+                }) {
+                    found.push(Diagnostic::error(
+                        "misplaced-key",
+                        format!("`{}` belongs to a step, and this test has `steps`", stray.0.value),
+                        stray.0.span,
+                    ));
+                }
+                steps_of(Some(list), found)
+            }
+            (None, _) => step(node, found).map(|step| vec![Step { name: None, ..step }]).unwrap_or_default(),
+        };
+    Some(Test {
+        name,
+        span: node.span,
+        tags: texts(node.get("tags")).into_iter().map(|tag| tag.value).collect(),
+        skip: skip_reason(node.get("skip")),
+        only: node.get("only").filter(|only| only.flag() == Some(true)).map(|only| only.span),
+        server: node.get("server").and_then(Node::located_text),
+        setup: steps_of(node.get("setup"), found),
+        steps,
+        teardown: steps_of(node.get("teardown"), found),
+        rows: Vec::new(),
+        for_each: for_each(node, found),
+        negative_path: node.get("negative_path").and_then(|value| block::negative_path(value, ToolSelection::All)),
+        output_schema: node.get("output_schema").filter(|value| value.flag() == Some(true)).map(|value| value.span),
+        answers: answers(node.get("answers")),
+        judges: texts(node.get("judges")),
+        retries: retries(node),
+        unavailable: UNAVAILABLE_TEST_KEYS.into_iter().find(|key| node.get(key).is_some()),
+        injects: node.get("inject").is_some_and(|inject| !inject.items().is_empty()),
+    })
+}
+
+/// Why a test, agent or other item is not run; `None` where it is, since `skip: false` is no reason.
+pub fn skip_reason(node: Option<&Node>) -> Option<String> {
+    let node = node?;
+    match node.flag() {
+        Some(true) => Some("`skip: true`".to_owned()),
+        Some(false) => None,
+        None => node.text().map(str::to_owned),
+    }
+}
+
+fn for_each(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ForEach> {
+    let filter = node.get("where").and_then(Node::located_text);
+    if let Some(filter) = &filter {
+        if let Some(reason) = expression_problem(&filter.value) {
+            found.push(Diagnostic::error("bad-expression", format!("the expression is wrong: {reason}"), filter.span));
+        }
+        if node.get("for_each").is_none() {
+            found.push(Diagnostic::error(
+                "misplaced-key",
+                "`where` picks among `for_each`, and there is none",
+                filter.span,
+            ));
+        }
+    }
+    let over = match node.get("for_each")?.text()? {
+        "tools" => Loop::Tools,
+        "resources" => Loop::Resources,
+        _ => Loop::Prompts,
+    };
+    Some(ForEach { over, filter })
+}
