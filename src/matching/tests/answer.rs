@@ -216,11 +216,11 @@ fn lists() {
     check("tools: { excludes: [get_user] }", &step, "tools [get_user] is listed");
     check("tools: { exact: [get_user, x] }", &step, "tools [exact] missing: `x`; too many: `list_users`");
     check("tools: { count: { max: 1 } }", &step, "tools [count] found 2");
-    check("prompts: { includes: [{ description: x }] }", &step, "prompts [{ description: x] none of 1 prompt fits");
+    check("prompts: { includes: [{ description: x }] }", &step, "prompts [{ description: x }] none of 1 prompt fits");
     check(
         "tools: { includes: [{ name: get_user, description: Other }] }",
         &step,
-        "tools [{ name: get_user, description: Other] `description` is \"Finds a user\", not \"Other\"",
+        "tools [{ name: get_user, description: Other }] `description` is \"Finds a user\", not \"Other\"",
     );
     let list = Step { method: "tools/list", ..Step::result(json!({"tools": [{"name": "a"}, {"name": "a"}]})) };
     check("tools: { exact: [a] }", &list, "tools [exact] too many: `a`");

@@ -24,7 +24,7 @@ fn check_words(yaml: &str, message: &str, help: &str) {
 
 #[test]
 fn nothing_is_expected() {
-    check("{}", "empty-expectation [{]");
+    check("{}", "empty-expectation [{}]");
     check("at: result", "empty-expectation [at]");
     check("{ at: result, is_error: true }", "empty-expectation [at]");
     check("text: {}", "empty-expectation [text]");
@@ -35,7 +35,7 @@ fn nothing_is_expected() {
     check("{ at: result, all: [{}] }", "empty-expectation [all]");
     check("{ at: result, one_of: [] }", "empty-expectation [one_of]");
     check("{ at: result, length: {} }", "empty-expectation [length]");
-    check("not: {}", "empty-expectation [{]");
+    check("not: {}", "empty-expectation [{}]");
     check("all: []", "empty-expectation [all]");
     check("error: {}", "empty-expectation [error]");
     check("error: false", "empty-expectation [error]");
@@ -73,7 +73,7 @@ fn bad_patterns_paths_schemas_and_expressions() {
     check("{ at: result, schema: { properties: { a: { minimum: x } } } }", "bad-schema [x]");
     check(
         "{ at: result, schema: { $ref: 'https://example.com/s.json' } }",
-        "bad-schema [{ $ref: 'https://example.com/s.json']",
+        "bad-schema [{ $ref: 'https://example.com/s.json' }]",
     );
     check("{ at: result, schema: { pattern: '[' } }", "bad-schema ['[']");
     check("that: 'result ==='", "bad-expression ['result ===']");
@@ -104,6 +104,6 @@ fn wrong_shapes() {
     check("{ at: result, at_least: x }", "wrong-type [x]");
     check("latency: { under: 5 }", "bad-duration [5]");
     check("error: { code: x }", "wrong-type [x]");
-    check("input_schema: { tool: a }", "missing-key [{ tool: a]");
+    check("input_schema: { tool: a }", "missing-key [{ tool: a }]");
     check("tools: { includes: [1] }", "wrong-type [1]");
 }
