@@ -4,7 +4,7 @@
 
 use regex::Regex;
 
-use super::case::{Case, Lane};
+use super::case::{Body, Case, Lane};
 use crate::source::{Diagnostic, SourceFile, Sources, Span, did_you_mean};
 use crate::suite::Suite;
 
@@ -81,31 +81,48 @@ impl Filter {
         })
     }
 
-    /// Whether a case is meant.
-    pub(super) fn matches(&self, case: &Case, suite: &Suite, lane: &Lane) -> bool {
+    /// Whether a case is meant; `None` where that depends on what a template will become.
+    pub(super) fn matches(&self, case: &Case, suite: &Suite, lane: &Lane) -> Option<bool> {
         matches(&self.0, case, suite, lane)
     }
 }
 
-fn matches(expression: &Expression, case: &Case, suite: &Suite, lane: &Lane) -> bool {
+fn matches(expression: &Expression, case: &Case, suite: &Suite, lane: &Lane) -> Option<bool> {
+    let verdicts = |parts: &[Expression]| parts.iter().map(|part| matches(part, case, suite, lane)).collect::<Vec<_>>();
     match expression {
-        Expression::Any(parts) => parts.iter().any(|part| matches(part, case, suite, lane)),
-        Expression::All(parts) => parts.iter().all(|part| matches(part, case, suite, lane)),
-        Expression::Not(part) => !matches(part, case, suite, lane),
-        Expression::Atom(field, text) => match field {
-            Field::Name => {
-                text.matches(&case.name)
-                    || case.row.as_ref().is_some_and(|row| text.matches(&format!("{}[{row}]", case.name)))
-            }
-            // A tag or a probe is a word: a part of one is no match.
-            Field::Tag => case.tags.iter().any(|tag| whole(text, tag)),
-            Field::Probe => case.probes.iter().any(|probe| whole(text, probe)),
-            Field::Variant => case.variants.iter().any(|variant| whole(text, variant)),
-            Field::Server => whole(text, &lane.server),
-            Field::Suite => text.matches(&suite.name.value),
-            Field::File => text.matches(&case.place.file),
-            Field::Id => text.matches(&case.id),
-        },
+        Expression::Any(parts) => combine(&verdicts(parts), true),
+        Expression::All(parts) => combine(&verdicts(parts), false),
+        Expression::Not(part) => matches(part, case, suite, lane).map(|verdict| !verdict),
+        Expression::Atom(field, text) => {
+            let is_settled = matches!(field, Field::Tag | Field::Server | Field::Suite | Field::File | Field::Probe);
+            let is_template = matches!(case.body, Body::Template(_));
+            (is_settled || !is_template).then(|| atom(*field, text, case, suite, lane))
+        }
+    }
+}
+
+/// One decisive verdict decides; without it, an open one leaves all open.
+fn combine(verdicts: &[Option<bool>], decisive: bool) -> Option<bool> {
+    if verdicts.contains(&Some(decisive)) {
+        return Some(decisive);
+    }
+    if verdicts.contains(&None) { None } else { Some(!decisive) }
+}
+
+fn atom(field: Field, text: &Text, case: &Case, suite: &Suite, lane: &Lane) -> bool {
+    match field {
+        Field::Name => {
+            let rows = case.row.as_ref().map(|row| format!("{}[{row}]", case.name));
+            text.matches(&case.name) || rows.is_some_and(|named| text.matches(&named))
+        }
+        // A tag or a probe is a word: a part of one is no match.
+        Field::Tag => case.tags.iter().any(|tag| whole(text, tag)),
+        Field::Probe => case.probes.iter().any(|probe| whole(text, probe)),
+        Field::Variant => case.variants.iter().any(|variant| whole(text, variant)),
+        Field::Server => whole(text, &lane.server),
+        Field::Suite => text.matches(&suite.name.value),
+        Field::File => text.matches(&case.place.file),
+        Field::Id => text.matches(&case.id),
     }
 }
 

@@ -29,19 +29,19 @@ pub struct LineSelection {
 }
 
 impl Selection {
-    /// Whether a case is wanted. What a template will become is only known later, so it is kept unless its place or
-    /// its lane already rules it out.
+    /// Whether a case is wanted. What a template will become is only known later, so it is kept unless what is
+    /// known already rules it out.
     pub(super) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {
         let asked: Vec<&LineSelection> = self.lines.iter().filter(|line| line.file == suite.file).collect();
         let lined = asked.is_empty()
             || asked.iter().any(|line| {
                 case.place.file == line.file && (case.place.line..=case.place.last_line).contains(&line.line)
             });
-        if !lined || matches!(case.body, Body::Template(_)) {
-            return lined;
+        let filtered = self.filters.iter().all(|filter| filter.matches(case, suite, &lanes[case.lane]) != Some(false));
+        if !lined || !filtered || matches!(case.body, Body::Template(_)) {
+            return lined && filtered;
         }
         (self.rows.is_empty() || case.row.as_ref().is_some_and(|row| self.rows.contains(row)))
             && self.failed.as_ref().is_none_or(|failed| failed.contains(&case.id))
-            && self.filters.iter().all(|filter| filter.matches(case, suite, &lanes[case.lane]))
     }
 }

@@ -8,7 +8,7 @@ use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, UndefinedBehavior};
 use serde_json::{Map, Value as Json};
 
-use super::{Diagnostic, Node, Span, Value, did_you_mean};
+use super::{Diagnostic, Node, Span, Value, nearest};
 
 /// The names that templates can use, with their values.
 pub type Names = Map<String, Json>;
@@ -63,9 +63,18 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
             for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(&environment, name)) {
                 found.push(
                     Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
-                        .with_help(did_you_mean(name, known.iter().map(String::as_str))),
+                        .with_help(name_help(name, known)),
                 );
             }
+        }
+    }
+}
+
+fn name_help(name: &str, known: &BTreeSet<String>) -> String {
+    match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            format!("define it under `variables:`, `capture:` it in an earlier step, or read `{{{{ env.{name} }}}}`")
         }
     }
 }
