@@ -5,7 +5,7 @@
 //! first. Hostile files end in an error: nesting, size and what aliases unfold to are limited.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Tag};
 
@@ -54,7 +54,13 @@ struct Open {
 
 enum Kind {
     List(Vec<Node>),
-    Map(Vec<(Located<String>, Node)>, Option<Located<String>>),
+    Map {
+        entries: Vec<(Located<String>, Node)>,
+        /// The key whose value comes next.
+        key: Option<Located<String>>,
+        /// What `<<` brings in once all own keys are known.
+        merge: Option<Node>,
+    },
 }
 
 impl<'t> Reader<'t> {
@@ -77,11 +83,11 @@ impl<'t> Reader<'t> {
                     continue;
                 }
                 Event::MappingStart(_, anchor, _) => {
-                    self.open(&mut open, start, anchor, Kind::Map(Vec::new(), None))?;
+                    self.open(&mut open, start, anchor, Kind::Map { entries: Vec::new(), key: None, merge: None })?;
                     continue;
                 }
                 Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                    Some(ended) => self.close(ended, end),
+                    Some(ended) => self.close(ended, end)?,
                     None => continue,
                 },
                 Event::Alias(anchor) => {
@@ -122,14 +128,18 @@ impl<'t> Reader<'t> {
     }
 
     /// A collection ends with its last child, or with its closing bracket where it has one on the spot.
-    fn close(&mut self, ended: Open, event_end: u32) -> Node {
+    fn close(&mut self, ended: Open, event_end: u32) -> Result<Node, Diagnostic> {
         let (value, last) = match ended.kind {
             Kind::List(items) => {
                 let last = items.last().map(|item| item.span.end);
                 (Value::List(items), last)
             }
-            Kind::Map(entries, _) => {
+            Kind::Map { mut entries, merge, .. } => {
                 let last = entries.last().map(|(key, node)| node.span.end.max(key.span.end));
+                let last = last.max(merge.as_ref().map(|node| node.span.end));
+                if let Some(node) = merge {
+                    self.merge(&mut entries, node)?;
+                }
                 (Value::Map(entries), last)
             }
         };
@@ -137,16 +147,20 @@ impl<'t> Reader<'t> {
         let end = if is_flow { event_end } else { last.unwrap_or(event_end) };
         let node = Node { value, span: self.span(ended.start, end.max(ended.start)) };
         self.remember(ended.anchor, &node, self.nodes - ended.before);
-        node
+        Ok(node)
     }
 
     fn add(&self, parent: &mut Open, node: Node) -> Result<(), Diagnostic> {
         match &mut parent.kind {
             Kind::List(items) => items.push(node),
-            Kind::Map(entries, key) => match key.take() {
+            Kind::Map { entries, key, merge } => match key.take() {
                 None => *key = Some(self.key(node)?),
                 Some(key) if key.value == "<<" && self.text.as_bytes().get(key.span.start as usize) == Some(&b'<') => {
-                    self.merge(entries, node)?;
+                    // More would be a repeated key, and merging them one by one could take for ever.
+                    if merge.replace(node).is_some() {
+                        let sentence = "a mapping has one `<<`; several mappings are merged by `<<: [*a, *b]`";
+                        return Err(self.mistake(sentence, key.span.start, key.span.end));
+                    }
                 }
                 Some(key) => {
                     // An absent value has no place of its own worth pointing at; the key has.
@@ -181,8 +195,9 @@ impl<'t> Reader<'t> {
                 return Err(self.mistake("`<<` takes a mapping", node.span.start, node.span.end));
             }
         };
+        let mut known: BTreeSet<String> = entries.iter().map(|(key, _)| key.value.clone()).collect();
         for (key, value) in sources.iter().flat_map(Node::entries) {
-            if !entries.iter().any(|(own, _)| own.value == key.value) {
+            if known.insert(key.value.clone()) {
                 entries.push((key.clone(), value.clone()));
             }
         }
@@ -334,7 +349,7 @@ mod tests {
 
     #[test]
     fn aliases_work_and_bombs_end() {
-        let (_, node) = read("a: &x {k: 1, m: 0}\nb: *x\nc: {m: 3, <<: *x, l: 2}\nd: {<<: [*x, {z: 1}]}\n'<<': 5\n");
+        let (_, node) = read("a: &x {k: 1, m: 0}\nb: *x\nc: {<<: *x, m: 3, l: 2}\nd: {<<: [*x, {z: 1}]}\n'<<': 5\n");
         let node = node.unwrap();
         assert_eq!(node.get("b").unwrap().to_json(), serde_json::json!({"k": 1, "m": 0}));
         assert_eq!(node.get("c").unwrap().to_json(), serde_json::json!({"m": 3, "k": 1, "l": 2}));
