@@ -160,7 +160,7 @@ async fn run_keeping_names(
         verdict = bounded => verdict.unwrap_or_else(|_| too_slow(lane, case, bounds.timeout)),
         () = bounds.stop.wait() => Verdict::because(Outcome::Inconclusive, "the run was interrupted"),
     };
-    tear_down(&mut conversation, &script.teardown, bounds.timeout, &mut verdict).await;
+    tear_down(&mut conversation, &script.teardown, bounds.stop.bound(bounds.timeout), &mut verdict).await;
     let frames = opened.session.frames_of(&case.id);
     let spoken = opened.session.server.revision.to_string();
     (attempted(verdict, conversation.exchanges, spoken, frames), conversation.names)

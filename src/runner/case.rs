@@ -10,7 +10,7 @@ use crate::event::{Attempt, CaseInfo, CaseResult, CaseStarted, Event, FailureCla
 use crate::plan::{Body, Case, SuitePlan};
 
 /// The time for a case where neither suite nor command line says anything.
-const CASE_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs a case, again if it may be tried again, and returns its result.
 pub(super) async fn run(

@@ -8,10 +8,11 @@ use tokio::sync::{Mutex, OnceCell};
 use super::exchange::Speaker;
 use super::phases::{self, Conversation};
 use super::resolve::{self, Reachable};
-use super::{Emitter, Options, SessionFrames, finding, micros};
-use crate::event::{Event, Exchange, Finding, ServerReady, SessionJudged};
+use super::{Emitter, Options, SessionFrames, Stop, finding, micros};
+use crate::event::{Event, Exchange, FailureClass, Finding, ServerReady, SessionJudged};
 use crate::plan::{Case, Plan, SuitePlan};
 use crate::session::{Connector, OpenFailure, OwnedViolation, Session, Settings};
+use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::{Answers, Protocol, RestartPolicy};
 use crate::wire::{Catalog, Revision};
@@ -31,6 +32,7 @@ pub(super) struct Lane {
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
     shared: Mutex<Shared>,
     emitter: Emitter,
+    stop: Stop,
 }
 
 #[derive(Default)]
@@ -76,6 +78,7 @@ impl Lane {
             catalog: OnceCell::new(),
             shared: Mutex::default(),
             emitter: emitter.clone(),
+            stop: options.stop.clone(),
         }
     }
 
@@ -267,7 +270,11 @@ impl Lane {
         }
         let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, opened.names.clone(), &self.plan.sources);
-        let found = conversation.every("suite teardown", steps).await;
+        let limit = self.stop.bound(super::case::CASE_TIMEOUT);
+        let found =
+            tokio::time::timeout(limit, conversation.every("suite teardown", steps)).await.unwrap_or_else(|_| {
+                vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
+            });
         if !found.is_empty() {
             let failed = |found: Finding| Finding {
                 message: format!("the suite's teardown failed: {}", found.message),

@@ -38,6 +38,9 @@ pub enum Bail {
     After(usize),
 }
 
+/// How long teardown may take after an interrupt: CI kills what does not end soon, and reports are still to be written.
+const AFTER_STOP: Duration = Duration::from_secs(3);
+
 /// A wish to stop that many can wait for.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Receiver<bool>);
@@ -52,6 +55,11 @@ impl Stop {
     /// Whether it was made.
     pub fn is_set(&self) -> bool {
         *self.0.borrow()
+    }
+
+    /// How long cleaning up may take: as long as usual, or little once the wish was made.
+    pub(super) fn bound(&self, usual: Duration) -> Duration {
+        if self.is_set() { usual.min(AFTER_STOP) } else { usual }
     }
 
     /// Returns once it is made; never returns if nobody can make it any more.
