@@ -7,7 +7,7 @@ use super::{Family, Leaf, PROBES, Registry, Revisions, Transport, Variant};
 const INTRODUCTION: &str = "\
 # Faults
 
-This page is made from `src/taxonomy/registry.yml`; `UPDATE=1 cargo test taxonomy` writes it.
+This page is made from `src/taxonomy/registry.yml`; `UPDATE=1 cargo test generated` writes it.
 
 A family is a category of faults, a leaf is one fault, a variant is one way in which a leaf shows in real servers.
 `mcprove fault-coverage` counts leaves; `mcprove run` also counts the variants that cases judged.

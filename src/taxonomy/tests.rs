@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use crate::source::{SourceFile, Sources, Style, render};
 
@@ -105,17 +104,4 @@ fn a_registry_may_be_empty_and_bring_its_own_probes_and_mutants() {
 #[test]
 fn every_mistake_is_reported_at_once() {
     insta::assert_snapshot!(load(include_str!("testdata/mistakes.yml")).unwrap_err());
-}
-
-#[test]
-fn the_manual_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/faults.md");
-    let page = manual(Registry::builtin());
-    #[expect(clippy::disallowed_methods, reason = "only tests may ask how they were started")]
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, &page).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page, "docs/faults.md is out of date; `UPDATE=1 cargo test taxonomy` writes it");
 }
