@@ -44,3 +44,14 @@ fn a_recording_becomes_the_same_report() {
         assert_eq!(again, scene.line(&format!("show {live}")).stdout, "{format}");
     }
 }
+
+#[test]
+fn colours_are_where_they_are_asked_for() {
+    let scene = Scene::copied("cases/failing", "colours");
+    let has_colour = |line: &str| scene.line(line).stdout.contains('\u{1b}');
+    assert!(has_colour("mcprove run suite.yml --color always"));
+    assert!(has_colour("CLICOLOR_FORCE=1 mcprove run suite.yml"));
+    assert!(!has_colour("mcprove run suite.yml"), "a pipe is no terminal");
+    assert!(!has_colour("CLICOLOR_FORCE=1 NO_COLOR=1 mcprove run suite.yml"));
+    assert!(!has_colour("CLICOLOR_FORCE=1 mcprove run suite.yml --color never"));
+}

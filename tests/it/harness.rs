@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -14,6 +14,9 @@ use regex::Regex;
 
 /// After this long the program counts as hung: a way out for the test, no measure of speed.
 const PATIENCE: Duration = Duration::from_secs(180);
+
+/// After this long a process that was killed counts as alive.
+const BURIAL: Duration = Duration::from_secs(5);
 
 /// The repository.
 pub(crate) fn root() -> &'static Path {
@@ -95,12 +98,24 @@ impl Scene {
     }
 
     fn mcprove(&self, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Seen {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_mcprove"))
+        self.start(line, arguments, variables).finish()
+    }
+
+    /// Starts `mcprove` with arguments that contain no quotes, and does not wait for it.
+    pub(crate) fn begin(&self, arguments: &str) -> Running {
+        let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+        self.start(&format!("mcprove {arguments}"), &words, &[])
+    }
+
+    fn start(&self, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Running {
+        let program = env!("CARGO_BIN_EXE_mcprove");
+        let mut child = Command::new(program)
             .args(arguments)
             .current_dir(&self.folder)
             .env_clear()
             .env("PATH", env::path())
             .env("HOME", self.home())
+            .env("MCPROVE", program)
             .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -108,12 +123,7 @@ impl Scene {
             .spawn()
             .unwrap();
         let (stdout, stderr) = (drain(child.stdout.take().unwrap()), drain(child.stderr.take().unwrap()));
-        let (Ok(stdout), Ok(stderr)) = (stdout.recv_timeout(PATIENCE), stderr.recv_timeout(PATIENCE)) else {
-            child.kill().unwrap();
-            panic!("`{line}` in {} does not end", self.folder.display());
-        };
-        let status = child.wait().unwrap().code().unwrap_or(-1);
-        Seen { line: line.to_owned(), stdout, stderr, status }
+        Running { line: line.to_owned(), child, stdout, stderr }
     }
 
     /// Servers inherit HOME, so it marks every process that a run starts, and those that they start.
@@ -121,16 +131,51 @@ impl Scene {
         self.root.join("home")
     }
 
+    /// Waits until something is so, for what happens in other processes; fails when that takes for ever.
+    pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let since = Instant::now();
+        while !is_so() {
+            assert!(since.elapsed() < PATIENCE, "in {}: {what}", self.folder.display());
+            std::thread::yield_now();
+        }
+    }
+
     /// Asserts that no process that a run of this scene started is left.
     pub(crate) fn assert_nothing_survives(&self) {
         let mark = format!("HOME={}", self.home().display());
         let since = Instant::now();
         // The kernel may need a moment to bury what was killed.
-        while !survivors(&mark).is_empty() && since.elapsed() < Duration::from_secs(5) {
+        while !survivors(&mark).is_empty() && since.elapsed() < BURIAL {
             std::thread::yield_now();
         }
         let left = survivors(&mark);
         assert!(left.is_empty(), "these processes survived the run in {}: {left:?}", self.folder.display());
+    }
+}
+
+/// A command that is under way.
+pub(crate) struct Running {
+    line: String,
+    child: Child,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl Running {
+    /// Sends a signal such as `INT`; the standard library has no way to.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success(), "`kill -s {name}` reaches `{}`", self.line);
+    }
+
+    /// Waits for the end.
+    pub(crate) fn finish(mut self) -> Seen {
+        let (Ok(stdout), Ok(stderr)) = (self.stdout.recv_timeout(PATIENCE), self.stderr.recv_timeout(PATIENCE)) else {
+            self.child.kill().unwrap();
+            panic!("`{}` does not end", self.line);
+        };
+        let status = self.child.wait().unwrap().code().unwrap_or(-1);
+        Seen { line: self.line, stdout, stderr, status }
     }
 }
 

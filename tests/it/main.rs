@@ -1,7 +1,7 @@
 //! The real program from outside: one binary, one module per kind of test.
 //!
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `cases`, `diagnostics` and `hostile` feed it
-//! files and compare with snapshots; `real` drives servers that nobody here wrote.
+//! files and compare with snapshots; `interrupted` stops it half-way; `real` drives servers that nobody here wrote.
 //! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader.
 
 mod architecture;
@@ -10,5 +10,6 @@ mod diagnostics;
 mod generated;
 mod harness;
 mod hostile;
+mod interrupted;
 mod real;
 mod robustness;

@@ -6,7 +6,7 @@ use crate::harness::{Scene, files, root};
 
 const NOT_INSTALLED: &str = "the real servers are not installed: run `tests/real/install`";
 
-/// How often the order-dependent suite must pass here; `examples/real/README.md` has the command for 200.
+/// How often the order-dependent suite must pass here; its first lines have the command for 200 times.
 const ROUNDS: usize = 20;
 
 #[test]
