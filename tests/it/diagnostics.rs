@@ -82,7 +82,7 @@ fn bombs_are_refused() {
 }
 
 fn keys(count: usize) -> String {
-    (0..count).map(|number| format!("k{number}: 0, ")).collect()
+    (0..count).fold(String::new(), |keys, number| keys + &format!("k{number}: 0, "))
 }
 
 fn indent(text: &str) -> String {
