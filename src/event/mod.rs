@@ -6,6 +6,7 @@
 
 mod case;
 mod failure;
+mod texts;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

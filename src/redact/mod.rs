@@ -8,6 +8,9 @@ const MASK: &str = "[redacted]";
 /// Values shorter than this are no secrets: masking them would make every report unreadable.
 const SHORTEST: usize = 4;
 
+/// How many characters of a secret say too much.
+const TELLING: usize = 8;
+
 /// Knows every secret of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
@@ -33,10 +36,11 @@ impl Redactor {
         self.forms.is_empty()
     }
 
-    /// The text without secrets.
+    /// The text without secrets, nor the beginnings of secrets that were cut off.
     pub fn text(&self, text: &str) -> String {
         self.forms.iter().fold(text.to_owned(), |text, form| {
-            if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text }
+            let whole = if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text };
+            without_beginnings(whole, form)
         })
     }
 
@@ -54,7 +58,34 @@ impl Redactor {
     }
 }
 
+/// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
+fn without_beginnings(text: String, form: &str) -> String {
+    let chars = form.chars().count();
+    let telling: String = form.chars().take((chars / 3).max(TELLING)).collect();
+    if chars <= telling.chars().count() || !text.contains(&telling) {
+        return text;
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(&telling) {
+        let common =
+            rest[at..].chars().zip(form.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum::<usize>();
+        masked.push_str(&rest[..at]);
+        masked.push_str(MASK);
+        rest = &rest[at + common..];
+    }
+    masked + rest
+}
+
+/// The forms of a secret and, where it has several lines, of each that says something by itself.
 fn forms_of(secret: &str) -> Vec<String> {
+    let lines = secret.lines().map(str::trim).filter(|line| line.len() >= TELLING && *line != secret.trim());
+    let mut forms: Vec<String> = lines.flat_map(forms_of_line).collect();
+    forms.extend(forms_of_line(secret));
+    forms
+}
+
+fn forms_of_line(secret: &str) -> Vec<String> {
     let encoded = base64(secret.as_bytes());
     let unpadded = encoded.trim_end_matches('=').to_owned();
     let json = Value::from(secret).to_string();
@@ -129,6 +160,10 @@ mod tests {
             let masked = redactor.text(&text);
             assert!(masked.contains(MASK), "{text} -> {masked}");
         }
+        assert_eq!(redactor.text("cut: s3cr&t/\"v…"), format!("cut: {MASK}…"));
+        assert_eq!(redactor.text("s3cr is short"), "s3cr is short");
+        let lines = Redactor::new(["-----BEGIN-----\nMIIEpemline1\n-----END-----".to_owned()]);
+        assert_eq!(lines.text("+MIIEpemline1"), format!("+{MASK}"));
         assert_eq!(base64(b"Man"), "TWFu");
         assert_eq!(base64(b"Ma"), "TWE=");
         assert_eq!(redactor.value(json!([{"k": "s3cr&t/\"value"}, 1])), json!([{"k": MASK}, 1]));

@@ -11,8 +11,12 @@ use super::options::Stop;
 use super::phases::{Conversation, violations};
 use crate::event::{Exchange, FailureClass, Finding, Outcome};
 use crate::plan::{Case, Script, SessionNeed};
-use crate::source::duration_text;
+use crate::source::template::Names;
+use crate::source::{Sources, duration_text};
 use crate::suite::{Action, Step};
+
+/// Why a case that was under way has no verdict.
+pub(super) const INTERRUPTED: &str = "the run was interrupted";
 
 /// How an attempt ended.
 pub(super) struct Attempted {
@@ -26,8 +30,12 @@ pub(super) struct Attempted {
 }
 
 /// What an attempt may take and when it must stop.
+#[derive(Clone, Copy)]
 pub(super) struct Bounds<'a> {
+    /// The time for the case; starting a server has a time of its own.
     pub(super) timeout: Duration,
+    /// What is left of it, where a restart divided the case.
+    pub(super) left: Duration,
     pub(super) stop: &'a Stop,
 }
 
@@ -56,7 +64,7 @@ impl Verdict {
 pub(super) async fn attempt(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let begun = Instant::now();
     let attempted = match case.session {
-        SessionNeed::Shared => match lane.session().await {
+        SessionNeed::Shared => match bounds.unless_stopped(lane.session()).await {
             Ok(opened) => {
                 let mut attempted = run(lane, &opened, case, script, bounds).await;
                 let found = opened.session.take_violations(&case.id);
@@ -71,29 +79,41 @@ pub(super) async fn attempt(lane: &Lane, case: &Case, script: &Script, bounds: &
     Attempted { duration: begun.elapsed(), ..attempted }
 }
 
+impl Bounds<'_> {
+    /// Waits for a session, but not beyond the wish to stop.
+    async fn unless_stopped<T>(&self, opening: impl Future<Output = Result<T, NoSession>>) -> Result<T, NoSession> {
+        tokio::select! {
+            opened = opening => opened,
+            () = self.stop.wait() => Err(NoSession::Interrupted),
+        }
+    }
+}
+
 /// Runs a script in sessions that nobody shares; every `restart` step begins another one.
 async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let mut whole: Option<Attempted> = None;
     let mut rest = script.clone();
+    let mut bounds = *bounds;
     let mut names = None;
     loop {
-        let mut opened = match lane.own_session(case).await {
+        let mut opened = match bounds.unless_stopped(lane.own_session(case)).await {
             Ok(opened) => opened,
-            Err(none) => return without_session(none),
+            Err(none) => return joined(whole.take(), without_session(none)),
         };
         if let Some(names) = names.take() {
             opened.names = names;
         }
-        let restart = rest.steps.iter().position(|step| matches!(step.action, Action::Restart));
-        let later = restart.map(|at| rest.steps.split_off(at + 1));
-        if later.is_some() {
-            rest.steps.pop();
-        }
-        let teardown = if later.is_some() { std::mem::take(&mut rest.teardown) } else { Vec::new() };
-        let part = run_keeping_names(lane, &opened, case, &rest, bounds).await;
-        let (mut attempted, learned) = part;
-        let is_last = later.is_none() || attempted.outcome != Outcome::Passed;
-        if is_last && lane.sets_up_every_session() {
+        let begun = Instant::now();
+        let (part, later) = split_at_restart(rest);
+        let mut conversation = conversation(lane, &opened, case);
+        let verdict = bounded(&mut conversation, &part, case, &bounds).await;
+        let goes_on = verdict.outcome == Outcome::Passed && later.is_some();
+        let (mut attempted, learned) = if goes_on {
+            concluded(conversation, verdict, &opened, case)
+        } else {
+            torn_down(conversation, verdict, (&opened, &script.teardown), case, &bounds).await
+        };
+        if !goes_on && lane.sets_up_every_session() {
             lane.tear_down(&opened).await;
         }
         let frames = opened.session.frames();
@@ -101,15 +121,27 @@ async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Boun
         found.extend(lane.close(&opened.session, Some(case)).await);
         add_violations(&mut attempted, violations(&found, &frames));
         let attempted = joined(whole.take(), attempted);
+        bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {
-            Some(steps) if attempted.outcome == Outcome::Passed => {
-                rest = Script { steps, teardown, ..Script::default() };
+            Some(later) if goes_on && attempted.outcome == Outcome::Passed => {
+                rest = later;
                 names = Some(learned);
                 whole = Some(attempted);
             }
             _ => return attempted,
         }
     }
+}
+
+/// The part of a script before its first `restart`, and what comes after it.
+fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
+    let restart = script.steps.iter().position(|step| matches!(step.action, Action::Restart));
+    let later = restart.map(|at| {
+        let steps = script.steps.split_off(at + 1);
+        script.steps.pop();
+        Script { steps, ..Script::default() }
+    });
+    (script, later)
 }
 
 fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
@@ -129,6 +161,7 @@ fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
 fn without_session(none: NoSession) -> Attempted {
     let verdict = match none {
         NoSession::NotSpoken(reason) => Verdict::because(Outcome::Skipped, reason),
+        NoSession::Interrupted => Verdict::because(Outcome::Inconclusive, INTERRUPTED),
         NoSession::Broken(found) if found.code == "not-available" => {
             Verdict::because(Outcome::Skipped, found.message.clone())
         }
@@ -141,26 +174,40 @@ fn without_session(none: NoSession) -> Attempted {
 }
 
 async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
-    run_keeping_names(lane, opened, case, script, bounds).await.0
+    let mut conversation = conversation(lane, opened, case);
+    let verdict = bounded(&mut conversation, script, case, bounds).await;
+    torn_down(conversation, verdict, (opened, &script.teardown), case, bounds).await.0
 }
 
-async fn run_keeping_names(
-    lane: &Lane,
-    opened: &Opened,
-    case: &Case,
-    script: &Script,
-    bounds: &Bounds<'_>,
-) -> (Attempted, crate::source::template::Names) {
+fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conversation<'a> {
     let mut names = opened.names.clone();
     names.extend(case.names.clone());
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
-    let mut conversation = Conversation::new(speaker, names, &lane.plan.sources);
-    let bounded = timeout(bounds.timeout, judged(&mut conversation, script));
-    let mut verdict = tokio::select! {
-        verdict = bounded => verdict.unwrap_or_else(|_| too_slow(lane, case, bounds.timeout)),
-        () = bounds.stop.wait() => Verdict::because(Outcome::Inconclusive, "the run was interrupted"),
+    Conversation::new(speaker, names, &lane.plan.sources)
+}
+
+/// The verdict on a script, within its time and unless the run is stopped.
+async fn bounded(conversation: &mut Conversation<'_>, script: &Script, case: &Case, bounds: &Bounds<'_>) -> Verdict {
+    let sources = conversation.sources;
+    let in_time = tokio::select! {
+        verdict = timeout(bounds.left, judged(conversation, script)) => verdict.ok(),
+        () = bounds.stop.wait() => return Verdict::because(Outcome::Inconclusive, INTERRUPTED),
     };
-    tear_down(&mut conversation, &script.teardown, bounds.stop.bound(bounds.timeout), &mut verdict).await;
+    in_time.unwrap_or_else(|| too_slow(conversation, sources, case, bounds.timeout))
+}
+
+async fn torn_down<'a>(
+    mut conversation: Conversation<'a>,
+    mut verdict: Verdict,
+    (opened, teardown): (&'a Opened, &[Step]),
+    case: &Case,
+    bounds: &Bounds<'_>,
+) -> (Attempted, Names) {
+    tear_down(&mut conversation, teardown, bounds.stop.bound(bounds.timeout), &mut verdict).await;
+    concluded(conversation, verdict, opened, case)
+}
+
+fn concluded(conversation: Conversation<'_>, verdict: Verdict, opened: &Opened, case: &Case) -> (Attempted, Names) {
     let frames = opened.session.frames_of(&case.id);
     let spoken = opened.session.server.revision.to_string();
     (attempted(verdict, conversation.exchanges, spoken, frames), conversation.names)
@@ -201,11 +248,13 @@ async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], limit: D
         .extend(found.into_iter().map(|found| Finding { message: format!("in teardown: {}", found.message), ..found }));
 }
 
-fn too_slow(lane: &Lane, case: &Case, limit: Duration) -> Verdict {
+fn too_slow(conversation: &mut Conversation<'_>, sources: &Sources, case: &Case, limit: Duration) -> Verdict {
     let message = format!("the case took longer than {} (`timeout`)", duration_text(limit));
-    let found =
-        finding::at(Finding::failure(FailureClass::Timeout, message), &lane.plan.sources, case.span, "this case");
-    Verdict::found(Outcome::Failed, vec![found])
+    let alive = if conversation.speaker.session.is_open() { "still running" } else { "gone" };
+    let found = Finding { exchange: conversation.unanswered(), ..Finding::failure(FailureClass::Timeout, message) }
+        .with_evidence("server", alive)
+        .with_evidence("stderr", conversation.speaker.session.stderr_tail().join("\n"));
+    Verdict::found(Outcome::Failed, vec![finding::at(found, sources, case.span, "this case")])
 }
 
 fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {

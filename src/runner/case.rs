@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attempt::{Attempted, Bounds, attempt};
+use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt};
 use super::lane::{Lane, NoSession};
 use super::{Emitter, Options, again, micros};
-use crate::event::{Attempt, CaseInfo, CaseResult, CaseStarted, Event, FailureClass, Finding, Outcome};
+use crate::event::{Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, Outcome};
 use crate::plan::{Body, Case, SuitePlan};
+use crate::source::Sources;
 
 /// The time for a case where neither suite nor command line says anything.
 pub(super) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How the reason of a case begins that was planned and not begun.
+const NOT_RUN: &str = "not run: ";
 
 /// Runs a case, again if it may be tried again, and returns its result.
 pub(super) async fn run(
@@ -29,7 +33,7 @@ pub(super) async fn run(
         }
     };
     let timeout = options.timeout.or(planned.suite.options.timeout).unwrap_or(CASE_TIMEOUT);
-    let bounds = Bounds { timeout, stop: &options.stop };
+    let bounds = Bounds { timeout, left: timeout, stop: &options.stop };
     let mut earlier = Vec::new();
     for number in 1.. {
         emitter.event(Event::CaseStarted(CaseStarted { id: case.id.clone(), attempt: number }));
@@ -51,10 +55,61 @@ pub(super) async fn run(
 pub(super) fn unexpanded(planned: &SuitePlan, case: &Case, none: NoSession) -> CaseResult {
     match none {
         NoSession::NotSpoken(reason) => unrun(planned, case, Outcome::Skipped, Some(reason), Vec::new()),
+        NoSession::Interrupted => unreached(planned, case, INTERRUPTED),
         NoSession::Broken(found) if found.code == "not-available" => {
             unrun(planned, case, Outcome::Skipped, Some(found.message), Vec::new())
         }
         NoSession::Broken(found) => unrun(planned, case, Outcome::Errored, Some(found.message.clone()), vec![*found]),
+    }
+}
+
+/// The result of a case that was not begun, since the run ended before.
+pub(super) fn unreached(planned: &SuitePlan, case: &Case, why: &str) -> CaseResult {
+    unrun(planned, case, Outcome::Skipped, Some(format!("{NOT_RUN}{why}")), Vec::new())
+}
+
+/// Whether a case was planned and not begun.
+pub(super) fn is_unreached(result: &CaseResult) -> bool {
+    result.outcome == Outcome::Skipped && result.reason.as_deref().is_some_and(|reason| reason.starts_with(NOT_RUN))
+}
+
+/// The result of a suite's teardown that failed: errored, beside the cases and hiding none.
+pub(super) fn suite_teardown(
+    planned: &SuitePlan,
+    at: usize,
+    sources: &Sources,
+    (findings, exchanges): (Vec<Finding>, Vec<Exchange>),
+) -> CaseResult {
+    let suite = &planned.suite;
+    let (server, revision) = (&planned.lanes[at].server, planned.lanes[at].protocol.as_str());
+    let name = "teardown of the suite".to_owned();
+    let (file, line, column) = sources.place(suite.teardown.first().map_or(suite.name.span, |step| step.span));
+    let case = CaseInfo {
+        id: format!("{}::{name}@{server}/{revision}", suite.file),
+        file: file.to_owned(),
+        line,
+        column,
+        suite: suite.name.value.clone(),
+        name,
+        row: None,
+        server: server.clone(),
+        revision: revision.to_owned(),
+        tags: Vec::new(),
+        probes: Vec::new(),
+        variants: Vec::new(),
+    };
+    CaseResult {
+        case,
+        outcome: Outcome::Errored,
+        reason: Some("the suite's teardown failed".to_owned()),
+        duration_us: 0,
+        earlier: Vec::new(),
+        findings,
+        exchanges,
+        spoken: String::new(),
+        again: format!("mcprove run {}", shell_words::quote(&suite.file)),
+        judged: Vec::new(),
+        frames: Vec::new(),
     }
 }
 

@@ -24,12 +24,6 @@ pub(super) struct Speaker<'a> {
     pub(super) catalog: Arc<Catalog>,
 }
 
-/// What a step led to.
-pub(super) struct Spoken {
-    pub(super) exchange: Exchange,
-    pub(super) result: Result<Option<Heard>, Finding>,
-}
-
 /// An answer, and what was asked.
 pub(super) struct Heard {
     pub(super) method: String,
@@ -37,50 +31,49 @@ pub(super) struct Heard {
 }
 
 /// What a step wants to send, filled in.
-enum Intent {
+pub(super) enum Intent {
     Request { method: String, params: Option<Value> },
     List(ListKind),
     Notify { method: String, params: Option<Value> },
     Wait(Duration),
 }
 
+/// What a step wants to say, and the exchange that it begins; `Err` says why it cannot be said.
+pub(super) fn intend(step: &Step, names: &Names, phase: &str) -> (Exchange, Result<Intent, Finding>) {
+    match intent(&step.action, names) {
+        Ok(intent) => (Exchange { sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent)),
+        Err(reason) => (blank(phase, step_title(step)), Err(Finding::new("unfilled-template", reason))),
+    }
+}
+
 impl Speaker<'_> {
-    /// Does what a step says; `Err` in the result says why there is no answer to judge.
-    pub(super) async fn speak(&self, step: &Step, names: &Names, phase: &str) -> Spoken {
-        let intent = match intent(&step.action, names) {
-            Ok(intent) => intent,
-            Err(reason) => {
-                let exchange = blank(phase, step_title(step));
-                return Spoken { exchange, result: Err(Finding::new("unfilled-template", reason)) };
-            }
-        };
-        let mut exchange = Exchange { sent: sent_text(&intent), ..blank(phase, title(&intent)) };
-        let result = match intent {
+    /// Says it and notes what came of it; `Err` says why there is no answer to judge.
+    pub(super) async fn perform(
+        &self,
+        intent: Intent,
+        step: &Step,
+        exchange: &mut Exchange,
+    ) -> Result<Option<Heard>, Finding> {
+        let heard = match intent {
             Intent::Wait(duration) => {
                 tokio::time::sleep(duration).await;
-                return Spoken { exchange, result: Ok(None) };
+                return Ok(None);
             }
             Intent::Notify { method, params } => {
                 exchange.frame = self.session.notify(self.owner, &method, params.as_ref());
-                return Spoken { exchange, result: Ok(None) };
+                return Ok(None);
             }
             Intent::List(kind) => {
                 let heard = self.session.list(self.owner, kind).await;
                 heard.map(|listing| Heard { method: kind.method().to_owned(), reply: listing.reply })
             }
             Intent::Request { method, params } => {
-                let request = Request {
-                    owner: self.owner,
-                    method: &method,
-                    params,
-                    timeout: step.timeout,
-                    progress: step.progress,
-                };
+                let (timeout, progress) = (step.timeout, step.progress);
+                let request = Request { owner: self.owner, method: &method, params, timeout, progress };
                 self.session.request(request).await.map(|reply| Heard { method: method.clone(), reply })
             }
         };
-        let result = note(&mut exchange, result);
-        Spoken { exchange, result }
+        note(exchange, heard)
     }
 }
 

@@ -8,8 +8,8 @@ use tokio::sync::{Mutex, OnceCell};
 use super::exchange::Speaker;
 use super::phases::{self, Conversation};
 use super::resolve::{self, Reachable};
-use super::{Emitter, Options, SessionFrames, Stop, finding, micros};
-use crate::event::{Event, Exchange, FailureClass, Finding, ServerReady, SessionJudged};
+use super::{Emitter, Options, SessionFrames, Stop, case, finding, micros};
+use crate::event::{Event, FailureClass, Finding, ServerReady, SessionJudged};
 use crate::plan::{Case, Plan, SuitePlan};
 use crate::session::{Connector, OpenFailure, OwnedViolation, Session, Settings};
 use crate::source::duration_text;
@@ -56,6 +56,8 @@ pub(super) enum NoSession {
     NotSpoken(String),
     /// The server could not be used.
     Broken(Box<Finding>),
+    /// The run was stopped while the session was opened.
+    Interrupted,
 }
 
 impl Lane {
@@ -158,7 +160,7 @@ impl Lane {
         self.catalog().await.map(drop).or_else(|none| match none {
             // A server whose list is broken may still serve calls.
             NoSession::Broken(_) if self.catalog.get().is_some() => Ok(()),
-            NoSession::Broken(_) | NoSession::NotSpoken(_) => Err(none),
+            NoSession::Broken(_) | NoSession::NotSpoken(_) | NoSession::Interrupted => Err(none),
         })?;
         let known = self.shared.lock().await.known;
         let session = self.open(known, &case.answers, &case.names).await?;
@@ -263,26 +265,23 @@ impl Lane {
     }
 
     /// The suite's teardown in one session; what goes wrong is told and hides nothing.
-    pub(super) async fn tear_down(&self, opened: &Opened) -> Vec<Exchange> {
+    pub(super) async fn tear_down(&self, opened: &Opened) {
         let steps = &self.planned().suite.teardown;
         if steps.is_empty() || !opened.session.is_open() {
-            return Vec::new();
+            return;
         }
         let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, opened.names.clone(), &self.plan.sources);
-        let limit = self.stop.bound(super::case::CASE_TIMEOUT);
+        let limit = self.stop.bound(case::CASE_TIMEOUT);
         let found =
             tokio::time::timeout(limit, conversation.every("suite teardown", steps)).await.unwrap_or_else(|_| {
                 vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
             });
         if !found.is_empty() {
-            let failed = |found: Finding| Finding {
-                message: format!("the suite's teardown failed: {}", found.message),
-                ..found
-            };
-            self.judged(&opened.session, found.into_iter().map(failed).collect());
+            let result =
+                case::suite_teardown(self.planned(), self.index, &self.plan.sources, (found, conversation.exchanges));
+            self.emitter.event(Event::CaseFinished(Box::new(result)));
         }
-        conversation.exchanges
     }
 
     /// Ends a session and hands its frames on; the violations of a case's own session are returned.

@@ -38,8 +38,12 @@ fn mentioned_names(plan: &Plan) -> BTreeSet<String> {
     #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
     static MENTION: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#"\benv\s*(?:\.\s*|\[\s*["'])([A-Za-z_][A-Za-z0-9_]*)"#).unwrap());
-    let texts = plan.sources.texts().filter(|text| text.contains("env"));
-    texts.flat_map(|text| MENTION.captures_iter(text).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+    // A comment reads nothing.
+    let lines = plan.sources.texts().flat_map(str::lines).filter(|line| !line.trim_start().starts_with('#'));
+    lines
+        .filter(|line| line.contains("env"))
+        .flat_map(|text| MENTION.captures_iter(text).map(|found| found[1].to_owned()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Knows every secret of a plan: what is read from the environment and what `secrets:` names.
@@ -49,8 +53,11 @@ pub(super) fn redactor(plan: &Plan, options: &Options) -> Redactor {
     for planned in &plan.suites {
         let Ok(names) = of_suite(&planned.suite, &read) else { continue };
         for server in planned.suite.servers.values() {
-            let hidden = server.env.iter().filter(|(name, _)| server.secrets.contains(&name.value));
-            secrets.extend(hidden.filter_map(|(_, value)| Some(text_of(&fill(value, &names).ok()?.to_json()))));
+            let written = |name: &str| server.env.iter().find(|(known, _)| known.value == name).map(|(_, value)| value);
+            secrets.extend(server.secrets.iter().filter_map(|name| match written(name) {
+                Some(value) => Some(text_of(&fill(value, &names).ok()?.to_json())),
+                None => options.environment.get(name).cloned(),
+            }));
         }
     }
     Redactor::new(secrets)

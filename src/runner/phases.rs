@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::exchange::{Heard, Speaker, Spoken};
+use super::exchange::{Heard, Speaker, intend};
 use super::finding;
 use crate::event::{Exchange, FailureClass, Finding};
 use crate::matching::{Answer, unknown_tool_help};
@@ -17,7 +17,7 @@ pub(super) struct Conversation<'a> {
     pub(super) speaker: Speaker<'a>,
     pub(super) names: Names,
     pub(super) exchanges: Vec<Exchange>,
-    sources: &'a Sources,
+    pub(super) sources: &'a Sources,
 }
 
 impl<'a> Conversation<'a> {
@@ -51,10 +51,8 @@ impl<'a> Conversation<'a> {
         let mut found = Vec::new();
         for step in steps {
             let phase = if step.expect.is_empty() { "witness" } else { "" };
-            let Spoken { exchange, result } = self.speaker.speak(step, &self.names, phase).await;
-            let title = exchange.title.clone();
-            let index = self.exchanges.len();
-            self.exchanges.push(exchange);
+            let (index, result) = self.speak(phase, step).await;
+            let title = self.exchanges[index].title.clone();
             match result {
                 Err(found) => return Err(format!("the valid call `{title}` got no answer: {}", found.message)),
                 Ok(Some(heard)) if !is_served(&heard.reply.message) => {
@@ -77,9 +75,7 @@ impl<'a> Conversation<'a> {
 
     /// Does one step and judges its answer.
     pub(super) async fn step(&mut self, phase: &str, step: &Step) -> Vec<Finding> {
-        let Spoken { exchange, result } = self.speaker.speak(step, &self.names, phase).await;
-        let index = self.exchanges.len();
-        self.exchanges.push(exchange);
+        let (index, result) = self.speak(phase, step).await;
         match result {
             Err(found) => {
                 let label = step.name.clone().unwrap_or_else(|| "this request".to_owned());
@@ -88,6 +84,24 @@ impl<'a> Conversation<'a> {
             Ok(None) => Vec::new(),
             Ok(Some(heard)) => self.judge(step, &heard, index),
         }
+    }
+
+    /// Does one step; its exchange is there from the beginning, so that a step that is cut off can be shown.
+    async fn speak(&mut self, phase: &str, step: &Step) -> (usize, Result<Option<Heard>, Finding>) {
+        let (exchange, intent) = intend(step, &self.names, phase);
+        let index = self.exchanges.len();
+        self.exchanges.push(exchange);
+        let result = match intent {
+            Ok(intent) => self.speaker.perform(intent, step, &mut self.exchanges[index]).await,
+            Err(found) => Err(found),
+        };
+        (index, result)
+    }
+
+    /// The last exchange, where it got no answer.
+    pub(super) fn unanswered(&self) -> Option<usize> {
+        let last = self.exchanges.len().checked_sub(1)?;
+        self.exchanges[last].answer_frame.is_none().then_some(last)
     }
 
     fn judge(&mut self, step: &Step, heard: &Heard, index: usize) -> Vec<Finding> {

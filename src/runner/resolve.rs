@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::demo;
-use crate::event::{FailureClass, Finding};
+use crate::event::Finding;
 use crate::session::ClientAnswers;
 use crate::source::template::{Names, fill, text_of};
 use crate::suite::{Answers, Server, Target};
@@ -57,7 +57,10 @@ pub(super) fn server(
             cwd: cwd.map_or_else(|| server.folder.clone(), |cwd| server.folder.join(cwd)),
         })
     };
-    command().map(Reachable::Command).map_err(|reason| Finding::failure(FailureClass::CommandNotFound, reason))
+    command().map(Reachable::Command).map_err(|reason| Finding {
+        help: Some("set what it names, or give it a value with `| default('…')`".to_owned()),
+        ..Finding::new("unfilled-template", reason)
+    })
 }
 
 /// Connects to a fresh server.

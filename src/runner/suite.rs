@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
-use super::lane::Lane;
+use super::attempt::INTERRUPTED;
+use super::lane::{Lane, NoSession};
 use super::{Bail, Emitter, Options, case};
 use crate::event::{CaseResult, Event, Outcome};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand};
@@ -48,16 +49,14 @@ impl<'a> SuiteRun<'a> {
     /// Runs the cases; returns how many were not reached.
     pub(super) async fn run(mut self) -> usize {
         let planned = self.planned();
-        let mut not_run = 0;
+        let mut unreached = Vec::new();
         for case in &planned.cases {
             if self.is_over() {
-                not_run += 1;
+                unreached.push(Arc::clone(case));
                 continue;
             }
             for case in self.expanded(case).await {
-                if !self.begin(case).await {
-                    not_run += 1;
-                }
+                unreached.extend(self.begin(case).await);
             }
         }
         while let Some(finished) = self.running.join_next_with_id().await {
@@ -66,7 +65,12 @@ impl<'a> SuiteRun<'a> {
         for lane in &self.lanes {
             lane.finish().await;
         }
-        not_run
+        let why = if self.options.stop.is_set() { INTERRUPTED } else { "`--bail` ended the run" };
+        for case in &unreached {
+            let result = case::unreached(planned, case, why);
+            self.emitter.event(Event::CaseFinished(Box::new(result)));
+        }
+        unreached.len()
     }
 
     fn is_over(&self) -> bool {
@@ -79,7 +83,11 @@ impl<'a> SuiteRun<'a> {
         if !matches!(case.body, Body::Template(_)) {
             return vec![Arc::clone(case)];
         }
-        match self.lanes[case.lane].catalog().await {
+        let known = tokio::select! {
+            known = self.lanes[case.lane].catalog() => known,
+            () = self.options.stop.wait() => Err(NoSession::Interrupted),
+        };
+        match known {
             Ok(catalog) => expand(self.plan, self.planned(), case, &catalog),
             Err(none) => {
                 let result = case::unexpanded(self.planned(), case, none);
@@ -89,27 +97,27 @@ impl<'a> SuiteRun<'a> {
         }
     }
 
-    /// Begins a case once there is room; `false` where the run ended while it waited.
-    async fn begin(&mut self, case: Arc<Case>) -> bool {
+    /// Begins a case once there is room; hands it back where the run ended while it waited.
+    async fn begin(&mut self, case: Arc<Case>) -> Option<Arc<Case>> {
         let permit = loop {
             let slots = Arc::clone(&self.slots);
             tokio::select! {
                 biased;
                 Some(finished) = self.running.join_next_with_id() => self.finished(finished),
                 permit = slots.acquire_owned() => break permit,
-                () = self.options.stop.wait() => return false,
+                () = self.options.stop.wait() => return Some(case),
             }
         };
-        let Ok(permit) = permit else { return false };
+        let Ok(permit) = permit else { return Some(case) };
         if self.is_over() {
-            return false;
+            return Some(case);
         }
         let lane = Arc::clone(&self.lanes[case.lane]);
         let (index, options, emitter) = (self.index, Arc::clone(self.options), self.emitter.clone());
         let kept = Arc::clone(&case);
         let task = self.running.spawn(async move { (case::run(lane, index, case, options, emitter).await, permit) });
         self.begun.insert(task.id(), kept);
-        true
+        None
     }
 
     fn finished(

@@ -88,6 +88,11 @@ impl Session {
         self.peer.lock().frames_of(owner)
     }
 
+    /// The last lines of standard error, oldest first.
+    pub fn stderr_tail(&self) -> Vec<String> {
+        self.peer.lock().transcript.stderr_tail(failure::STDERR_LINES)
+    }
+
     /// Whether the server can still answer.
     pub fn is_open(&self) -> bool {
         self.peer.lock().ended.is_none()

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::fault_coverage::gate;
 use super::run_watch::RunWatch;
+use super::signals::{self, Urgency};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -121,14 +122,16 @@ fn run_plan(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
     let options = args.options(environment, stop);
+    let mut urgency = signals::listen(wish);
     let summary = runtime.block_on(async {
-        let listening = tokio::spawn(super::signals::listen(wish));
-        let summary = runner::run(plan, options, registry, watch).await;
-        listening.abort();
-        summary
+        tokio::select! {
+            summary = runner::run(plan, options, registry, watch) => Some(summary),
+            _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
+        }
     });
+    // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some(summary)
+    Some(summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }))
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).

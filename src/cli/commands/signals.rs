@@ -1,15 +1,45 @@
-//! Ctrl-C and SIGTERM: the first asks the run to end well, the second ends the program.
+//! Ctrl-C and SIGTERM: the first asks the run to end well, the second ends it at once, the third ends the program.
+//!
+//! Listens in a thread of its own for as long as the program lives, so that nothing can keep a signal from being heard.
 
 use tokio::sync::watch;
 
-/// Turns the first signal into a wish to stop, and the next into an end.
-pub(super) async fn listen(wish: watch::Sender<bool>) {
-    wait().await;
-    // Whoever runs holds the other end.
-    let _ = wish.send(true);
-    wait().await;
-    #[expect(clippy::exit, reason = "the user asked twice: nothing may hold up the end any more")]
-    std::process::exit(130);
+/// How urgently the user wants the run to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Urgency {
+    /// Not at all.
+    None,
+    /// After cleaning up.
+    Soon,
+    /// At once; reports are still written.
+    Now,
+}
+
+/// Listens from now on; `stop` is told of the first signal, the receiver of each.
+pub(super) fn listen(stop: watch::Sender<bool>) -> watch::Receiver<Urgency> {
+    let (sender, receiver) = watch::channel(Urgency::None);
+    std::thread::spawn(move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async move {
+            wait().await;
+            tell("stopping: teardown runs, then reports are written; again to end at once");
+            // Whoever runs holds the other ends.
+            let _ = stop.send(true);
+            let _ = sender.send(Urgency::Soon);
+            wait().await;
+            tell("ending at once; again to leave without reports");
+            let _ = sender.send(Urgency::Now);
+            wait().await;
+            #[expect(clippy::exit, reason = "the user asked three times: nothing may hold up the end any more")]
+            std::process::exit(130);
+        });
+    });
+    receiver
+}
+
+#[expect(clippy::print_stderr, reason = "whoever pressed Ctrl-C waits for an answer")]
+fn tell(words: &str) {
+    eprintln!("\n{words}");
 }
 
 #[cfg(unix)]

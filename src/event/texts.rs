@@ -1,0 +1,51 @@
+//! The texts of events that may hold what servers said or what users keep secret.
+//!
+//! Names, ids, places, codes and numbers are not among them: they come from the suite, and reports are built on them.
+
+use super::{Attempt, CaseResult, Event, Exchange, Finding};
+
+impl Event {
+    /// Changes every text that may hold a secret.
+    pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
+        match self {
+            Self::CaseFinished(result) => case(result, change),
+            Self::SessionJudged(judged) => judged.findings.iter_mut().for_each(|found| finding(found, change)),
+            Self::ServerReady(ready) => option(&mut ready.implementation, change),
+            Self::RunStarted(_) | Self::CaseStarted(_) | Self::RunFinished(_) => {}
+        }
+    }
+}
+
+fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
+    option(&mut result.reason, change);
+    let earlier = result.earlier.iter_mut().flat_map(|Attempt { findings, .. }| findings);
+    earlier.chain(&mut result.findings).for_each(|found| finding(found, change));
+    for Exchange { title, sent, received, .. } in &mut result.exchanges {
+        for text in [title, sent, received] {
+            *text = change(text);
+        }
+    }
+}
+
+fn finding(found: &mut Finding, change: &dyn Fn(&str) -> String) {
+    found.message = change(&found.message);
+    for text in [&mut found.path, &mut found.expected, &mut found.actual, &mut found.diff, &mut found.help] {
+        option(text, change);
+    }
+    found.evidence.iter_mut().for_each(|(_, text)| *text = change(text));
+    if let Some(quote) = &mut found.quote {
+        quote.label = change(&quote.label);
+        let text = change(&quote.text);
+        if text != quote.text {
+            // Places within the line moved; the whole line is marked instead.
+            quote.marked = (0, text.len());
+            quote.text = text;
+        }
+    }
+}
+
+fn option(text: &mut Option<String>, change: &dyn Fn(&str) -> String) {
+    if let Some(text) = text {
+        *text = change(text);
+    }
+}
