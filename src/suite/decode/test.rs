@@ -29,7 +29,7 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
             }
             (Some((_, list)), None) => {
                 for stray in node.entries().iter().filter(|(key, _)| {
-                    ["expect", "args", "capture", "params", "progress"].contains(&key.value.as_str())
+                    ["expect", "args", "capture", "params", "progress", "timeout"].contains(&key.value.as_str())
                 }) {
                     found.push(Diagnostic::error(
                         "misplaced-key",
