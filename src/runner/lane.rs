@@ -115,6 +115,10 @@ impl Lane {
         if self.catalog.get().is_some() {
             return Ok(());
         }
+        // A server that hangs while it starts costs its time once, not once per case.
+        if let Some(reason) = &shared.closed {
+            return Err(NoSession::Broken(Box::new(reason.clone())));
+        }
         let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
         self.close(&session, None).await;
         Ok(())

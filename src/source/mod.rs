@@ -2,9 +2,9 @@
 //!
 //! A suite, a registry or a filter typed on the command line is a [`SourceFile`]; a [`Span`] is a range in one, and a
 //! [`Located`] value remembers the span it was read from.
-//! [`yaml`] turns text into a tree of located [`Node`]s, [`shape`] says what such a tree may look like, and
+//! [`parse`] turns text into a tree of located [`Node`]s, [`shape`] says what such a tree may look like, and
 //! [`Diagnostic`] is what a user sees when it does not.
-//! Knows nothing about suites or servers. Start reading in [`yaml`].
+//! Knows nothing about suites or servers. Start reading in [`parse`].
 
 mod diagnostic;
 mod duration;

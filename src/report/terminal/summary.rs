@@ -190,7 +190,9 @@ fn coverage(report: &Report, style: &Style) -> String {
         let mark = if meets(&scores.exercised, threshold) { "✓" } else { "✗" };
         format!("   threshold {threshold} {mark}")
     });
-    format!("{}{}\n", text.trim_end(), gate.unwrap_or_default())
+    // The last line is the weighted figure, which this threshold does not gate.
+    let (above, last) = text.trim_end().rsplit_once('\n').unwrap_or((&text, ""));
+    format!("{above}{}\n{last}\n", gate.unwrap_or_default())
 }
 
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {

@@ -6,6 +6,7 @@
 mod block;
 mod server;
 mod step;
+mod stray;
 mod test;
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Steps.
 
-use super::{duration, flag};
+use super::{duration, flag, stray};
 use crate::matching::{EXPECTATION, Expectation, Path};
 use crate::source::shape::{self, Shape};
 use crate::source::{Diagnostic, Located, Node, parse_duration};
@@ -31,6 +31,7 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
         found.push(problem);
         return None;
     };
+    stray::keys(node, key, found);
     let action = action(node, key)?;
     Some(Step {
         span: node.entries().iter().find(|(name, _)| name.value == *key).map_or(node.span, |(name, _)| name.span),

@@ -14,33 +14,32 @@ pub(in crate::suite) const UNAVAILABLE_TEST_KEYS: [&str; 2] = ["snapshot", "inje
 pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
     let name = node.get("name")?.located_text()?;
     let single = node.entries().iter().find(|(key, _)| ACTIONS.contains(&key.value.as_str()));
-    let steps =
-        match (node.entries().iter().find(|(key, _)| key.value == "steps"), single) {
-            (Some((steps, _)), Some((action, _))) => {
-                found.push(
-                    Diagnostic::error(
-                        "two-ways",
-                        format!("a test has either `steps` or a single `{}`", action.value),
-                        action.span,
-                    )
-                    .with_other(steps.span, "the steps are here"),
-                );
-                return None;
+    let steps = match (node.entries().iter().find(|(key, _)| key.value == "steps"), single) {
+        (Some((steps, _)), Some((action, _))) => {
+            found.push(
+                Diagnostic::error(
+                    "two-ways",
+                    format!("a test has either `steps` or a single `{}`", action.value),
+                    action.span,
+                )
+                .with_other(steps.span, "the steps are here"),
+            );
+            return None;
+        }
+        (Some((_, list)), None) => {
+            for stray in node.entries().iter().filter(|(key, _)| {
+                ["expect", "args", "capture", "params", "progress", "timeout"].contains(&key.value.as_str())
+            }) {
+                found.push(Diagnostic::error(
+                    "misplaced-key",
+                    format!("`{}` belongs to a step, and this test has `steps`", stray.0.value),
+                    stray.0.span,
+                ));
             }
-            (Some((_, list)), None) => {
-                for stray in node.entries().iter().filter(|(key, _)| {
-                    ["expect", "args", "capture", "params", "progress"].contains(&key.value.as_str())
-                }) {
-                    found.push(Diagnostic::error(
-                        "misplaced-key",
-                        format!("`{}` belongs to a step, and this test has `steps`", stray.0.value),
-                        stray.0.span,
-                    ));
-                }
-                steps_of(Some(list), found)
-            }
-            (None, _) => step(node, found).map(|step| vec![Step { name: None, ..step }]).unwrap_or_default(),
-        };
+            steps_of(Some(list), found)
+        }
+        (None, _) => step(node, found).map(|step| vec![Step { name: None, ..step }]).unwrap_or_default(),
+    };
     Some(Test {
         name,
         span: node.span,

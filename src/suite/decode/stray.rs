@@ -1,0 +1,61 @@
+//! Keys of a step that its action has no use for: they would be read and do nothing.
+
+use super::UNAVAILABLE_STEP_KEYS;
+use crate::source::{Diagnostic, Node};
+
+/// What each action does something with.
+const USES: [(&str, &[&str]); 9] = [
+    ("call", &["args", "expect", "capture", "timeout", "progress"]),
+    ("read", &["expect", "capture", "timeout", "progress"]),
+    ("prompt", &["args", "expect", "capture", "timeout", "progress"]),
+    ("complete", &["expect", "capture", "timeout", "progress"]),
+    ("list", &["expect", "capture"]),
+    ("request", &["params", "expect", "capture", "timeout", "progress"]),
+    ("notify", &["params"]),
+    ("wait", &[]),
+    ("restart", &[]),
+];
+
+/// The keys that stand beside an action and belong to some actions only.
+const BESIDE: [&str; 6] = ["args", "params", "expect", "capture", "timeout", "progress"];
+
+/// Reports every key of a step that its action has no use for; `expect: []` may always say that nothing is expected.
+pub(super) fn keys(node: &Node, action: &str, found: &mut Vec<Diagnostic>) {
+    if UNAVAILABLE_STEP_KEYS.contains(&action) {
+        return;
+    }
+    let used = USES.iter().find(|(known, _)| *known == action).map_or(&[][..], |(_, used)| used);
+    for (key, value) in node.entries() {
+        let name = key.value.as_str();
+        let says_nothing = name == "expect" && value.items().is_empty();
+        if BESIDE.contains(&name) && !used.contains(&name) && !says_nothing {
+            let message = format!("`{name}` does nothing beside `{action}`");
+            let users = USES.iter().filter(|(_, used)| used.contains(&name)).map(|(user, _)| format!("`{user}`"));
+            let help = format!("it belongs to {}", users.collect::<Vec<_>>().join(", "));
+            found.push(Diagnostic::error("misplaced-key", message, key.span).with_help(help));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{SourceFile, Sources, parse};
+
+    #[test]
+    fn what_does_nothing_is_told() {
+        let check = |text: &str, action: &str, expected: &[&str]| {
+            let mut sources = Sources::default();
+            let id = sources.add(SourceFile::new("step.yml", text));
+            let mut found = Vec::new();
+            keys(&parse(&sources, id).unwrap(), action, &mut found);
+            let messages: Vec<&str> = found.iter().map(|one| one.message.as_str()).collect();
+            assert_eq!(messages, expected, "{text}");
+        };
+        check("{ name: n, wait: 1s, expect: [] }", "wait", &[]);
+        check("{ wait: 1s, expect: [{ is_error: false }] }", "wait", &["`expect` does nothing beside `wait`"]);
+        check("{ call: a, params: {}, args: {} }", "call", &["`params` does nothing beside `call`"]);
+        check("{ list: tools, timeout: 1s }", "list", &["`timeout` does nothing beside `list`"]);
+        check("{ cancel: 1, timeout: 1s }", "cancel", &[]);
+    }
+}

@@ -1,0 +1,184 @@
+//! What the documentation shows is what the program does: pictures, tables and suites.
+//! `UPDATE=1 cargo test readme` rewrites what is made from the code.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use crate::harness::{Scene, files, root};
+
+/// A file, the name of a part of it, and what makes that part.
+type Part = (&'static str, &'static str, fn() -> String);
+
+/// Each stands between `<!-- made from the code: NAME -->` and `<!-- end -->`.
+const PARTS: &[Part] = &[
+    ("README.md", "a failing run", picture),
+    ("README.md", "commands", commands),
+    ("README.md", "exit codes", exit_codes),
+    ("docs/reports.md", "formats", formats),
+    ("docs/suites.md", "reference", mcprove::suite::manual),
+];
+
+#[test]
+fn parts_made_from_the_code_are_up_to_date() {
+    let mut stale = Vec::new();
+    for (file, name, make) in PARTS {
+        let path = root().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let (before, found, after) = split(&text, name);
+        let wanted = format!("\n{}\n", make().trim());
+        if bare(found) == bare(&wanted) {
+            continue;
+        }
+        if is_update() {
+            fs::write(&path, format!("{before}{wanted}{after}")).unwrap();
+        } else {
+            stale.push(format!("{file} ({name})"));
+        }
+    }
+    assert!(stale.is_empty(), "out of date: {}; run `UPDATE=1 cargo test readme`", stale.join(", "));
+}
+
+fn split<'a>(text: &'a str, name: &str) -> (&'a str, &'a str, &'a str) {
+    let mark = format!("<!-- made from the code: {name} -->\n");
+    let start = text.find(&mark).unwrap_or_else(|| panic!("`{}` is missing", mark.trim())) + mark.len();
+    let end = start + text[start..].find("<!-- end -->").unwrap();
+    (&text[..start], &text[start..end], &text[end..])
+}
+
+/// A text without its times, and without the blanks that times push about.
+fn bare(text: &str) -> String {
+    let times = Regex::new(r"\b\d+(\.\d+)? (µs|ms|s)\b").unwrap();
+    Regex::new(" +").unwrap().replace_all(&times.replace_all(text, "TIME"), " ").into_owned()
+}
+
+fn picture() -> String {
+    let scene = scene("readme/picture");
+    let seen = scene.line("COLUMNS=80 mcprove run examples/failing.yml");
+    assert_eq!((seen.status, seen.stderr.as_str()), (1, ""));
+    format!("```text\n$ mcprove run examples/failing.yml\n{}```", seen.stdout)
+}
+
+fn commands() -> String {
+    let mut table = String::from("| command | what it does |\n| --- | --- |\n");
+    for (command, help) in mcprove::cli::help().iter().skip(1) {
+        writeln!(table, "| `{command}` | {} |", help.lines().next().unwrap()).unwrap();
+    }
+    table
+}
+
+fn exit_codes() -> String {
+    let mut table = String::from("| code | meaning |\n| --- | --- |\n");
+    for (_, code, meaning) in mcprove::cli::Exit::TABLE {
+        writeln!(table, "| {code} | {meaning} |").unwrap();
+    }
+    table
+}
+
+fn formats() -> String {
+    let mut table = String::from("| format | what it is |\n| --- | --- |\n");
+    for format in mcprove::report::FORMATS {
+        writeln!(table, "| `{}` | {} |", format.name, format.about).unwrap();
+    }
+    table
+}
+
+#[test]
+fn suites_in_the_documentation_are_valid() {
+    let mut checked = 0;
+    for path in documents() {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let scene = scene(&format!("readme/{name}"));
+        let suites = suites(&fs::read_to_string(&path).unwrap());
+        // All are written before any is checked: one may include another.
+        for (file, text) in &suites {
+            scene.write(file, text);
+        }
+        for (file, _) in &suites {
+            let seen = scene.run(&format!("check {file}"));
+            assert_eq!(seen.status, 0, "{}:\n{}{}", path.display(), seen.stdout, seen.stderr);
+            checked += 1;
+        }
+    }
+    assert!(checked > 5, "only {checked} suites were found in the documentation");
+}
+
+/// The fenced blocks that are whole suites, each with a file name: that of a first line such as `# users.yml`, or one
+/// of its own.
+fn suites(text: &str) -> Vec<(String, String)> {
+    let fence = Regex::new(r"(?ms)^```yaml\n(.*?)^```$").unwrap();
+    let name = Regex::new(r"^# ([\w.-]+\.yml)\n").unwrap();
+    let blocks = fence.captures_iter(text).map(|block| block[1].to_owned());
+    let whole = blocks.filter(|block| block.lines().find(|line| !line.starts_with('#')).is_some_and(is_suite));
+    whole
+        .enumerate()
+        .map(|(at, block)| {
+            let named = name.captures(&block).map(|named| named[1].to_owned());
+            (named.unwrap_or_else(|| format!("suite-{at}.yml")), block)
+        })
+        .collect()
+}
+
+fn is_suite(line: &str) -> bool {
+    line.starts_with("suite:")
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let link = Regex::new(r"\]\(([^)#\s]+)(#[^)]*)?\)").unwrap();
+    let mut dead = Vec::new();
+    for path in documents() {
+        for found in link.captures_iter(&fs::read_to_string(&path).unwrap()) {
+            if !path.parent().unwrap().join(&found[1]).exists() {
+                dead.push(format!("{}: {}", path.display(), &found[1]));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+}
+
+#[test]
+fn every_dependency_is_explained() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let line = Regex::new(r"^([\w-]+) = ").unwrap();
+    let mut section = "";
+    let mut declared = BTreeSet::new();
+    for text in manifest.lines() {
+        match (text.starts_with('['), line.captures(text)) {
+            (true, _) => section = text,
+            (false, Some(found)) if section.ends_with("dependencies]") => {
+                declared.insert(found[1].to_owned());
+            }
+            _ => {}
+        }
+    }
+    let page = fs::read_to_string(root().join("docs/dependencies.md")).unwrap();
+    let row = Regex::new(r"(?m)^\| `([\w-]+)` \|").unwrap();
+    let explained: BTreeSet<String> = row.captures_iter(&page).map(|found| found[1].to_owned()).collect();
+    assert_eq!(explained, declared, "docs/dependencies.md has a line for each dependency of Cargo.toml");
+}
+
+fn documents() -> Vec<PathBuf> {
+    let mut documents = files("docs", "md");
+    documents.push(root().join("README.md"));
+    documents
+}
+
+/// A folder with the examples, and with the data that suites in the documentation use.
+fn scene(name: &str) -> Scene {
+    let scene = Scene::new(name);
+    fs::create_dir_all(scene.folder.join("examples")).unwrap();
+    for (from, to) in [("examples/failing.yml", "examples/failing.yml"), ("examples/users.csv", "users.csv")] {
+        fs::copy(root().join(from), scene.folder.join(Path::new(to))).unwrap();
+    }
+    scene
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
+fn is_update() -> bool {
+    std::env::var_os("UPDATE").is_some()
+}
