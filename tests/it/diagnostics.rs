@@ -12,8 +12,9 @@ use crate::harness::{Scene, files, root, snapshot};
 
 /// What a user sees of each file of `tests/cases/errors`: suites are checked, `.cmd` files hold command lines.
 static SEEN: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    let scene = Scene::of("cases/errors");
-    fs::read_dir(&scene.folder)
+    // A runner that gives each test a process of its own comes here several times at once.
+    let scene = Scene::copied("cases/errors", &format!("errors-{}", std::process::id()));
+    let seen = fs::read_dir(&scene.folder)
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
         .filter_map(|name| {
@@ -25,7 +26,9 @@ static SEEN: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
             let seen: Vec<String> = lines.iter().map(|line| scene.line(line).text()).collect();
             Some((name, seen.join("\n")))
         })
-        .collect()
+        .collect();
+    scene.remove();
+    seen
 });
 
 #[test]

@@ -67,6 +67,11 @@ impl Scene {
         scene
     }
 
+    /// Removes the folder, for scenes whose name differs from run to run.
+    pub(crate) fn remove(self) {
+        fs::remove_dir_all(self.root).unwrap();
+    }
+
     /// Writes a file.
     pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.folder.join(name), text).unwrap();

@@ -90,7 +90,8 @@ fn formats() -> String {
 #[test]
 fn suites_in_the_documentation_are_valid() {
     let mut checked = 0;
-    for path in documents() {
+    // The page about mistakes shows the lines that matter, not whole suites.
+    for path in documents().into_iter().filter(|path| !path.ends_with("errors.md")) {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let scene = scene(&format!("readme/{name}"));
         let suites = suites(&fs::read_to_string(&path).unwrap());
