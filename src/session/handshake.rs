@@ -21,7 +21,8 @@ impl Session {
     /// Connects and shakes hands within the time for a start.
     ///
     /// Without a fixed revision `server/discover` is asked first, and anything but an answer of the newer era leads
-    /// to `initialize` (basic/versioning, 2026-07-28); a server that ends because of the question is started again.
+    /// to `initialize` (basic/versioning, 2026-07-28); a server that ends the connection in whatever way because
+    /// of the question is started again.
     pub async fn open(connect: &Connector<'_>, settings: Settings) -> Result<Self, OpenFailure> {
         let begun = Instant::now();
         let deadline = begun + settings.start_timeout;
@@ -31,7 +32,7 @@ impl Session {
             None => match probe(&peer, &settings, deadline).await {
                 Ok(Some(identity)) => Ok(identity),
                 Ok(None) => open_as(&peer, Revision::NEWEST_WITH_SESSION, &settings, deadline).await,
-                Err(failure) if matches!(failure.failure, Failure::Exited(_)) => {
+                Err(failure) if !failure.alive => {
                     drop(peer.close().await);
                     let peer = connected(connect, &settings).await?;
                     let opened = open_as(&peer, Revision::NEWEST_WITH_SESSION, &settings, deadline).await;

@@ -14,6 +14,8 @@ mod handshake;
 mod listing;
 mod peer;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
