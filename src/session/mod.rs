@@ -12,6 +12,7 @@ mod dispatch;
 mod failure;
 mod handshake;
 mod listing;
+mod negotiation;
 mod peer;
 mod state;
 #[cfg(test)]

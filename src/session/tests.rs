@@ -120,3 +120,59 @@ async fn a_server_that_hangs_up_on_the_newer_question_is_started_again() {
     let session = open(settings(), vec![first, second]).await.expect("the second start succeeds");
     assert_eq!(session.server.revision, Revision::V2025_11_25);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_start_of_the_newer_era_is_waited_for() {
+    let slow = link(async |mut end: End| {
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        let question = end.next_of("server/discover").await;
+        end.answer(&question, json!({"supportedVersions": ["2026-07-28"], "capabilities": {}})).await;
+        let handshake = end.next_of("initialize").await;
+        end.refuse(&handshake, json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}})).await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![slow]).await.expect("the late answer counts");
+    assert_eq!(session.server.revision, Revision::V2026_07_28);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_start_of_the_older_era_gets_its_handshake() {
+    let slow = link(async |mut end: End| {
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        let question = end.next_of("server/discover").await;
+        end.refuse(&question, json!({"code": -32601, "message": "Method not found"})).await;
+        end.initialize().await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![slow]).await.expect("the handshake is right");
+    assert_eq!(session.server.revision, Revision::V2025_11_25);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_names_the_newer_era_leads_back_to_it() {
+    let link = link(async |mut end: End| {
+        let lost = end.next_of("server/discover").await;
+        end.refuse(&lost, json!({"code": -32603, "message": "still loading"})).await;
+        let handshake = end.next_of("initialize").await;
+        end.refuse(&handshake, json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}})).await;
+        let question = end.next_of("server/discover").await;
+        end.answer(&question, json!({"supportedVersions": ["2026-07-28"], "capabilities": {}})).await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![link]).await.expect("the second answer counts");
+    assert_eq!(session.server.revision, Revision::V2026_07_28);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_early_refusal_waits_for_the_pending_question() {
+    let link = link(async |mut end: End| {
+        let question = end.next_of("server/discover").await;
+        let handshake = end.next_of("initialize").await;
+        end.refuse(&handshake, json!({"code": -32600, "message": "no such method"})).await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        end.answer(&question, json!({"supportedVersions": ["2026-07-28"], "capabilities": {}})).await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![link]).await.expect("the late answer counts");
+    assert_eq!(session.server.revision, Revision::V2026_07_28);
+}
