@@ -114,6 +114,7 @@ impl Peer {
     pub(super) async fn close(&self) -> Closed {
         let closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((stop, dispatching)) = closing {
+            self.lock().asked_to_end = true;
             stop.stop().await;
             // A task that was cut off has nothing more to say.
             let _ = dispatching.await;

@@ -176,3 +176,24 @@ async fn an_early_refusal_waits_for_the_pending_question() {
     let session = open(settings(), vec![link]).await.expect("the late answer counts");
     assert_eq!(session.server.revision, Revision::V2026_07_28);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_torn_by_the_stop_is_no_violation() {
+    let (torn, is_torn) = tokio::sync::oneshot::channel();
+    let (stopped, is_stopped) = tokio::sync::oneshot::channel::<()>();
+    let session = session(move |mut end: End| async move {
+        end.write(br#"{"jsonrpc":"2.0","method":"notifications/mess"#).await;
+        let _ = torn.send(());
+        let _ = is_stopped.await;
+    })
+    .await;
+    is_torn.await.expect("the server writes");
+    session.peer.lock().asked_to_end = true;
+    drop(stopped);
+    while session.is_open() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let closed = session.close().await;
+    assert_eq!(closed.violations, []);
+    assert_eq!(closed.frames.last().map(|frame| frame.json.is_err()), Some(true), "the torn line is kept");
+}
