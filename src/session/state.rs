@@ -258,8 +258,9 @@ impl State {
         self.answers.answer(method).ok()
     }
 
-    pub(super) fn forget(&mut self, id: &Id) {
-        self.waiting.remove(id);
+    /// Whether somebody was still waiting for the answer; nobody is from here on.
+    pub(super) fn forget(&mut self, id: &Id) -> bool {
+        self.waiting.remove(id).is_some()
     }
 
     pub(super) fn is_flooded(&self) -> bool {

@@ -197,3 +197,22 @@ async fn a_message_torn_by_the_stop_is_no_violation() {
     assert_eq!(closed.violations, []);
     assert_eq!(closed.frames.last().map(|frame| frame.json.is_err()), Some(true), "the torn line is kept");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_is_cancelled_and_forgotten() {
+    let (told, is_told) = tokio::sync::oneshot::channel();
+    let session = session(move |mut end: End| async move {
+        let first = end.next_of("tools/call").await;
+        let cancelled = end.next_of("notifications/cancelled").await;
+        let _ = told.send(cancelled["params"]["requestId"] == first["id"]);
+        end.next_of("tools/call").await;
+        end.send(json!({"jsonrpc": "2.0", "id": 99, "result": {}})).await;
+        while end.next().await.is_some() {}
+    })
+    .await;
+    let given_up = tokio::time::timeout(Duration::from_secs(1), session.request(call("first"))).await;
+    assert!(given_up.is_err());
+    assert_eq!(is_told.await, Ok(true), "the request and the cancellation name different ids");
+    let failure = session.request(call("second")).await.expect_err("the answer has a wrong id");
+    assert!(matches!(failure.failure, super::Failure::Protocol(_)), "{failure:?}");
+}
