@@ -27,6 +27,8 @@ pub(super) async fn run(
         };
         let mut state = lock(&state);
         match item {
+            // Whoever asked the server to end tore the line, not the server.
+            Some(Incoming::TornLine(line)) if state.asked_to_end => state.record_unjudged(&line),
             Some(Incoming::Line(line) | Incoming::TornLine(line)) => {
                 for reply in state.receive(&line) {
                     // A server that is gone needs no answer.

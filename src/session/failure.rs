@@ -8,7 +8,7 @@ use super::state::State;
 use crate::event::{FailureClass, Finding};
 use crate::source::duration_text;
 use crate::transport::{ConnectError, Exit, Link};
-use crate::wire::{Id, Revision};
+use crate::wire::Revision;
 
 /// How many lines of standard error are shown.
 pub(super) const STDERR_LINES: usize = 12;
@@ -150,8 +150,7 @@ impl State {
         }
     }
 
-    pub(super) fn timed_out(&mut self, (id, frame): (&Id, u32), method: &str, after: Duration) -> CallFailure {
-        self.forget(id);
+    pub(super) fn timed_out(&self, method: &str, frame: u32, after: Duration) -> CallFailure {
         CallFailure { method: method.to_owned(), ..self.failure(Failure::Timeout(after), Some(frame)) }
     }
 

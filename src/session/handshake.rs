@@ -1,4 +1,4 @@
-//! Finds out which era a server speaks, and begins to speak it.
+//! Connects to a server, and begins to speak the era that it speaks.
 
 use std::time::Duration;
 
@@ -8,36 +8,34 @@ use tokio::time::Instant;
 use super::call::era_meta;
 use super::failure::Failure;
 use super::peer::{Answered, Outgoing, Peer};
-use super::{CallFailure, Connector, OpenFailure, ServerIdentity, Session, Settings};
+use super::{CallFailure, Connector, OpenFailure, ServerIdentity, Session, Settings, negotiation};
 use crate::wire::{Era, Revision};
 
 /// The owner of handshakes and listings in the transcript.
 pub(super) const NOBODY: &str = "";
 
-/// How long the question for the newer era may go unanswered before the older handshake is tried.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The error of a server that does not speak the revision it was addressed in (2026-07-28, basic/versioning).
+pub(super) const UNSUPPORTED_REVISION: i64 = -32022;
 
 impl Session {
     /// Connects and shakes hands within the time for a start.
     ///
-    /// Without a fixed revision `server/discover` is asked first, and anything but an answer of the newer era leads
-    /// to `initialize` (basic/versioning, 2026-07-28); a server that ends because of the question is started again.
+    /// Without a fixed revision the server is asked which era it speaks; one that ends the connection in whatever way
+    /// because of the question is started again and gets the older handshake.
     pub async fn open(connect: &Connector<'_>, settings: Settings) -> Result<Self, OpenFailure> {
         let begun = Instant::now();
         let deadline = begun + settings.start_timeout;
         let peer = connected(connect, &settings).await?;
         let opened = match settings.revision.or(settings.known) {
             Some(revision) => open_as(&peer, revision, &settings, deadline).await,
-            None => match probe(&peer, &settings, deadline).await {
-                Ok(Some(identity)) => Ok(identity),
-                Ok(None) => open_as(&peer, Revision::NEWEST_WITH_SESSION, &settings, deadline).await,
-                Err(failure) if matches!(failure.failure, Failure::Exited(_)) => {
+            None => match negotiation::negotiate(&peer, &settings, deadline).await {
+                Err(OpenFailure::Handshake(failure)) if !failure.alive => {
                     drop(peer.close().await);
                     let peer = connected(connect, &settings).await?;
                     let opened = open_as(&peer, Revision::NEWEST_WITH_SESSION, &settings, deadline).await;
                     return finish(peer, opened, settings, begun).await;
                 }
-                Err(failure) => Err(OpenFailure::Handshake(failure)),
+                opened => opened,
             },
         };
         finish(peer, opened, settings, begun).await
@@ -92,24 +90,18 @@ async fn open_as(
     }
 }
 
-/// Asks for the newer era; `None` means that the older one is to be tried.
-async fn probe(peer: &Peer, settings: &Settings, deadline: Instant) -> Result<Option<ServerIdentity>, CallFailure> {
-    let soon = deadline.min(Instant::now() + PROBE_TIMEOUT.min(settings.start_timeout / 2));
-    match discover(peer, settings, soon).await {
-        Ok(answered) => Ok(identity_of_discovery(peer, &answered.message)),
-        Err(CallFailure { failure: Failure::Timeout(_) | Failure::Protocol(_), alive: true, .. }) => Ok(None),
-        Err(failure) => Err(failure),
-    }
-}
-
-async fn discover(peer: &Peer, settings: &Settings, deadline: Instant) -> Result<Answered, CallFailure> {
+pub(super) async fn discover(
+    peer: &Peer,
+    settings: &Settings,
+    deadline: Instant,
+) -> Result<Answered, CallFailure> {
     let meta = era_meta(Revision::NEWEST.as_str(), &settings.answers.capabilities());
     let params = Some(json!({"_meta": meta}));
     peer.lock().set_era(Era::Session);
     peer.exchange(Outgoing { owner: NOBODY, method: "server/discover", params, deadline, progress: false }).await
 }
 
-fn identity_of_discovery(peer: &Peer, message: &Value) -> Option<ServerIdentity> {
+pub(super) fn identity_of_discovery(peer: &Peer, message: &Value) -> Option<ServerIdentity> {
     let result = message.get("result")?;
     let versions = result["supportedVersions"].as_array()?;
     let revision = versions
@@ -139,19 +131,38 @@ async fn initialize(
     settings: &Settings,
     deadline: Instant,
 ) -> Result<ServerIdentity, OpenFailure> {
+    let answered = ask_to_initialize(peer, revision, settings, deadline).await?;
+    initialized(peer, revision, settings, &answered.message)
+}
+
+pub(super) async fn ask_to_initialize(
+    peer: &Peer,
+    revision: Revision,
+    settings: &Settings,
+    deadline: Instant,
+) -> Result<Answered, OpenFailure> {
     let params = Some(json!({
         "protocolVersion": revision.as_str(),
         "capabilities": settings.answers.capabilities(),
         "clientInfo": client_info(),
     }));
     let outgoing = Outgoing { owner: NOBODY, method: "initialize", params, deadline, progress: false };
-    let answered = peer.exchange(outgoing).await.map_err(OpenFailure::Handshake)?;
+    peer.exchange(outgoing).await.map_err(OpenFailure::Handshake)
+}
+
+/// Judges the answer to `initialize`, and completes the handshake where it is right.
+pub(super) fn initialized(
+    peer: &Peer,
+    revision: Revision,
+    settings: &Settings,
+    message: &Value,
+) -> Result<ServerIdentity, OpenFailure> {
     let refused = |message: String| OpenFailure::Refused { message, stderr: peer.lock().transcript.stderr_tail(12) };
-    let Some(result) = answered.message.get("result") else {
-        if settings.revision.is_some() && answered.message["error"]["code"] == -32022 {
-            return Err(OpenFailure::NotSpoken { asked: revision, speaks: spoken_words(&answered.message) });
+    let Some(result) = message.get("result") else {
+        if settings.revision.is_some() && message["error"]["code"] == UNSUPPORTED_REVISION {
+            return Err(OpenFailure::NotSpoken { asked: revision, speaks: spoken_words(message) });
         }
-        return Err(refused(format!("the server refused `initialize`: {}", answered.message["error"])));
+        return Err(refused(format!("the server refused `initialize`: {}", message["error"])));
     };
     let version = result["protocolVersion"].as_str().unwrap_or_default();
     let Some(spoken) = Revision::parse(version) else {

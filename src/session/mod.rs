@@ -12,8 +12,11 @@ mod dispatch;
 mod failure;
 mod handshake;
 mod listing;
+mod negotiation;
 mod peer;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

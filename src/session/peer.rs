@@ -57,17 +57,17 @@ impl Peer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request and waits for its answer until the deadline.
+    /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
     pub(super) async fn exchange(&self, request: Outgoing<'_>) -> Result<Answered, CallFailure> {
         let begun = Instant::now();
         let (id, params, frame, waiting) = self.send(&request);
+        let mut pending = Pending { peer: self, owner: request.owner, method: request.method, id, reason: "interrupted" };
         let arrived = match timeout_at(request.deadline, waiting).await {
             Ok(Ok(arrived)) => arrived,
             Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
             Err(_) => {
-                let failure = self.lock().timed_out((&id, frame), request.method, begun.elapsed());
-                self.cancel(&request, &id);
-                return Err(failure);
+                pending.reason = "timeout";
+                return Err(self.lock().timed_out(request.method, frame, begun.elapsed()));
             }
         };
         match arrived {
@@ -93,14 +93,6 @@ impl Peer {
         (id, params, frame, waiting)
     }
 
-    /// Tells the server that nobody waits any more (basic/utilities/cancellation); `initialize` cannot be cancelled.
-    fn cancel(&self, request: &Outgoing<'_>, id: &Id) {
-        if request.method != "initialize" {
-            let params = serde_json::json!({"requestId": id.to_json(), "reason": "timeout"});
-            self.notify(request.owner, "notifications/cancelled", Some(&params));
-        }
-    }
-
     /// Sends a notification and returns its frame.
     pub(super) fn notify(&self, owner: &str, method: &str, params: Option<&Value>) -> u32 {
         let line = notification_line(method, params);
@@ -114,11 +106,33 @@ impl Peer {
     pub(super) async fn close(&self) -> Closed {
         let closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((stop, dispatching)) = closing {
+            self.lock().asked_to_end = true;
             stop.stop().await;
             // A task that was cut off has nothing more to say.
             let _ = dispatching.await;
         }
         let mut state = self.lock();
         Closed { violations: state.take_violations(None), frames: state.transcript.frames().to_vec() }
+    }
+}
+
+/// A request that somebody waits for; when nobody does any more, the server is told.
+struct Pending<'a> {
+    peer: &'a Peer,
+    owner: &'a str,
+    method: &'a str,
+    id: Id,
+    reason: &'static str,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        // Nothing is forgotten where the answer came or the server ended.
+        let was_waiting = self.peer.lock().forget(&self.id);
+        // `initialize` cannot be cancelled (basic/utilities/cancellation).
+        if was_waiting && self.method != "initialize" {
+            let params = serde_json::json!({"requestId": self.id.to_json(), "reason": self.reason});
+            self.peer.notify(self.owner, "notifications/cancelled", Some(&params));
+        }
     }
 }

@@ -47,6 +47,8 @@ struct Waiting {
 pub(super) struct State {
     pub(super) transcript: Transcript,
     pub(super) ended: Option<End>,
+    /// Whether the end of the server is our doing.
+    pub(super) asked_to_end: bool,
     pub(super) violations_left_out: usize,
     scanner: Scanner,
     started: Instant,
@@ -62,6 +64,7 @@ impl State {
         Self {
             transcript: Transcript::default(),
             ended: None,
+            asked_to_end: false,
             violations_left_out: 0,
             scanner: Scanner::new(Era::Session),
             started: Instant::now(),
@@ -110,6 +113,11 @@ impl State {
 
     pub(super) fn record_stderr(&mut self, line: &[u8]) {
         self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Stderr, line);
+    }
+
+    /// Records what the server wrote without a look at it.
+    pub(super) fn record_unjudged(&mut self, line: &[u8]) {
+        self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
     }
 
     /// Takes in a line of the server; returns the lines that answer its requests.
@@ -250,8 +258,9 @@ impl State {
         self.answers.answer(method).ok()
     }
 
-    pub(super) fn forget(&mut self, id: &Id) {
-        self.waiting.remove(id);
+    /// Whether somebody was still waiting for the answer; nobody is from here on.
+    pub(super) fn forget(&mut self, id: &Id) -> bool {
+        self.waiting.remove(id).is_some()
     }
 
     pub(super) fn is_flooded(&self) -> bool {

@@ -66,7 +66,8 @@ pub(super) async fn supervise(
         streams.complaining.abort();
     }
     streams.writing.abort();
-    let _ = incoming.try_send(Incoming::Exited(exit(status)));
+    // Waits for room: a crash must not pass for a closed output. Fails where nobody listens any more.
+    let _ = incoming.send(Incoming::Exited(exit(status))).await;
     drop(done);
 }
 
@@ -97,4 +98,31 @@ fn exit(status: Option<ExitStatus>) -> Exit {
         return Exit::Signal(signal);
     }
     status.code().map_or(Exit::Unknown, Exit::Status)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use process_wrap::tokio::{CommandWrap, ProcessGroup};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_exit_arrives_when_the_channel_is_full() {
+        let mut command = CommandWrap::with_new("sh", |process| {
+            process.args(["-c", "exit 7"]);
+        });
+        let group = Group(command.wrap(ProcessGroup::leader()).spawn().unwrap());
+        let streams = Streams {
+            writing: tokio::spawn(async {}),
+            reading: tokio::spawn(async {}),
+            complaining: tokio::spawn(async {}),
+        };
+        let (_stop, asked) = oneshot::channel();
+        let (sender, mut incoming) = mpsc::channel(1);
+        sender.try_send(Incoming::Closed).unwrap();
+        let mut supervising = tokio::spawn(supervise(group, streams, asked, sender));
+        assert!(timeout(Duration::from_millis(300), &mut supervising).await.is_err(), "it did not wait for room");
+        assert_eq!(incoming.recv().await, Some(Incoming::Closed));
+        assert_eq!(incoming.recv().await, Some(Incoming::Exited(Exit::Status(7))));
+    }
 }

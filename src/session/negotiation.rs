@@ -1,0 +1,115 @@
+//! Finds out which era a server speaks where nobody said so.
+//!
+//! `server/discover` is asked first, and anything but an answer of the newer era leads to `initialize` (2026-07-28,
+//! basic/versioning). Silence does too, yet it may be a slow start: then both questions are open, and the newer era
+//! wins whenever its answer comes.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use super::handshake::{self, UNSUPPORTED_REVISION, discover, identity_of_discovery, initialized};
+use super::peer::{Answered, Peer};
+use super::{CallFailure, Failure, OpenFailure, ServerIdentity, Settings};
+use crate::wire::{Era, Revision};
+
+/// How long the question for the newer era may go unanswered before the older handshake is tried as well.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What an answer to `server/discover` tells.
+enum Probed {
+    Newer(ServerIdentity),
+    Older,
+}
+
+/// The revision of the older handshake.
+const OLDER: Revision = Revision::NEWEST_WITH_SESSION;
+
+/// Settles the era within the time for a start.
+pub(super) async fn negotiate(
+    peer: &Peer,
+    settings: &Settings,
+    deadline: Instant,
+) -> Result<ServerIdentity, OpenFailure> {
+    let mut discovering = pin!(discover(peer, settings, deadline));
+    let soon = deadline.min(Instant::now() + PROBE_TIMEOUT.min(settings.start_timeout / 2));
+    let Ok(answered) = timeout_at(soon, &mut discovering).await else {
+        return ask_both(peer, settings, deadline, discovering).await;
+    };
+    match probed(peer, answered)? {
+        Probed::Newer(identity) => Ok(identity),
+        Probed::Older => initialize(peer, settings, deadline).await,
+    }
+}
+
+fn probed(peer: &Peer, answered: Result<Answered, CallFailure>) -> Result<Probed, OpenFailure> {
+    match answered {
+        Ok(answered) => Ok(identity_of_discovery(peer, &answered.message).map_or(Probed::Older, Probed::Newer)),
+        Err(CallFailure { failure: Failure::Timeout(_) | Failure::Protocol(_), alive: true, .. }) => Ok(Probed::Older),
+        Err(failure) => Err(OpenFailure::Handshake(failure)),
+    }
+}
+
+/// The older handshake alone.
+async fn initialize(peer: &Peer, settings: &Settings, deadline: Instant) -> Result<ServerIdentity, OpenFailure> {
+    let answered = handshake::ask_to_initialize(peer, OLDER, settings, deadline).await?;
+    settle(peer, settings, deadline, &answered.message).await
+}
+
+/// Judges the answer to `initialize`; a refusal that names the newer era leads back to it.
+async fn settle(
+    peer: &Peer,
+    settings: &Settings,
+    deadline: Instant,
+    message: &Value,
+) -> Result<ServerIdentity, OpenFailure> {
+    if names_newer_era(message) {
+        if let Probed::Newer(identity) = probed(peer, discover(peer, settings, deadline).await)? {
+            return Ok(identity);
+        }
+    }
+    initialized(peer, OLDER, settings, message)
+}
+
+fn names_newer_era(message: &Value) -> bool {
+    let error = &message["error"];
+    let supported = error["data"]["supported"].as_array().into_iter().flatten();
+    let mut supported = supported.filter_map(|version| Revision::parse(version.as_str()?));
+    error["code"] == UNSUPPORTED_REVISION && supported.any(|revision| revision.era() == Era::Stateless)
+}
+
+/// Waits for the answers to both questions after a silence.
+async fn ask_both<D>(
+    peer: &Peer,
+    settings: &Settings,
+    deadline: Instant,
+    mut discovering: Pin<&mut D>,
+) -> Result<ServerIdentity, OpenFailure>
+where
+    D: Future<Output = Result<Answered, CallFailure>>,
+{
+    let mut initializing = pin!(handshake::ask_to_initialize(peer, OLDER, settings, deadline));
+    let answered = tokio::select! {
+        biased;
+        answered = &mut discovering => {
+            return match probed(peer, answered)? {
+                Probed::Newer(identity) => Ok(identity),
+                Probed::Older => settle(peer, settings, deadline, &initializing.await?.message).await,
+            };
+        }
+        answered = &mut initializing => answered?,
+    };
+    if answered.message.get("result").is_some() {
+        return initialized(peer, OLDER, settings, &answered.message);
+    }
+    // Whoever refuses the older handshake may still be about to answer the newer question.
+    let until = if names_newer_era(&answered.message) { deadline } else { deadline.min(Instant::now() + PROBE_TIMEOUT) };
+    match timeout_at(until, discovering).await.map(|answered| probed(peer, answered)) {
+        Ok(Ok(Probed::Newer(identity))) => Ok(identity),
+        Ok(Err(failure)) => Err(failure),
+        Ok(Ok(Probed::Older)) | Err(_) => settle(peer, settings, deadline, &answered.message).await,
+    }
+}

@@ -1,0 +1,218 @@
+//! Conversations over streams in memory, in virtual time: every server is a function.
+
+use std::future::Future;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+
+use super::{ClientAnswers, OpenFailure, Request, Session, Settings};
+use crate::transport::{ConnectError, Link, memory};
+use crate::wire::Revision;
+
+/// The server's end of a connection.
+struct End {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+}
+
+impl End {
+    /// The next message; `None` at the end of the input.
+    async fn next(&mut self) -> Option<Value> {
+        let line = self.lines.next_line().await.ok()??;
+        serde_json::from_str(&line).ok()
+    }
+
+    /// The next message with that method; the others are passed over.
+    async fn next_of(&mut self, method: &str) -> Value {
+        loop {
+            let message = self.next().await.expect("the client hung up");
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
+    async fn write(&mut self, bytes: &[u8]) {
+        // A client that is gone shows in what it asserts.
+        let _ = self.writer.write_all(bytes).await;
+    }
+
+    async fn send(&mut self, message: Value) {
+        self.write((message.to_string() + "\n").as_bytes()).await;
+    }
+
+    async fn answer(&mut self, request: &Value, result: Value) {
+        self.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": result})).await;
+    }
+
+    async fn refuse(&mut self, request: &Value, error: Value) {
+        self.send(json!({"jsonrpc": "2.0", "id": request["id"], "error": error})).await;
+    }
+
+    async fn initialize(&mut self) {
+        let request = self.next_of("initialize").await;
+        let revision = request["params"]["protocolVersion"].clone();
+        self.answer(&request, json!({"protocolVersion": revision, "capabilities": {}})).await;
+    }
+}
+
+/// A link to a server, which runs until its function returns.
+fn link<S, F>(serve: S) -> Link
+where
+    S: FnOnce(End) -> F,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    let (reader, writer) = tokio::io::split(theirs);
+    tokio::spawn(serve(End { lines: BufReader::new(reader).lines(), writer }));
+    let (reader, writer) = tokio::io::split(ours);
+    memory::connect(reader, writer)
+}
+
+fn settings() -> Settings {
+    Settings {
+        revision: None,
+        known: None,
+        start_timeout: Duration::from_secs(30),
+        request_timeout: Duration::from_secs(10),
+        answers: ClientAnswers::default(),
+    }
+}
+
+/// Opens a session; every connection takes the next of `links`.
+async fn open(settings: Settings, links: Vec<Link>) -> Result<Session, OpenFailure> {
+    let links = Mutex::new(links.into_iter());
+    let connect = || {
+        let next = links.lock().expect("no test panics while it holds the lock").next();
+        let none = || ConnectError::NotFound { program: "one more".to_owned(), help: String::new() };
+        Box::pin(std::future::ready(next.ok_or_else(none))) as _
+    };
+    Session::open(&connect, settings).await
+}
+
+/// Shakes hands in the older era, then serves.
+async fn session<S, F>(serve: S) -> Session
+where
+    S: FnOnce(End) -> F + Send + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let link = link(async |mut end: End| {
+        end.initialize().await;
+        serve(end).await;
+    });
+    let settings = Settings { revision: Some(Revision::V2025_11_25), ..settings() };
+    open(settings, vec![link]).await.expect("the handshake is right")
+}
+
+fn call(owner: &str) -> Request<'_> {
+    Request { owner, method: "tools/call", params: None, timeout: None, progress: false }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_up_on_the_newer_question_is_started_again() {
+    let first = link(async |mut end: End| drop(end.next_of("server/discover").await));
+    let second = link(async |mut end: End| {
+        end.initialize().await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![first, second]).await.expect("the second start succeeds");
+    assert_eq!(session.server.revision, Revision::V2025_11_25);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_start_of_the_newer_era_is_waited_for() {
+    let slow = link(async |mut end: End| {
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        let question = end.next_of("server/discover").await;
+        end.answer(&question, json!({"supportedVersions": ["2026-07-28"], "capabilities": {}})).await;
+        let handshake = end.next_of("initialize").await;
+        end.refuse(&handshake, json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}})).await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![slow]).await.expect("the late answer counts");
+    assert_eq!(session.server.revision, Revision::V2026_07_28);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_start_of_the_older_era_gets_its_handshake() {
+    let slow = link(async |mut end: End| {
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        let question = end.next_of("server/discover").await;
+        end.refuse(&question, json!({"code": -32601, "message": "Method not found"})).await;
+        end.initialize().await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![slow]).await.expect("the handshake is right");
+    assert_eq!(session.server.revision, Revision::V2025_11_25);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_names_the_newer_era_leads_back_to_it() {
+    let link = link(async |mut end: End| {
+        let lost = end.next_of("server/discover").await;
+        end.refuse(&lost, json!({"code": -32603, "message": "still loading"})).await;
+        let handshake = end.next_of("initialize").await;
+        end.refuse(&handshake, json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}})).await;
+        let question = end.next_of("server/discover").await;
+        end.answer(&question, json!({"supportedVersions": ["2026-07-28"], "capabilities": {}})).await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![link]).await.expect("the second answer counts");
+    assert_eq!(session.server.revision, Revision::V2026_07_28);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_early_refusal_waits_for_the_pending_question() {
+    let link = link(async |mut end: End| {
+        let question = end.next_of("server/discover").await;
+        let handshake = end.next_of("initialize").await;
+        end.refuse(&handshake, json!({"code": -32600, "message": "no such method"})).await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        end.answer(&question, json!({"supportedVersions": ["2026-07-28"], "capabilities": {}})).await;
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![link]).await.expect("the late answer counts");
+    assert_eq!(session.server.revision, Revision::V2026_07_28);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_torn_by_the_stop_is_no_violation() {
+    let (torn, is_torn) = tokio::sync::oneshot::channel();
+    let (stopped, is_stopped) = tokio::sync::oneshot::channel::<()>();
+    let session = session(move |mut end: End| async move {
+        end.write(br#"{"jsonrpc":"2.0","method":"notifications/mess"#).await;
+        let _ = torn.send(());
+        let _ = is_stopped.await;
+    })
+    .await;
+    is_torn.await.expect("the server writes");
+    session.peer.lock().asked_to_end = true;
+    drop(stopped);
+    while session.is_open() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let closed = session.close().await;
+    assert_eq!(closed.violations, []);
+    assert_eq!(closed.frames.last().map(|frame| frame.json.is_err()), Some(true), "the torn line is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_is_cancelled_and_forgotten() {
+    let (told, is_told) = tokio::sync::oneshot::channel();
+    let session = session(move |mut end: End| async move {
+        let first = end.next_of("tools/call").await;
+        let cancelled = end.next_of("notifications/cancelled").await;
+        let _ = told.send(cancelled["params"]["requestId"] == first["id"]);
+        end.next_of("tools/call").await;
+        end.send(json!({"jsonrpc": "2.0", "id": 99, "result": {}})).await;
+        while end.next().await.is_some() {}
+    })
+    .await;
+    let given_up = tokio::time::timeout(Duration::from_secs(1), session.request(call("first"))).await;
+    assert!(given_up.is_err());
+    assert_eq!(is_told.await, Ok(true), "the request and the cancellation name different ids");
+    let failure = session.request(call("second")).await.expect_err("the answer has a wrong id");
+    assert!(matches!(failure.failure, super::Failure::Protocol(_)), "{failure:?}");
+}
