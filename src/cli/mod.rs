@@ -24,7 +24,7 @@ use crate::taxonomy::Registry;
 
 pub use self::exit::Exit;
 
-/// Runs test suites against MCP servers and proves which faults they would catch.
+/// Runs test suites against MCP servers and scores which faults they look at.
 #[derive(Debug, Parser)]
 #[command(name = "mcprove", version, disable_help_subcommand = true, max_term_width = 100)]
 struct Arguments {
