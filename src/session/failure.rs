@@ -33,7 +33,7 @@ pub(super) enum End {
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// No answer in time.
+    /// No answer within the time that was allowed.
     Timeout(Duration),
     /// The process ended.
     Exited(Exit),

@@ -31,6 +31,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) method: &'a str,
     pub(super) params: Option<Value>,
     pub(super) deadline: Instant,
+    /// The whole time that was allowed, as configured; the deadline may leave less of it.
+    pub(super) limit: Duration,
     /// Whether a progress token is to be added; it is the request's id.
     pub(super) progress: bool,
 }
@@ -67,7 +69,7 @@ impl Peer {
             Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
             Err(_) => {
                 pending.reason = "timeout";
-                return Err(self.lock().timed_out(request.method, frame, begun.elapsed()));
+                return Err(self.lock().timed_out(request.method, frame, request.limit));
             }
         };
         match arrived {
