@@ -81,11 +81,7 @@ async fn open_as(
     }
 }
 
-pub(super) async fn discover(
-    peer: &Peer,
-    settings: &Settings,
-    deadline: Instant,
-) -> Result<Answered, CallFailure> {
+pub(super) async fn discover(peer: &Peer, settings: &Settings, deadline: Instant) -> Result<Answered, CallFailure> {
     let meta = era_meta(Revision::NEWEST.as_str(), &settings.answers.capabilities());
     let params = Some(json!({"_meta": meta}));
     peer.lock().set_era(Era::Session);

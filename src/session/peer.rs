@@ -63,7 +63,8 @@ impl Peer {
     pub(super) async fn exchange(&self, request: Outgoing<'_>) -> Result<Answered, CallFailure> {
         let begun = Instant::now();
         let (id, params, frame, waiting) = self.send(&request);
-        let mut pending = Pending { peer: self, owner: request.owner, method: request.method, id, reason: "interrupted" };
+        let mut pending =
+            Pending { peer: self, owner: request.owner, method: request.method, id, reason: "interrupted" };
         let arrived = match timeout_at(request.deadline, waiting).await {
             Ok(Ok(arrived)) => arrived,
             Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
@@ -114,7 +115,7 @@ impl Peer {
             let _ = dispatching.await;
         }
         let mut state = self.lock();
-        Closed { violations: state.take_violations(None), frames: state.transcript.frames().to_vec() }
+        Closed { violations: state.take_violations(None), frames: state.transcript.take_frames() }
     }
 }
 
