@@ -59,6 +59,7 @@ impl Session {
                 method: request.method,
                 params: params.clone(),
                 deadline,
+                limit: allowed,
                 progress: request.progress,
             };
             let answered = self.peer.exchange(outgoing).await?;

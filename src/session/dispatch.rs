@@ -41,7 +41,7 @@ pub(super) async fn run(
             Some(Incoming::Exited(exit)) => return state.end(End::Exited(exit)),
             None => return state.end(End::Closed),
         }
-        if state.is_flooded() {
+        if state.flood().is_some() {
             return state.end(End::Flooded);
         }
     }

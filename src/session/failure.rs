@@ -26,14 +26,14 @@ pub(super) enum End {
     Closed,
     /// It wrote a line that has no end.
     EndlessLine,
-    /// It wrote more that is no message than anybody can look at.
+    /// It wrote more than anybody can look at.
     Flooded,
 }
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// No answer in time.
+    /// No answer within the time that was allowed.
     Timeout(Duration),
     /// The process ended.
     Exited(Exit),
@@ -158,10 +158,7 @@ impl State {
         let failure = match self.ended {
             Some(End::Exited(exit)) => Failure::Exited(exit),
             Some(End::EndlessLine) => Failure::Protocol("the server wrote a line of more than 64 MiB".to_owned()),
-            Some(End::Flooded) => Failure::Protocol(format!(
-                "the server floods its output: more than {} lines are no messages",
-                self.violations_left_out
-            )),
+            Some(End::Flooded) => Failure::Protocol(self.flood().unwrap_or_default()),
             Some(End::Closed) | None => {
                 Failure::Protocol(format!("the server closed its output before it answered `{method}`, and runs on"))
             }

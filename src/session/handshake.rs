@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::call::era_meta;
-use super::failure::Failure;
 use super::peer::{Answered, Outgoing, Peer};
 use super::{CallFailure, Connector, OpenFailure, ServerIdentity, Session, Settings, negotiation};
 use crate::wire::{Era, Revision};
@@ -61,17 +60,9 @@ async fn finish(
         }
         Err(failure) => {
             peer.close().await;
-            Err(with_limit(failure, settings.start_timeout))
+            Err(failure)
         }
     }
-}
-
-/// A start that timed out names the limit that the user set, not what was left of it.
-fn with_limit(mut failure: OpenFailure, limit: Duration) -> OpenFailure {
-    if let OpenFailure::Handshake(CallFailure { failure: Failure::Timeout(after), .. }) = &mut failure {
-        *after = limit;
-    }
-    failure
 }
 
 async fn open_as(
@@ -90,15 +81,12 @@ async fn open_as(
     }
 }
 
-pub(super) async fn discover(
-    peer: &Peer,
-    settings: &Settings,
-    deadline: Instant,
-) -> Result<Answered, CallFailure> {
+pub(super) async fn discover(peer: &Peer, settings: &Settings, deadline: Instant) -> Result<Answered, CallFailure> {
     let meta = era_meta(Revision::NEWEST.as_str(), &settings.answers.capabilities());
     let params = Some(json!({"_meta": meta}));
     peer.lock().set_era(Era::Session);
-    peer.exchange(Outgoing { owner: NOBODY, method: "server/discover", params, deadline, progress: false }).await
+    let limit = settings.start_timeout;
+    peer.exchange(Outgoing { owner: NOBODY, method: "server/discover", params, deadline, limit, progress: false }).await
 }
 
 pub(super) fn identity_of_discovery(peer: &Peer, message: &Value) -> Option<ServerIdentity> {
@@ -146,7 +134,8 @@ pub(super) async fn ask_to_initialize(
         "capabilities": settings.answers.capabilities(),
         "clientInfo": client_info(),
     }));
-    let outgoing = Outgoing { owner: NOBODY, method: "initialize", params, deadline, progress: false };
+    let limit = settings.start_timeout;
+    let outgoing = Outgoing { owner: NOBODY, method: "initialize", params, deadline, limit, progress: false };
     peer.exchange(outgoing).await.map_err(OpenFailure::Handshake)
 }
 

@@ -78,7 +78,7 @@ impl Session {
 
     /// The frames so far.
     pub fn frames(&self) -> Vec<Frame> {
-        self.peer.lock().transcript.frames().to_vec()
+        self.peer.lock().transcript.frames()
     }
 
     /// The violations that belong to a case, each handed out once.

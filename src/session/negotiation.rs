@@ -106,7 +106,8 @@ where
         return initialized(peer, OLDER, settings, &answered.message);
     }
     // Whoever refuses the older handshake may still be about to answer the newer question.
-    let until = if names_newer_era(&answered.message) { deadline } else { deadline.min(Instant::now() + PROBE_TIMEOUT) };
+    let until =
+        if names_newer_era(&answered.message) { deadline } else { deadline.min(Instant::now() + PROBE_TIMEOUT) };
     match timeout_at(until, discovering).await.map(|answered| probed(peer, answered)) {
         Ok(Ok(Probed::Newer(identity))) => Ok(identity),
         Ok(Err(failure)) => Err(failure),

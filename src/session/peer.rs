@@ -31,6 +31,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) method: &'a str,
     pub(super) params: Option<Value>,
     pub(super) deadline: Instant,
+    /// The whole time that was allowed, as configured; the deadline may leave less of it.
+    pub(super) limit: Duration,
     /// Whether a progress token is to be added; it is the request's id.
     pub(super) progress: bool,
 }
@@ -61,13 +63,14 @@ impl Peer {
     pub(super) async fn exchange(&self, request: Outgoing<'_>) -> Result<Answered, CallFailure> {
         let begun = Instant::now();
         let (id, params, frame, waiting) = self.send(&request);
-        let mut pending = Pending { peer: self, owner: request.owner, method: request.method, id, reason: "interrupted" };
+        let mut pending =
+            Pending { peer: self, owner: request.owner, method: request.method, id, reason: "interrupted" };
         let arrived = match timeout_at(request.deadline, waiting).await {
             Ok(Ok(arrived)) => arrived,
             Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
             Err(_) => {
                 pending.reason = "timeout";
-                return Err(self.lock().timed_out(request.method, frame, begun.elapsed()));
+                return Err(self.lock().timed_out(request.method, frame, request.limit));
             }
         };
         match arrived {
@@ -112,7 +115,7 @@ impl Peer {
             let _ = dispatching.await;
         }
         let mut state = self.lock();
-        Closed { violations: state.take_violations(None), frames: state.transcript.frames().to_vec() }
+        Closed { violations: state.take_violations(None), frames: state.transcript.take_frames() }
     }
 }
 

@@ -14,6 +14,15 @@ use crate::wire::{Channel, Direction, Era, Id, Message, Scanner, Transcript, Vio
 /// How many violations of one session are kept; a server that floods its output would fill the memory.
 const MOST_VIOLATIONS: usize = 100;
 
+/// How many messages that nobody asked for a server may send; every answer earns it some more.
+const MOST_UNASKED: usize = 100_000;
+
+/// How many bytes they may have.
+const MOST_UNASKED_BYTES: usize = 64 << 20;
+
+/// What an answer earns: messages and bytes.
+const EARNED: (usize, usize) = (100, 1 << 20);
+
 /// A violation and the case in whose exchange it happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnedViolation {
@@ -55,6 +64,8 @@ pub(super) struct State {
     waiting: BTreeMap<Id, Waiting>,
     next_id: i64,
     violations: Vec<OwnedViolation>,
+    /// Messages that answer nothing, and their bytes.
+    unasked: (usize, usize),
     frames: BTreeMap<String, Vec<u32>>,
     answers: ClientAnswers,
 }
@@ -71,6 +82,7 @@ impl State {
             waiting: BTreeMap::new(),
             next_id: 0,
             violations: Vec::new(),
+            unasked: (0, 0),
             frames: BTreeMap::new(),
             answers,
         }
@@ -146,6 +158,7 @@ impl State {
             }
         }
         self.own(seq, owner.as_deref());
+        self.count(line.len(), guilty.as_deref());
         // Only an answer tells for certain whose exchange it breaks; the rest is the session's.
         self.keep(found, guilty.as_deref());
         replies
@@ -263,7 +276,26 @@ impl State {
         self.waiting.remove(id).is_some()
     }
 
-    pub(super) fn is_flooded(&self) -> bool {
-        self.violations_left_out > MOST_VIOLATIONS * 10
+    /// Counts what came without being asked for; `answered` is whose answer it was.
+    fn count(&mut self, bytes: usize, answered: Option<&str>) {
+        let (messages, total) = self.unasked;
+        self.unasked = match answered {
+            Some(_) => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
+            None => (messages + 1, total + bytes),
+        };
+    }
+
+    /// Says how the server sends more than anybody can look at; `None` where it does not.
+    pub(super) fn flood(&self) -> Option<String> {
+        let what = if self.violations_left_out > MOST_VIOLATIONS * 10 {
+            format!("more than {} lines are no messages", self.violations_left_out)
+        } else if self.unasked.0 > MOST_UNASKED {
+            "it sent more than 100,000 messages that nobody asked for".to_owned()
+        } else if self.unasked.1 > MOST_UNASKED_BYTES {
+            "it sent more than 64 MiB that nobody asked for".to_owned()
+        } else {
+            return None;
+        };
+        Some(format!("the server floods its output: {what}"))
     }
 }

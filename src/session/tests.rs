@@ -216,3 +216,13 @@ async fn a_request_that_is_given_up_is_cancelled_and_forgotten() {
     let failure = session.request(call("second")).await.expect_err("the answer has a wrong id");
     assert!(matches!(failure.failure, super::Failure::Protocol(_)), "{failure:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn timeouts_name_the_limits_that_were_set() {
+    let session = session(async |mut end: End| while end.next().await.is_some() {}).await;
+    let failure = session.request(call("case")).await.expect_err("nobody answers");
+    assert_eq!(failure.finding().message, "`tools/call` got no answer within 10 s");
+    let silent = link(async |mut end: End| while end.next().await.is_some() {});
+    let failure = open(settings(), vec![silent]).await.expect_err("nobody answers");
+    assert_eq!(failure.finding().message, "the server did not get ready within 30 s (`start_timeout`)");
+}

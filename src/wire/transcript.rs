@@ -1,5 +1,6 @@
 //! All frames of a session, in order.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,41 +11,96 @@ use super::{Channel, Direction, Frame};
 /// How many bytes of unparsable text a written transcript and a message may quote.
 const PROBLEM_QUOTE: usize = 120;
 
-/// Every frame of one session.
+/// How much of a session is kept, in bytes; a server that never stops talking would fill the memory.
+const MOST_KEPT: usize = 128 << 20;
+
+/// What a frame takes beyond its bytes, at a guess: itself and its parsed message.
+const FRAME_WEIGHT: usize = 512;
+
+/// How many of the last frames keep their contents, however large they are.
+const LAST_KEPT: usize = 16;
+
+/// How many lines of standard error are kept.
+const STDERR_LINES: usize = 200;
+
+/// How many bytes of standard error are kept.
+const STDERR_BYTES: usize = 64 << 10;
+
+/// The frames of one session; of standard error the last lines, of a very long session the contents of the last part.
 #[derive(Debug, Default)]
 pub struct Transcript {
+    /// The protocol stream.
     frames: Vec<Frame>,
+    /// How many of the first frames are without contents.
+    emptied: usize,
+    kept: usize,
+    stderr: VecDeque<Frame>,
+    stderr_bytes: usize,
+    last_seq: u32,
 }
 
 impl Transcript {
     /// Adds a line that travelled and returns its frame.
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
+        self.last_seq = self.last_seq.saturating_add(1);
         let json = match channel {
             Channel::Protocol => parse(bytes),
             Channel::Stderr => Err(String::new()),
         };
-        let seq = u32::try_from(self.frames.len() + 1).unwrap_or(u32::MAX);
-        self.frames.push(Frame { seq, at, direction, channel, bytes: bytes.into(), json });
+        let frame = Frame { seq: self.last_seq, at, direction, channel, bytes: bytes.into(), json };
+        match channel {
+            Channel::Protocol => self.record_protocol(frame),
+            Channel::Stderr => self.record_stderr(frame),
+        }
+    }
+
+    fn record_protocol(&mut self, frame: Frame) -> &Frame {
+        self.kept += frame.bytes.len() + FRAME_WEIGHT;
+        self.frames.push(frame);
+        while self.kept > MOST_KEPT && self.emptied + LAST_KEPT < self.frames.len() {
+            let oldest = &mut self.frames[self.emptied];
+            self.kept = self.kept.saturating_sub(oldest.bytes.len() + FRAME_WEIGHT);
+            oldest.bytes = Arc::default();
+            oldest.json = Err("left out, since the session is very long".to_owned());
+            self.emptied += 1;
+        }
         &self.frames[self.frames.len() - 1]
     }
 
+    fn record_stderr(&mut self, frame: Frame) -> &Frame {
+        self.stderr_bytes += frame.bytes.len();
+        self.stderr.push_back(frame);
+        while self.stderr.len() > 1 && (self.stderr.len() > STDERR_LINES || self.stderr_bytes > STDERR_BYTES) {
+            let oldest = self.stderr.pop_front();
+            self.stderr_bytes -= oldest.map_or(0, |frame| frame.bytes.len());
+        }
+        &self.stderr[self.stderr.len() - 1]
+    }
+
     /// The frames so far.
-    pub fn frames(&self) -> &[Frame] {
-        &self.frames
+    pub fn frames(&self) -> Vec<Frame> {
+        self.in_order(self.frames.clone())
+    }
+
+    /// Hands out the frames so far, once.
+    pub fn take_frames(&mut self) -> Vec<Frame> {
+        self.emptied = 0;
+        self.kept = 0;
+        let frames = std::mem::take(&mut self.frames);
+        self.in_order(frames)
+    }
+
+    fn in_order(&self, mut frames: Vec<Frame>) -> Vec<Frame> {
+        if !self.stderr.is_empty() {
+            frames.extend(self.stderr.iter().cloned());
+            frames.sort_by_key(|frame| frame.seq);
+        }
+        frames
     }
 
     /// The last lines of standard error, oldest first.
     pub fn stderr_tail(&self, lines: usize) -> Vec<String> {
-        let mut tail: Vec<String> = self
-            .frames
-            .iter()
-            .rev()
-            .filter(|frame| frame.channel == Channel::Stderr)
-            .take(lines)
-            .map(Frame::text)
-            .collect();
-        tail.reverse();
-        tail
+        self.stderr.iter().skip(self.stderr.len().saturating_sub(lines)).map(Frame::text).collect()
     }
 }
 
@@ -57,4 +113,36 @@ fn parse(bytes: &[u8]) -> Result<Arc<Value>, String> {
         let rest = if shown.len() < text.len() { " …" } else { "" };
         format!("the line is no JSON: {shown:?}{rest}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_sessions_lose_the_contents_of_their_oldest_frames() {
+        let mut transcript = Transcript::default();
+        let line = vec![b' '; 8 << 20];
+        for _ in 0..20 {
+            transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, &line);
+        }
+        let frames = transcript.take_frames();
+        assert_eq!(frames.len(), 20);
+        assert!(frames[..4].iter().all(|frame| frame.bytes.is_empty()));
+        assert!(frames[4..].iter().all(|frame| frame.bytes.len() == line.len()));
+    }
+
+    #[test]
+    fn the_last_lines_of_stderr_stay_in_their_places() {
+        let mut transcript = Transcript::default();
+        for number in 0..300 {
+            let line = number.to_string();
+            transcript.record(Duration::ZERO, Direction::Received, Channel::Stderr, line.as_bytes());
+            transcript.record(Duration::ZERO, Direction::Sent, Channel::Protocol, b"{}");
+        }
+        let frames = transcript.frames();
+        assert_eq!(frames.len(), 500);
+        assert!(frames.is_sorted_by_key(|frame| frame.seq));
+        assert_eq!(transcript.stderr_tail(2), ["298", "299"]);
+    }
 }

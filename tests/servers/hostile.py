@@ -212,6 +212,15 @@ def junk_forever(server):
 
 
 @mode
+def notifies_forever(server):
+    """Sends nothing but valid notifications."""
+    log = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "still warming up"}}
+    batch = b"\n".join([json.dumps(log).encode()] * 1000)
+    while True:
+        server.write(batch)
+
+
+@mode
 def wrong_id(server):
     """Answers calls with an id that nobody asked."""
     server.reply = lambda request, answer: [{**answer, "id": 99}]
