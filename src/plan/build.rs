@@ -76,9 +76,7 @@ fn plan_suite(suite: Arc<Suite>, sources: &Sources) -> SuitePlan {
                 .filter(|test| test.server.as_ref().is_none_or(|server| server.value == lane.server))
                 .flat_map(|test| planner.test(test)),
         );
-        if !has_only {
-            cases.extend(suite.blocks.iter().flat_map(|block| planner.block(block)));
-        }
+        cases.extend(suite.blocks.iter().flat_map(|block| planner.block(block)));
     }
     SuitePlan { suite, lanes, cases: cases.into_iter().map(Arc::new).collect() }
 }

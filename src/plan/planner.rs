@@ -81,14 +81,25 @@ impl Planner<'_> {
         if let Some(reason) = &test.skip {
             return Body::Skipped(SkipReason::Asked(reason.clone()));
         }
-        if self.has_only && test.only.is_none() {
-            return Body::Skipped(SkipReason::Asked("another test is marked `only`".to_owned()));
+        if let Some(reason) = self.passed_over().filter(|_| test.only.is_none()) {
+            return Body::Skipped(reason);
         }
         let step = all_steps(test).find_map(|step| step.action.as_unavailable());
-        match test.unavailable.or(step) {
-            Some(key) => Body::Skipped(SkipReason::NotAvailable(format!("`{key}`"))),
+        match test.unavailable.or(step).map(not_available).or_else(|| self.blocked()) {
+            Some(reason) => Body::Skipped(reason),
             None => body,
         }
+    }
+
+    /// Why nothing runs that is not marked `only`.
+    fn passed_over(&self) -> Option<SkipReason> {
+        self.has_only.then(|| SkipReason::Asked("another test is marked `only`".to_owned()))
+    }
+
+    /// Why no case of the suite can run: without its setup a server is not what the cases take it for.
+    fn blocked(&self) -> Option<SkipReason> {
+        let mut around = self.suite.setup.iter().chain(&self.suite.teardown);
+        around.find_map(|step| step.action.as_unavailable()).map(not_available)
     }
 
     /// A case with a name and a place and the lane's defaults.
@@ -137,7 +148,11 @@ impl Planner<'_> {
             (selects && block.kind == BlockKind::OutputSchema).then(|| Template::OutputBlock(block.tools.clone()))
         };
         if let Some(template) = made {
-            let mut case = self.case(entry.key, None, block.span, Body::Template(Box::new(template)));
+            let body = match self.passed_over().or_else(|| self.blocked()) {
+                Some(reason) => Body::Skipped(reason),
+                None => Body::Template(Box::new(template)),
+            };
+            let mut case = self.case(entry.key, None, block.span, body);
             case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
             return vec![case];
         }
@@ -162,10 +177,8 @@ impl Planner<'_> {
             .map(|(number, item)| {
                 let fallback =
                     if asked.len() > 1 { format!("{} {}", entry.key, number + 1) } else { entry.key.to_owned() };
-                let reason = match skip_reason(item.get("skip")) {
-                    Some(reason) => SkipReason::Asked(reason),
-                    None => SkipReason::NotAvailable(format!("`{}`", entry.key)),
-                };
+                let asked = skip_reason(item.get("skip")).map(SkipReason::Asked).or_else(|| self.passed_over());
+                let reason = asked.unwrap_or_else(|| not_available(entry.key));
                 let name = named(item).unwrap_or(fallback);
                 let mut case = self.case(&name, None, block.span, Body::Skipped(reason));
                 case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
@@ -184,6 +197,10 @@ fn agent_probes(agent: &Node) -> Vec<String> {
     let recovers = ["inject", "recovery"].iter().any(|key| agent.get(key).is_some());
     let probes = [("tool-selection", selects), ("fault-recovery", recovers)];
     probes.into_iter().filter(|(_, plans)| *plans).map(|(probe, _)| probe.to_owned()).collect()
+}
+
+fn not_available(key: &str) -> SkipReason {
+    SkipReason::NotAvailable(format!("`{key}`"))
 }
 
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {

@@ -18,6 +18,18 @@ pub(in crate::suite) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) 
     node.map(Node::items).unwrap_or_default().iter().filter_map(|item| step(item, found)).collect()
 }
 
+/// Steps around tests, where a fresh server would be gone again before anything meets it.
+pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+    let steps = steps(node.get(key), found);
+    for step in steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
+        found.push(
+            Diagnostic::error("misplaced-key", format!("`restart` does nothing under `{key}`"), step.span)
+                .with_help("put it among the `steps` of a test, or set `restart_policy: per_test`".to_owned()),
+        );
+    }
+    steps
+}
+
 pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
     let keys: Vec<&str> = ACTIONS.into_iter().filter(|key| node.get(key).is_some()).collect();
     let [key] = keys.as_slice() else {
@@ -31,6 +43,7 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
         found.push(problem);
         return None;
     };
+    refuse_idle_keys(node, key, found);
     let action = action(node, key)?;
     Some(Step {
         span: node.entries().iter().find(|(name, _)| name.value == *key).map_or(node.span, |(name, _)| name.span),
@@ -48,6 +61,25 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
         timeout: duration(node, "timeout"),
         progress: flag(node, "progress"),
     })
+}
+
+/// Nothing answers a wait, a notification or a restart, so what is expected of the answer would never be looked at.
+fn refuse_idle_keys(node: &Node, action: &str, found: &mut Vec<Diagnostic>) {
+    if !["wait", "notify", "restart"].contains(&action) {
+        return;
+    }
+    let is_idle = |key: &str, value: &Node| match key {
+        "expect" => !value.items().is_empty(),
+        "capture" => !value.entries().is_empty(),
+        _ => false,
+    };
+    for (key, _) in node.entries().iter().filter(|(key, value)| is_idle(&key.value, value)) {
+        let message = format!("nothing answers `{action}`, so `{}` has nothing to look at", key.value);
+        found.push(
+            Diagnostic::error("expects-nothing", message, key.span)
+                .with_help(format!("move `{}` to a step that is answered, such as `call`", key.value)),
+        );
+    }
 }
 
 fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {
