@@ -29,6 +29,9 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, catalog: &Catalo
         let reason = "the server offers nothing that this applies to".to_owned();
         cases.push(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..(**case).clone() });
     }
+    // Numbered before the selection, so that a case has the same id whatever else runs.
+    let mut taken = suite.cases.iter().map(|case| case.id.clone()).filter(|id| *id != case.id).collect();
+    planner.number(&mut cases, &mut taken);
     cases.retain(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes));
     cases.into_iter().map(Arc::new).collect()
 }
