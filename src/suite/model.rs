@@ -54,7 +54,7 @@ pub struct Server {
     pub env: Vec<(Located<String>, Node)>,
     /// Whether the whole environment is passed on.
     pub inherit_env: bool,
-    /// Names under `env` whose values are secret.
+    /// Names of variables whose values are secret: under `env`, or inherited.
     pub secrets: Vec<String>,
     /// The folder in which it starts, unfilled.
     pub cwd: Option<Node>,
