@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Selection;
-use super::case::{Body, Lane, Plan, SkipReason, SuitePlan};
+use super::case::{Body, Case, Lane, Plan, SkipReason, SuitePlan};
 use super::planner::Planner;
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::Suite;
@@ -36,7 +36,7 @@ pub fn build(
 pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
     let counted = plan.cases().filter(|case| match &case.body {
         Body::Script(_) | Body::Template(_) | Body::Skipped(SkipReason::NotAvailable(_)) => true,
-        Body::Skipped(SkipReason::Asked(_) | SkipReason::NotApplicable(_)) => false,
+        Body::Failed(_) | Body::Skipped(SkipReason::Asked(_) | SkipReason::NotApplicable(_)) => false,
     });
     counted.fold(Default::default(), |(mut probes, mut variants): (BTreeSet<_>, BTreeSet<_>), case| {
         probes.extend(case.probes.iter().cloned());
@@ -66,9 +66,11 @@ fn plan_suite(suite: Arc<Suite>, sources: &Sources) -> SuitePlan {
         })
         .collect();
     let has_only = suite.tests.iter().any(|test| test.only.is_some());
-    let mut cases = Vec::new();
+    let mut cases: Vec<Case> = Vec::new();
+    let mut taken = BTreeSet::new();
     for (index, lane) in lanes.iter().enumerate() {
         let planner = Planner { suite: &suite, lane, index, sources, has_only };
+        let first = cases.len();
         cases.extend(
             suite
                 .tests
@@ -76,9 +78,8 @@ fn plan_suite(suite: Arc<Suite>, sources: &Sources) -> SuitePlan {
                 .filter(|test| test.server.as_ref().is_none_or(|server| server.value == lane.server))
                 .flat_map(|test| planner.test(test)),
         );
-        if !has_only {
-            cases.extend(suite.blocks.iter().flat_map(|block| planner.block(block)));
-        }
+        cases.extend(suite.blocks.iter().flat_map(|block| planner.block(block)));
+        planner.number(&mut cases[first..], &mut taken);
     }
     SuitePlan { suite, lanes, cases: cases.into_iter().map(Arc::new).collect() }
 }

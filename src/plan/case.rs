@@ -110,6 +110,21 @@ pub enum Body {
     Skipped(SkipReason),
     /// It becomes cases once the server's catalog is known.
     Template(Box<Template>),
+    /// It fails without running: what it asks for is not there.
+    Failed(Mistake),
+}
+
+/// A mistake of the suite that only the server's catalog shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// A stable kebab-case name.
+    pub code: &'static str,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// What to quote.
+    pub span: Span,
 }
 
 /// Why a case does not run.

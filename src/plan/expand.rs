@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::case::{Body, Case, SkipReason, SuitePlan, Template};
+use super::case::{Body, Case, Mistake, SkipReason, SuitePlan, Template};
 use super::planner::{Planner, script_of};
 use super::{Plan, negative, output};
-use crate::source::template::{Names, evaluate, is_template};
-use crate::suite::{ForEach, Loop, Row, Test};
+use crate::source::Span;
+use crate::source::template::{Names, holds, is_template};
+use crate::suite::{Loop, Row, Test};
 use crate::wire::Catalog;
 
 /// The cases that `case` stands for on a server that offers `catalog`; a case that stands for itself is returned as is.
@@ -29,6 +30,9 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, catalog: &Catalo
         let reason = "the server offers nothing that this applies to".to_owned();
         cases.push(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..(**case).clone() });
     }
+    // Numbered before the selection, so that a case has the same id whatever else runs.
+    let mut taken = suite.cases.iter().map(|case| case.id.clone()).filter(|id| *id != case.id).collect();
+    planner.number(&mut cases, &mut taken);
     cases.retain(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes));
     cases.into_iter().map(Arc::new).collect()
 }
@@ -41,7 +45,10 @@ fn for_each(planner: &Planner<'_>, test: &Arc<Test>, catalog: &Catalog) -> Vec<C
         .filter_map(|item| {
             let label = label(&item);
             let names = Names::from_iter([(for_each.over.variable().to_owned(), item)]);
-            let picked = picks(for_each, &names);
+            let filter = for_each.filter.as_ref();
+            let picked = filter.map_or(Ok(true), |filter| {
+                holds(&filter.value, &names).map_err(|reason| unreadable(reason, filter.span))
+            });
             // A name without a template would be the same for all; the item then names the row.
             let row = Row { name: label, values: names };
             let mut case = planner.test_case(test, Some(&row), Body::Script(Box::new(script_of(test))));
@@ -52,21 +59,16 @@ fn for_each(planner: &Planner<'_>, test: &Arc<Test>, catalog: &Catalog) -> Vec<C
             match picked {
                 Ok(true) => Some(case),
                 Ok(false) => None,
-                Err(reason) => Some(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..case }),
+                Err(mistake) => Some(Case { body: Body::Failed(mistake), ..case }),
             }
         })
         .collect()
 }
 
-fn picks(for_each: &ForEach, names: &Names) -> Result<bool, String> {
-    let Some(filter) = &for_each.filter else { return Ok(true) };
-    match evaluate(&filter.value, names)? {
-        Json::Bool(picked) => Ok(picked),
-        Json::Null => Ok(false),
-        Json::Number(number) => Ok(number.as_f64() != Some(0.0)),
-        Json::String(text) => Ok(!text.is_empty()),
-        Json::Array(_) | Json::Object(_) => Ok(true),
-    }
+/// Passing over what a misspelt path asks about would look as if nothing were there to pick.
+fn unreadable(reason: String, span: Span) -> Mistake {
+    let help = "where a field may be missing, ask for it first, as in `tool.annotations is defined and …`".to_owned();
+    Mistake { code: "unknown-name", message: reason, help: Some(help), span }
 }
 
 fn items(over: Loop, catalog: &Catalog) -> Vec<Json> {

@@ -16,7 +16,7 @@ mod select;
 mod witness;
 
 pub use self::build::{build, declared};
-pub use self::case::{Body, Case, Lane, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template};
+pub use self::case::{Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template};
 pub use self::expand::expand;
 pub use self::filter::Filter;
 pub use self::select::{LineSelection, Selection};

@@ -27,9 +27,10 @@ pub(super) fn block_cases(
     negative: &NegativePath,
     catalog: &Catalog,
 ) -> Vec<Case> {
-    let maker = Maker { planner, span: template.span, prefix: "negative_path", negative, template };
+    let maker = Maker { planner, span: template.span, prefix: &template.name, negative, template };
     let tools: Vec<&Tool> = catalog.tools.iter().filter(|tool| negative.tools.selects(&tool.name)).collect();
-    let mut cases = maker.unavailable();
+    let mut cases = planner.unknown_tools(template, &negative.tools, catalog);
+    cases.extend(maker.unavailable());
     let any = tools.iter().find_map(|tool| witness(planner.suite, catalog, tool).ok());
     let listing = || Witness {
         names: Names::new(),
@@ -57,7 +58,9 @@ pub(super) fn test_cases(
     catalog: &Catalog,
 ) -> Vec<Case> {
     let maker = Maker { planner, span: negative.span, prefix: &test.name.value, negative, template };
-    let mut cases = maker.unavailable();
+    let mut cases = planner.unknown_tools(template, &negative.tools, catalog);
+    let is_settled = !cases.is_empty();
+    cases.extend(maker.unavailable());
     let mut seen = Vec::new();
     for tool in test.steps.iter().filter_map(called_tool).filter_map(|name| catalog.tool(name)) {
         if seen.contains(&tool.name.as_str()) || !negative.tools.selects(&tool.name) {
@@ -71,7 +74,7 @@ pub(super) fn test_cases(
         seen.push(&tool.name);
         cases.extend(maker.tool(tool, witness()));
     }
-    if seen.is_empty() {
+    if seen.is_empty() && !is_settled {
         let reason = "the test calls no tool that the server offers, so there is nothing to derive from".to_owned();
         cases.push(maker.case("nothing to derive", Body::Skipped(SkipReason::NotApplicable(reason)), &[]));
     }

@@ -11,28 +11,28 @@ use crate::source::template::Names;
 use crate::suite::ToolSelection;
 use crate::wire::Catalog;
 
-/// One case per selected tool that declares an output schema.
+/// One case per selected tool.
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, tools, catalog);
     let selected = catalog.tools.iter().filter(|tool| tools.selects(&tool.name));
-    selected
-        .map(|tool| {
-            let name = format!("output_schema: {}", tool.name);
-            let mut names = Names::new();
-            let body = match (tool.output_schema(), witness(planner.suite, catalog, tool)) {
-                (None, _) => skipped(format!("`{}` declares no outputSchema", tool.name)),
-                (Some(_), Err(reason)) => skipped(reason),
-                (Some(_), Ok(witness)) => {
-                    names.clone_from(&witness.names);
-                    Body::Script(Box::new(script(witness, template.span)))
-                }
-            };
-            let mut case = planner.case(&name, None, template.span, body);
-            case.names = names;
-            case.probes.insert("output-schema".to_owned());
-            case.variants = OUTPUT_SCHEMA_JUDGES.map(str::to_owned).into_iter().collect::<BTreeSet<_>>();
-            case
-        })
-        .collect()
+    cases.extend(selected.map(|tool| {
+        let name = format!("{}: {}", template.name, tool.name);
+        let mut names = Names::new();
+        let body = match (tool.output_schema(), witness(planner.suite, catalog, tool)) {
+            (None, _) => skipped(format!("`{}` declares no outputSchema", tool.name)),
+            (Some(_), Err(reason)) => skipped(reason),
+            (Some(_), Ok(witness)) => {
+                names.clone_from(&witness.names);
+                Body::Script(Box::new(script(witness, template.span)))
+            }
+        };
+        let mut case = planner.case(&name, None, template.span, body);
+        case.names = names;
+        case.probes.insert("output-schema".to_owned());
+        case.variants = OUTPUT_SCHEMA_JUDGES.map(str::to_owned).into_iter().collect::<BTreeSet<_>>();
+        case
+    }));
+    cases
 }
 
 /// The call is its own witness: what a server refuses to do says nothing about its schema.

@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::case::{Body, Case, Lane, Place, Script, SessionNeed, SkipReason, Template};
+use super::case::{Body, Case, Lane, Mistake, Place, Script, SessionNeed, SkipReason, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
 use crate::matching::Expectation;
 use crate::source::template::{Names, fill_text, is_template, text_of};
-use crate::source::{Node, Sources, Span};
+use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
-use crate::suite::{Action, Block, RestartPolicy, Row, Step, Suite, Test, block_negative_path, skip_reason};
+use crate::suite::{
+    Action, Answers, Block, RestartPolicy, Row, Step, Suite, Test, ToolSelection, block_negative_path, skip_reason,
+};
+use crate::wire::Catalog;
 
 /// Makes the cases of one lane; also used to make cases once the catalog is known.
 pub(super) struct Planner<'a> {
@@ -62,7 +65,7 @@ impl Planner<'_> {
             case.answers = test.answers.clone();
             case.session = SessionNeed::Own;
         }
-        if all_steps(test).any(|step| matches!(step.action, Action::Restart)) {
+        if all_steps(test).any(|step| matches!(step.action, Action::Restart) || hears_others(step)) {
             case.session = SessionNeed::Own;
         }
         case.variants.extend(judged(&test.steps));
@@ -81,14 +84,25 @@ impl Planner<'_> {
         if let Some(reason) = &test.skip {
             return Body::Skipped(SkipReason::Asked(reason.clone()));
         }
-        if self.has_only && test.only.is_none() {
-            return Body::Skipped(SkipReason::Asked("another test is marked `only`".to_owned()));
+        if let Some(reason) = self.passed_over().filter(|_| test.only.is_none()) {
+            return Body::Skipped(reason);
         }
         let step = all_steps(test).find_map(|step| step.action.as_unavailable());
-        match test.unavailable.or(step) {
-            Some(key) => Body::Skipped(SkipReason::NotAvailable(format!("`{key}`"))),
+        match test.unavailable.or(step).map(not_available).or_else(|| self.blocked()) {
+            Some(reason) => Body::Skipped(reason),
             None => body,
         }
+    }
+
+    /// Why nothing runs that is not marked `only`.
+    fn passed_over(&self) -> Option<SkipReason> {
+        self.has_only.then(|| SkipReason::Asked("another test is marked `only`".to_owned()))
+    }
+
+    /// Why no case of the suite can run: without its setup a server is not what the cases take it for.
+    fn blocked(&self) -> Option<SkipReason> {
+        let mut around = self.suite.setup.iter().chain(&self.suite.teardown);
+        around.find_map(|step| step.action.as_unavailable()).map(not_available)
     }
 
     /// A case with a name and a place and the lane's defaults.
@@ -96,14 +110,13 @@ impl Planner<'_> {
         let (file, line, column) = self.sources.place(span);
         let last = self.sources.file(span.source).position((span.end as usize).saturating_sub(1)).0;
         let mut probes = BTreeSet::new();
-        let session = if self.suite.options.restart_policy == RestartPolicy::PerTest {
-            if !matches!(body, Body::Skipped(_)) {
-                probes.insert("test-isolation".to_owned());
-            }
-            SessionNeed::Own
-        } else {
-            SessionNeed::Shared
-        };
+        let is_per_test = self.suite.options.restart_policy == RestartPolicy::PerTest;
+        if is_per_test && !matches!(body, Body::Skipped(_)) {
+            probes.insert("test-isolation".to_owned());
+        }
+        // Cases that share a session would take one another's turns.
+        let is_alone = is_per_test || takes_turns(&self.suite.answers);
+        let session = if is_alone { SessionNeed::Own } else { SessionNeed::Shared };
         Case {
             id: self.id(name, row.as_deref()),
             name: name.to_owned(),
@@ -122,6 +135,39 @@ impl Planner<'_> {
         }
     }
 
+    /// A failed case for every name and pattern of a selection that no tool of the server answers to.
+    pub(super) fn unknown_tools(&self, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
+        let offered: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
+        tools
+            .idle(&offered)
+            .map(|name| {
+                let body = Body::Failed(unknown_tool(name, &offered));
+                let mut case = self.case(&format!("{} / {}", template.name, name.value), None, name.span, body);
+                case.tags.clone_from(&template.tags);
+                case.place.clone_from(&template.place);
+                case.probes.clone_from(&template.probes);
+                case
+            })
+            .collect()
+    }
+
+    /// Numbers cases whose id another case has already, so that a report, a filter and `--last-failed` mean one case.
+    pub(super) fn number(&self, cases: &mut [Case], taken: &mut BTreeSet<String>) {
+        for case in cases {
+            let (name, row) = (case.name.clone(), case.row.clone());
+            for number in 2.. {
+                if taken.insert(case.id.clone()) {
+                    break;
+                }
+                match &row {
+                    Some(row) => case.row = Some(format!("{row}#{number}")),
+                    None => case.name = format!("{name}#{number}"),
+                }
+                case.id = self.id(&case.name, case.row.as_deref());
+            }
+        }
+    }
+
     pub(super) fn id(&self, name: &str, row: Option<&str>) -> String {
         let row = row.map(|row| format!("[{row}]")).unwrap_or_default();
         format!("{}::{name}{row}@{}/{}", self.suite.file, self.lane.server, self.lane.protocol.as_str())
@@ -137,7 +183,11 @@ impl Planner<'_> {
             (selects && block.kind == BlockKind::OutputSchema).then(|| Template::OutputBlock(block.tools.clone()))
         };
         if let Some(template) = made {
-            let mut case = self.case(entry.key, None, block.span, Body::Template(Box::new(template)));
+            let body = match self.passed_over().or_else(|| self.blocked()) {
+                Some(reason) => Body::Skipped(reason),
+                None => Body::Template(Box::new(template)),
+            };
+            let mut case = self.case(entry.key, None, block.span, body);
             case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
             return vec![case];
         }
@@ -162,10 +212,8 @@ impl Planner<'_> {
             .map(|(number, item)| {
                 let fallback =
                     if asked.len() > 1 { format!("{} {}", entry.key, number + 1) } else { entry.key.to_owned() };
-                let reason = match skip_reason(item.get("skip")) {
-                    Some(reason) => SkipReason::Asked(reason),
-                    None => SkipReason::NotAvailable(format!("`{}`", entry.key)),
-                };
+                let asked = skip_reason(item.get("skip")).map(SkipReason::Asked).or_else(|| self.passed_over());
+                let reason = asked.unwrap_or_else(|| not_available(entry.key));
                 let name = named(item).unwrap_or(fallback);
                 let mut case = self.case(&name, None, block.span, Body::Skipped(reason));
                 case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
@@ -186,8 +234,44 @@ fn agent_probes(agent: &Node) -> Vec<String> {
     probes.into_iter().filter(|(_, plans)| *plans).map(|(probe, _)| probe.to_owned()).collect()
 }
 
+fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake {
+    let is_pattern = name.value.contains(['*', '?', '[', '{']);
+    let message = if is_pattern {
+        format!("no tool that the server offers matches `{}`", name.value)
+    } else {
+        format!("the server offers no tool `{}`", name.value)
+    };
+    let help = did_you_mean(&name.value, offered.iter().copied());
+    Mistake { code: "unknown-tool", message, help, span: name.span }
+}
+
+fn not_available(key: &str) -> SkipReason {
+    SkipReason::NotAvailable(format!("`{key}`"))
+}
+
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
     test.setup.iter().chain(&test.steps).chain(&test.teardown)
+}
+
+/// Whether several answers are given in turn.
+fn takes_turns(answers: &Answers) -> bool {
+    [&answers.sampling, &answers.elicitation].into_iter().flatten().any(|node| node.items().len() > 1)
+}
+
+/// Whether a step looks at notifications that, on a shared session, may be those of other cases. Progress that was
+/// asked for has a token of its own.
+fn hears_others(step: &Step) -> bool {
+    step.expect.iter().any(|item| looks_at_notifications(item.node(), step.progress))
+}
+
+fn looks_at_notifications(item: &Node, has_progress: bool) -> bool {
+    item.entries().iter().any(|(key, value)| match key.value.as_str() {
+        "notifications" => !has_progress || value.get("method").and_then(Node::text) != Some("notifications/progress"),
+        "that" => value.text().is_some_and(|expression| expression.contains("notifications")),
+        "not" => looks_at_notifications(value, has_progress),
+        "all" | "any" => value.items().iter().any(|item| looks_at_notifications(item, has_progress)),
+        _ => false,
+    })
 }
 
 /// The variants that the expectations of steps judge.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt};
 use super::lane::{Lane, NoSession};
-use super::{Emitter, Options, again, micros};
+use super::{Emitter, Options, again, finding, micros};
 use crate::event::{Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, Outcome};
 use crate::plan::{Body, Case, SuitePlan};
 use crate::source::Sources;
@@ -28,6 +28,11 @@ pub(super) async fn run(
     let script = match &case.body {
         Body::Script(script) => script,
         Body::Skipped(reason) => return unrun(planned, &case, Outcome::Skipped, Some(reason.text()), Vec::new()),
+        Body::Failed(mistake) => {
+            let found = Finding { help: mistake.help.clone(), ..Finding::new(mistake.code, mistake.message.clone()) };
+            let found = finding::at(found, &lane.plan.sources, mistake.span, "");
+            return unrun(planned, &case, Outcome::Failed, None, vec![found]);
+        }
         Body::Template(_) => {
             return unrun(planned, &case, Outcome::Skipped, Some("nothing was made of it".to_owned()), Vec::new());
         }

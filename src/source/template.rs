@@ -119,6 +119,49 @@ pub fn evaluate(expression: &str, names: &Names) -> Result<Json, String> {
     evaluate_in(&environment(), expression, names)
 }
 
+/// Whether an expression holds; a last field that is not there is false, a field of something that is not there is a
+/// mistake.
+pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
+    let mut environment = environment();
+    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
+    compiled.eval(Serde(names)).map(|value| value.is_true()).map_err(|_| {
+        let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
+        match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
+            Some((parent, field)) => format!("`{expression}` asks for `{field}` of `{parent}`, which is not there"),
+            None => format!("`{expression}` cannot be evaluated here"),
+        }
+    })
+}
+
+/// The paths of names that an expression uses, such as `tool.name`.
+fn names_in(expression: &str) -> BTreeSet<String> {
+    let environment = environment();
+    let compiled = environment.compile_expression(expression);
+    compiled.map(|compiled| compiled.undeclared_variables(true).into_iter().collect()).unwrap_or_default()
+}
+
+/// Whether what a path's last field would be a field of is not there.
+fn is_broken(path: &str, names: &Names) -> bool {
+    let Some((parent, _)) = path.rsplit_once('.') else { return false };
+    let mut steps = parent.split('.');
+    let first = steps.next().and_then(|name| names.get(name));
+    first.and_then(|value| steps.try_fold(value, |value, step| value.get(step))).is_none()
+}
+
+/// Reports the names of an expression that nothing provides.
+pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    let environment = environment();
+    let Ok(compiled) = environment.compile_expression(text) else { return };
+    let unknown: BTreeSet<String> = compiled.undeclared_variables(false).into_iter().collect();
+    for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(&environment, name)) {
+        found.push(
+            Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
+                .with_help(super::did_you_mean(name, known.iter().map(String::as_str))),
+        );
+    }
+}
+
 /// Why an expression cannot be read; `None` when it can.
 pub fn expression_problem(expression: &str) -> Option<String> {
     environment()

@@ -124,7 +124,11 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
         known.extend(row.values.keys().cloned());
     }
     if let Some(for_each) = &test.for_each {
-        known.insert(for_each.over.variable().to_owned());
+        let variable = for_each.over.variable().to_owned();
+        if let Some(filter) = &for_each.filter {
+            template::check_expression(&filter.value, filter.span, &[variable.clone()].into(), found);
+        }
+        known.insert(variable);
     }
     template::check_text(&test.name.value, test.name.span, &known, found);
     for node in [&test.answers.sampling, &test.answers.elicitation, &test.answers.roots].into_iter().flatten() {

@@ -144,8 +144,8 @@ impl Loader<'_> {
                 .map(|(tool, args)| (tool.value.clone(), args.clone()))
                 .collect(),
             allow: decode::texts(root.get("allow")).into_iter().map(|tool| tool.value).collect(),
-            setup: decode::steps(root.get("setup"), found),
-            teardown: decode::steps(root.get("teardown"), found),
+            setup: decode::steps_around(root, "setup", found),
+            teardown: decode::steps_around(root, "teardown", found),
             tests: self.tests(root, folder),
             blocks: decode::blocks(root),
         };

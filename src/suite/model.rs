@@ -54,7 +54,7 @@ pub struct Server {
     pub env: Vec<(Located<String>, Node)>,
     /// Whether the whole environment is passed on.
     pub inherit_env: bool,
-    /// Names under `env` whose values are secret.
+    /// Names of variables whose values are secret: under `env`, or inherited.
     pub secrets: Vec<String>,
     /// The folder in which it starts, unfilled.
     pub cwd: Option<Node>,
@@ -348,16 +348,24 @@ impl ToolSelection {
     pub fn selects(&self, tool: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Named(patterns) => patterns.iter().any(|pattern| {
-                globset::Glob::new(&pattern.value).is_ok_and(|glob| glob.compile_matcher().is_match(tool))
-            }),
+            Self::Named(patterns) => patterns.iter().any(|pattern| is_match(&pattern.value, tool)),
         }
+    }
+
+    /// The names and patterns that select none of these tools.
+    pub fn idle<'a>(&'a self, offered: &'a [&str]) -> impl Iterator<Item = &'a Located<String>> {
+        let patterns = if let Self::Named(patterns) = self { patterns.as_slice() } else { &[] };
+        patterns.iter().filter(move |pattern| !offered.iter().any(|tool| is_match(&pattern.value, tool)))
     }
 
     /// Whether nothing can be selected, whatever the server offers.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Named(patterns) if patterns.is_empty())
     }
+}
+
+fn is_match(pattern: &str, tool: &str) -> bool {
+    globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(tool))
 }
 
 /// One block of derived checks.

@@ -44,7 +44,10 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
     };
     let env = node.get("env").map(|env| env.entries().to_vec()).unwrap_or_default();
     let secrets = texts(node.get("secrets"));
-    for secret in secrets.iter().filter(|secret| !env.iter().any(|(name, _)| name.value == secret.value)) {
+    let inherit_env = flag(node, "inherit_env");
+    // A server that inherits the environment may have secrets that the suite does not name otherwise.
+    let is_known = |secret: &str| inherit_env || env.iter().any(|(name, _)| name.value == secret);
+    for secret in secrets.iter().filter(|secret| !is_known(&secret.value)) {
         found.push(
             Diagnostic::error(
                 "unknown-name",
@@ -58,7 +61,7 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
         span: node.span,
         target,
         env,
-        inherit_env: flag(node, "inherit_env"),
+        inherit_env,
         secrets: secrets.into_iter().map(|secret| secret.value).collect(),
         cwd: node.get("cwd").cloned(),
         folder: folder.to_owned(),

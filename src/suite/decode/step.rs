@@ -18,6 +18,18 @@ pub(in crate::suite) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) 
     node.map(Node::items).unwrap_or_default().iter().filter_map(|item| step(item, found)).collect()
 }
 
+/// Steps around tests, where a fresh server would be gone again before anything meets it.
+pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+    let steps = steps(node.get(key), found);
+    for step in steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
+        found.push(
+            Diagnostic::error("misplaced-key", format!("`restart` does nothing under `{key}`"), step.span)
+                .with_help("put it among the `steps` of a test, or set `restart_policy: per_test`".to_owned()),
+        );
+    }
+    steps
+}
+
 pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
     let keys: Vec<&str> = ACTIONS.into_iter().filter(|key| node.get(key).is_some()).collect();
     let [key] = keys.as_slice() else {

@@ -1,7 +1,7 @@
 //! Tests, but for their rows.
 
 use super::server::answers;
-use super::step::{ACTIONS, step, steps as steps_of};
+use super::step::{ACTIONS, step, steps as steps_of, steps_around};
 use super::{block, retries, texts};
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Node};
@@ -47,9 +47,9 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         skip: skip_reason(node.get("skip")),
         only: node.get("only").filter(|only| only.flag() == Some(true)).map(|only| only.span),
         server: node.get("server").and_then(Node::located_text),
-        setup: steps_of(node.get("setup"), found),
+        setup: steps_around(node, "setup", found),
         steps,
-        teardown: steps_of(node.get("teardown"), found),
+        teardown: steps_around(node, "teardown", found),
         rows: Vec::new(),
         for_each: for_each(node, found),
         negative_path: node.get("negative_path").and_then(|value| block::negative_path(value, ToolSelection::All)),

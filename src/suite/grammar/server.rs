@@ -19,7 +19,11 @@ pub(super) static SERVER: Object = Object {
             "Environment variables for the server. It gets PATH, HOME, LANG, TMPDIR and these, nothing else.",
         ),
         key("inherit_env", Shape::Flag, "Whether the server gets the whole environment."),
-        key("secrets", Shape::List(&Shape::Text), "Names under `env` whose values appear in no output."),
+        key(
+            "secrets",
+            Shape::List(&Shape::Text),
+            "Variables whose values appear in no output: those under `env`, or with `inherit_env` any other.",
+        ),
         key("headers", Shape::Map(&Shape::Text), "HTTP headers."),
         key(
             "cwd",
