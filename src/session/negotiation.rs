@@ -66,10 +66,10 @@ async fn settle(
     deadline: Instant,
     message: &Value,
 ) -> Result<ServerIdentity, OpenFailure> {
-    if names_newer_era(message) {
-        if let Probed::Newer(identity) = probed(peer, discover(peer, settings, deadline).await)? {
-            return Ok(identity);
-        }
+    if names_newer_era(message)
+        && let Probed::Newer(identity) = probed(peer, discover(peer, settings, deadline).await)?
+    {
+        return Ok(identity);
     }
     initialized(peer, OLDER, settings, message)
 }
