@@ -37,6 +37,9 @@ impl Judge {
 
     /// Every session that was spoken in was scanned from end to end.
     pub(super) fn session(&mut self, frames: &SessionFrames) {
+        if !frames.has_begun {
+            return;
+        }
         let received: Vec<u32> = frames
             .frames
             .iter()

@@ -15,7 +15,7 @@ use crate::session::{Connector, OpenFailure, OwnedViolation, Session, Settings};
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::{Answers, Protocol, RestartPolicy};
-use crate::wire::{Catalog, Revision};
+use crate::wire::{Catalog, Frame, Revision};
 
 /// The defaults where neither suite nor command line says anything.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -229,14 +229,35 @@ impl Lane {
             answers,
         };
         let connector: &Connector<'_> = &|| Box::pin(std::future::ready(resolve::connect(&server)));
-        Session::open(connector, settings).await.map_err(|failure| match &failure {
+        let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
+        let failed = match Session::open(connector, settings).await {
+            Ok(session) => return Ok(session),
+            Err(failed) => *failed,
+        };
+        for closed in failed.connections {
+            let frames = self.frames_of(revision.clone(), None, closed.frames);
+            self.emitter.session(SessionFrames { has_begun: false, ..frames });
+        }
+        match &failed.failure {
             OpenFailure::NotSpoken { asked, speaks } => {
-                NoSession::NotSpoken(format!("the server speaks {speaks}, not {asked}"))
+                Err(NoSession::NotSpoken(format!("the server speaks {speaks}, not {asked}")))
             }
             OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
-                broken(failure.finding())
+                Err(broken(failed.failure.finding()))
             }
-        })
+        }
+    }
+
+    fn frames_of(&self, revision: String, case: Option<&Case>, frames: Vec<Frame>) -> SessionFrames {
+        let planned = self.planned();
+        SessionFrames {
+            file: planned.suite.file.clone(),
+            server: planned.lanes[self.index].server.clone(),
+            revision,
+            case: case.map(|case| case.id.clone()),
+            has_begun: true,
+            frames,
+        }
     }
 
     async fn set_up(&self, session: Session) -> Result<Opened, Finding> {
@@ -291,18 +312,11 @@ impl Lane {
     /// Ends a session and hands its frames on; the violations of a case's own session are returned.
     pub(super) async fn close(&self, session: &Session, case: Option<&Case>) -> Vec<OwnedViolation> {
         let closed = session.close().await;
-        let planned = self.planned();
         if case.is_none() && !closed.violations.is_empty() {
             let found = phases::violations(&closed.violations, &closed.frames);
             self.judged(session, found.into_iter().map(|found| self.at_server(found)).collect());
         }
-        self.emitter.session(SessionFrames {
-            file: planned.suite.file.clone(),
-            server: planned.lanes[self.index].server.clone(),
-            revision: session.server.revision.to_string(),
-            case: case.map(|case| case.id.clone()),
-            frames: closed.frames,
-        });
+        self.emitter.session(self.frames_of(session.server.revision.to_string(), case, closed.frames));
         closed.violations
     }
 

@@ -91,6 +91,8 @@ pub struct SessionFrames {
     pub revision: String,
     /// The case for which the session was opened; `None` for a shared one.
     pub case: Option<String>,
+    /// Whether the handshake succeeded; a conversation that did not begin is shown and judges nothing.
+    pub has_begun: bool,
     /// The frames.
     pub frames: Vec<Frame>,
 }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::call::era_meta;
 use super::peer::{Answered, Outgoing, Peer};
-use super::{CallFailure, Connector, OpenFailure, ServerIdentity, Session, Settings, negotiation};
+use super::{CallFailure, Closed, Connector, NotOpened, OpenFailure, ServerIdentity, Session, Settings, negotiation};
 use crate::wire::{Era, Revision};
 
 /// The owner of handshakes and listings in the transcript.
@@ -21,29 +21,31 @@ impl Session {
     ///
     /// Without a fixed revision the server is asked which era it speaks; one that ends the connection in whatever way
     /// because of the question is started again and gets the older handshake.
-    pub async fn open(connect: &Connector<'_>, settings: Settings) -> Result<Self, OpenFailure> {
+    pub async fn open(connect: &Connector<'_>, settings: Settings) -> Result<Self, Box<NotOpened>> {
         let begun = Instant::now();
         let deadline = begun + settings.start_timeout;
-        let peer = connected(connect, &settings).await?;
+        let peer = connected(connect, &settings, &[]).await?;
         let opened = match settings.revision.or(settings.known) {
             Some(revision) => open_as(&peer, revision, &settings, deadline).await,
             None => match negotiation::negotiate(&peer, &settings, deadline).await {
                 Err(OpenFailure::Handshake(failure)) if !failure.alive => {
-                    drop(peer.close().await);
-                    let peer = connected(connect, &settings).await?;
+                    let first = [peer.close().await];
+                    let peer = connected(connect, &settings, &first).await?;
                     let opened = open_as(&peer, Revision::NEWEST_WITH_SESSION, &settings, deadline).await;
-                    return finish(peer, opened, settings, begun).await;
+                    return finish(peer, opened, settings, begun, &first).await;
                 }
                 opened => opened,
             },
         };
-        finish(peer, opened, settings, begun).await
+        finish(peer, opened, settings, begun, &[]).await
     }
 }
 
-async fn connected(connect: &Connector<'_>, settings: &Settings) -> Result<Peer, OpenFailure> {
-    let link = connect().await.map_err(OpenFailure::Connect)?;
-    Ok(Peer::new(link, settings.answers.clone()))
+async fn connected(connect: &Connector<'_>, settings: &Settings, earlier: &[Closed]) -> Result<Peer, Box<NotOpened>> {
+    match connect().await {
+        Ok(link) => Ok(Peer::new(link, settings.answers.clone())),
+        Err(error) => Err(Box::new(NotOpened { failure: OpenFailure::Connect(error), connections: earlier.to_vec() })),
+    }
 }
 
 async fn finish(
@@ -51,7 +53,8 @@ async fn finish(
     opened: Result<ServerIdentity, OpenFailure>,
     settings: Settings,
     begun: Instant,
-) -> Result<Session, OpenFailure> {
+    earlier: &[Closed],
+) -> Result<Session, Box<NotOpened>> {
     match opened {
         Ok(identity) => {
             peer.lock().set_era(identity.revision.era());
@@ -59,8 +62,9 @@ async fn finish(
             Ok(Session { peer, settings, server })
         }
         Err(failure) => {
-            peer.close().await;
-            Err(failure)
+            let mut connections = earlier.to_vec();
+            connections.push(peer.close().await);
+            Err(Box::new(NotOpened { failure, connections }))
         }
     }
 }

@@ -108,10 +108,19 @@ impl Session {
 }
 
 /// What is left of a conversation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Closed {
     /// Violations that belong to no case.
     pub violations: Vec<OwnedViolation>,
     /// Every frame.
     pub frames: Vec<Frame>,
+}
+
+/// A conversation that did not begin, with what travelled all the same.
+#[derive(Debug, Clone)]
+pub struct NotOpened {
+    /// Why.
+    pub failure: OpenFailure,
+    /// What is left of its connections, in order: one, or two where the server was started again.
+    pub connections: Vec<Closed>,
 }

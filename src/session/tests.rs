@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-use super::{ClientAnswers, OpenFailure, Request, Session, Settings};
+use super::{ClientAnswers, NotOpened, Request, Session, Settings};
 use crate::transport::{ConnectError, Link, memory};
 use crate::wire::Revision;
 
@@ -82,7 +82,7 @@ fn settings() -> Settings {
 }
 
 /// Opens a session; every connection takes the next of `links`.
-async fn open(settings: Settings, links: Vec<Link>) -> Result<Session, OpenFailure> {
+async fn open(settings: Settings, links: Vec<Link>) -> Result<Session, Box<NotOpened>> {
     let links = Mutex::new(links.into_iter());
     let connect = || {
         let next = links.lock().expect("no test panics while it holds the lock").next();
@@ -224,5 +224,15 @@ async fn timeouts_name_the_limits_that_were_set() {
     assert_eq!(failure.finding().message, "`tools/call` got no answer within 10 s");
     let silent = link(async |mut end: End| while end.next().await.is_some() {});
     let failure = open(settings(), vec![silent]).await.expect_err("nobody answers");
-    assert_eq!(failure.finding().message, "the server did not get ready within 30 s (`start_timeout`)");
+    assert_eq!(failure.failure.finding().message, "the server did not get ready within 30 s (`start_timeout`)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_start_hands_out_what_travelled() {
+    let first = link(async |mut end: End| drop(end.next_of("server/discover").await));
+    let second = link(async |mut end: End| drop(end.next_of("initialize").await));
+    let failed = open(settings(), vec![first, second]).await.expect_err("nobody answers");
+    let methods: Vec<String> = failed.connections.iter().map(|closed| closed.frames[0].text()).collect();
+    assert!(methods[0].contains("server/discover"), "{methods:?}");
+    assert!(methods[1].contains("initialize"), "{methods:?}");
 }
