@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use clap::ValueEnum;
 
 use super::environment::Environment;
+use super::exit::Exit;
 use crate::source::{Color, Diagnostic, Severity, Sources, Style, render};
 
 /// When to use colours.
@@ -48,11 +49,16 @@ impl Output {
         if path == std::path::Path::new("-") { self.style } else { Style::new(Color::Never, WIDTH_OF_FILES) }
     }
 
-    /// Writes data to standard output; a reader that went away is no error.
-    #[expect(clippy::unused_self, reason = "whoever writes must have been given the right to")]
-    pub(super) fn data(&self, text: &str) {
+    /// Writes data to standard output; a reader that went away is no error, any other failure is told.
+    pub(super) fn data(&self, text: &str) -> Exit {
         let mut stdout = io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.error(&format!("cannot write to standard output: {error}"), None);
+                Exit::Environment
+            }
+            Ok(()) | Err(_) => Exit::Passed,
+        }
     }
 
     /// Writes a message for the user.

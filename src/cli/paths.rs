@@ -1,9 +1,9 @@
 //! From what was typed to suite files: files, folders, globs, and lines in files.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use globset::{Glob, GlobMatcher};
+use globset::GlobBuilder;
 use walkdir::WalkDir;
 
 use crate::plan::LineSelection;
@@ -25,17 +25,21 @@ pub(super) struct Found {
 /// Looks for the suites that the words name; no words name the current folder.
 pub(super) fn find(words: &[String]) -> Found {
     let mut found = Found::default();
-    let mut seen = BTreeSet::new();
+    // One file has many spellings; the first one that was typed names it from then on.
+    let mut named: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let here = [".".to_owned()];
     for word in if words.is_empty() { &here } else { words } {
         let (files, line) = expand(word);
         match files {
             Ok(files) => {
-                if let Some(line) = line {
-                    let named = files.iter().map(|file| LineSelection { file: file.display().to_string(), line });
-                    found.lines.extend(named);
+                for file in files {
+                    let known = std::fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
+                    let first = named.entry(known).or_insert_with(|| {
+                        found.files.push(file.clone());
+                        file
+                    });
+                    found.lines.extend(line.map(|line| LineSelection { file: first.display().to_string(), line }));
                 }
-                found.files.extend(files.into_iter().filter(|file| seen.insert(file.clone())));
             }
             Err(reason) => found.unmatched.push(reason),
         }
@@ -72,9 +76,11 @@ fn in_folder(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
-    let glob = Glob::new(pattern).map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?;
-    let matcher: GlobMatcher = glob.compile_matcher();
-    let fixed: PathBuf = Path::new(pattern)
+    // As in a shell, `*` stays within a folder and `**` does not.
+    let bare = pattern.trim_start_matches("./");
+    let glob = GlobBuilder::new(bare).literal_separator(true).build();
+    let matcher = glob.map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?.compile_matcher();
+    let fixed: PathBuf = Path::new(bare)
         .components()
         .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']))
         .collect();
@@ -104,9 +110,35 @@ fn is_part(path: &Path) -> bool {
 
 /// Folders also hold other YAML, such as CI configuration; files that are named explicitly are never passed over.
 fn looks_like_a_suite(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line.starts_with("suite:")))
+    std::fs::read_to_string(path).is_ok_and(|text| has_key(&text, "suite"))
+}
+
+/// Whether a line begins with a key of the whole file, quoted or not.
+fn has_key(text: &str, key: &str) -> bool {
+    text.trim_start_matches('\u{feff}').lines().any(|line| {
+        let quote = ['"', '\''].into_iter().find(|quote| line.starts_with(*quote));
+        let bare = line.trim_start_matches(['"', '\'']);
+        let Some(rest) = bare.strip_prefix(key) else { return false };
+        let rest = quote.map_or(Some(rest), |quote| rest.strip_prefix(quote));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
+    })
 }
 
 fn tidy(path: &Path) -> PathBuf {
     path.strip_prefix("./").map_or_else(|_| path.to_owned(), Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_is_told_by_its_key() {
+        for text in ["suite: a", "\u{feff}suite: a", "\"suite\": a", "'suite' : a", "# a comment\nsuite: a"] {
+            assert!(has_key(text, "suite"), "{text:?}");
+        }
+        for text in ["suites: a", "  suite: a", "\"suite: a", "a: suite"] {
+            assert!(!has_key(text, "suite"), "{text:?}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ pub(super) struct SuiteArgs {
     /// Suite files, folders, patterns such as `suites/**/*.yml`, or `FILE:LINE`; the current folder by default.
     #[arg(value_name = "PATH")]
     pub(super) paths: Vec<String>,
-    /// Picks cases: `tag(smoke) & !name(/slow/)`; fields are name, tag, server, suite, file, probe, variant and id, and a bare word is part of a name.
+    /// Picks cases: `tag(smoke) & !name(/slow/)`; fields are name, tag, server, revision, suite, file, probe, variant and id, and a bare word is part of a name.
     #[arg(long, short, value_name = "EXPRESSION")]
     filter: Vec<String>,
     /// Picks rows of data-driven tests by name.

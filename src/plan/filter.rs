@@ -25,6 +25,7 @@ enum Field {
     Name,
     Tag,
     Server,
+    Revision,
     Suite,
     File,
     Probe,
@@ -33,10 +34,11 @@ enum Field {
 }
 
 /// The fields by name, for parsing and for help.
-const FIELDS: [(&str, Field); 8] = [
+const FIELDS: [(&str, Field); 9] = [
     ("name", Field::Name),
     ("tag", Field::Tag),
     ("server", Field::Server),
+    ("revision", Field::Revision),
     ("suite", Field::Suite),
     ("file", Field::File),
     ("probe", Field::Probe),
@@ -94,7 +96,10 @@ fn matches(expression: &Expression, case: &Case, suite: &Suite, lane: &Lane) -> 
         Expression::All(parts) => combine(&verdicts(parts), false),
         Expression::Not(part) => matches(part, case, suite, lane).map(|verdict| !verdict),
         Expression::Atom(field, text) => {
-            let is_settled = matches!(field, Field::Tag | Field::Server | Field::Suite | Field::File | Field::Probe);
+            let is_settled = matches!(
+                field,
+                Field::Tag | Field::Server | Field::Revision | Field::Suite | Field::File | Field::Probe
+            );
             let is_template = matches!(case.body, Body::Template(_));
             (is_settled || !is_template).then(|| atom(*field, text, case, suite, lane))
         }
@@ -120,6 +125,7 @@ fn atom(field: Field, text: &Text, case: &Case, suite: &Suite, lane: &Lane) -> b
         Field::Probe => case.probes.iter().any(|probe| whole(text, probe)),
         Field::Variant => case.variants.iter().any(|variant| whole(text, variant)),
         Field::Server => whole(text, &lane.server),
+        Field::Revision => whole(text, lane.protocol.as_str()),
         Field::Suite => text.matches(&suite.name.value),
         Field::File => text.matches(&case.place.file),
         Field::Id => text.matches(&case.id),

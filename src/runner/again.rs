@@ -13,7 +13,11 @@ pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
     } else {
         words.push(shell_words::quote(file).into_owned());
         words.push("--filter".to_owned());
-        words.push(shell_words::quote(&filter(&case.name)).into_owned());
+        words.push(shell_words::quote(&field("name", &case.name)).into_owned());
+    }
+    if let Some(lane) = lane_filter(planned, case) {
+        words.push("--filter".to_owned());
+        words.push(shell_words::quote(&lane).into_owned());
     }
     if let Some(row) = &case.row {
         words.push("--row".to_owned());
@@ -22,7 +26,19 @@ pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
     words.join(" ")
 }
 
-/// Brackets end a filter's text, so a name that has one is matched by a pattern.
-fn filter(name: &str) -> String {
-    if name.contains(')') { format!("name(/^{}$/)", regex::escape(name)) } else { format!("name(={name})") }
+/// Brackets end a filter's text, so a text that has one is matched by a pattern.
+fn field(name: &str, text: &str) -> String {
+    if text.contains(')') { format!("{name}(/^{}$/)", regex::escape(text)) } else { format!("{name}(={text})") }
+}
+
+/// What tells the case's lane from the others; nothing where there is only one.
+fn lane_filter(planned: &SuitePlan, case: &Case) -> Option<String> {
+    let lane = &planned.lanes[case.lane];
+    let has_servers = planned.lanes.iter().any(|other| other.server != lane.server);
+    let has_revisions =
+        planned.lanes.iter().any(|other| other.server == lane.server && other.protocol != lane.protocol);
+    let server = has_servers.then(|| field("server", &lane.server));
+    let revision = has_revisions.then(|| field("revision", lane.protocol.as_str()));
+    let parts: Vec<String> = server.into_iter().chain(revision).collect();
+    (!parts.is_empty()).then(|| parts.join(" & "))
 }

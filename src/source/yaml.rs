@@ -226,7 +226,18 @@ impl<'t> Reader<'t> {
         start: u32,
     ) -> Result<Value, Diagnostic> {
         let Some(tag) = tag else {
-            return Ok(if style == ScalarStyle::Plain { plain(text) } else { Value::Text(text.into_owned()) });
+            if style != ScalarStyle::Plain {
+                return Ok(Value::Text(text.into_owned()));
+            }
+            if is_too_large(&text) {
+                let end = start + u32::try_from(text.len()).unwrap_or(0);
+                return Err(self.mistake(
+                    "this number needs more than 64 bits; quote it to keep its digits",
+                    start,
+                    end,
+                ));
+            }
+            return Ok(plain(text));
         };
         match tag.core_suffix() {
             Some("str") => Ok(Value::Text(text.into_owned())),
@@ -271,6 +282,13 @@ fn plain(text: Cow<'_, str>) -> Value {
         _ => {}
     }
     number(&text).map_or_else(|| Value::Text(text.into_owned()), Value::Number)
+}
+
+/// Whether a whole number would lose digits: the nearest fraction is another number.
+fn is_too_large(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+    is_whole && text.parse::<i64>().is_err() && text.parse::<u64>().is_err()
 }
 
 /// Numbers of the core schema (YAML 1.2.2, 10.3.2), but for leading zeros, which are how codes are written.

@@ -18,6 +18,5 @@ pub(in crate::cli) struct CompletionsArgs {
 pub(in crate::cli) fn completions(args: &CompletionsArgs, output: &Output) -> Exit {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Arguments::command(), "mcprove", &mut text);
-    output.data(&String::from_utf8_lossy(&text));
-    Exit::Passed
+    output.data(&String::from_utf8_lossy(&text))
 }

@@ -51,11 +51,12 @@ enum Format {
 pub(in crate::cli) fn fault_coverage(args: &FaultCoverageArgs, output: &Output) -> Exit {
     match score(args, output) {
         Ok(score) => {
-            output.data(&match args.format {
+            let written = output.data(&match args.format {
                 Format::Text => report::coverage::fault_coverage(&score, &output.style),
                 Format::Json => format!("{:#}\n", report::coverage::to_json(&score)),
             });
-            gate(&score, (args.threshold, args.threshold_weighted), output)
+            let exit = gate(&score, (args.threshold, args.threshold_weighted), output);
+            if written == Exit::Passed { exit } else { written }
         }
         Err(exit) => exit,
     }

@@ -10,6 +10,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_selected};
 use crate::plan::{Body, Case, Plan, SessionNeed, SuitePlan};
+use crate::source::visible_line;
 use crate::taxonomy::Registry;
 
 /// Lists the cases that would run, without starting a server.
@@ -43,14 +44,13 @@ pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
     output.data(&match args.format {
         Format::Text => text(&plan, registry),
         Format::Json => format!("{:#}\n", as_json(&plan, registry)),
-    });
-    Exit::Passed
+    })
 }
 
 fn text(plan: &Plan, registry: &Registry) -> String {
     let mut text = String::new();
     for planned in &plan.suites {
-        let _ = writeln!(text, "{}  {}", planned.suite.file, planned.suite.name.value);
+        let _ = writeln!(text, "{}  {}", planned.suite.file, visible_line(&planned.suite.name.value));
         for case in &planned.cases {
             text += &case_text(planned, case, registry);
         }
@@ -69,12 +69,12 @@ fn case_text(planned: &SuitePlan, case: &Case, registry: &Registry) -> String {
         Body::Template(_) => (" …", String::new()),
         Body::Skipped(reason) => ("", format!("      skipped: {}\n", reason.text())),
     };
-    let row = case.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
+    let row = case.row.as_ref().map(|row| format!(" [{}]", visible_line(row))).unwrap_or_default();
     let lane = &planned.lanes[case.lane];
     let mut text = format!(
         "  {:>4}  {}{row}{mark}\n      on {} in {}, {}\n",
         case.place.line,
-        case.name,
+        visible_line(&case.name),
         lane.server,
         lane.protocol.as_str(),
         session_words(case)

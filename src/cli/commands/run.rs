@@ -54,7 +54,12 @@ pub(in crate::cli) struct RunArgs {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| format!("`{text}` is no duration; write a number and a unit, such as `10s`"))
+    let none = || format!("`{text}` is no duration; write a number and a unit, such as `10s`");
+    let duration = parse_duration(text).ok_or_else(none)?;
+    if duration.is_zero() {
+        return Err("no case ends in no time at all; write for example `10s`".to_owned());
+    }
+    Ok(duration)
 }
 
 impl RunArgs {

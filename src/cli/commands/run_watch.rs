@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::Event;
 use crate::redact::Redactor;
@@ -46,13 +47,13 @@ impl RunWatch {
             self.problems.extend(sink::write(path, &document).err());
         }
         // A document on standard output must stay a document.
-        if !self.targets.iter().any(|(_, path)| path == Path::new("-")) {
-            output.data(&report::summary(&self.report, failures, &output.style));
-        }
+        let has_document = self.targets.iter().any(|(_, path)| path == Path::new("-"));
+        let shown =
+            has_document || output.data(&report::summary(&self.report, failures, &output.style)) == Exit::Passed;
         for problem in &self.problems {
             output.error(&problem.to_string(), None);
         }
-        if self.problems.is_empty() { Ok(()) } else { Err(()) }
+        if shown && self.problems.is_empty() { Ok(()) } else { Err(()) }
     }
 
     /// Remembers the first problem of each kind of writing; the run goes on.

@@ -38,8 +38,7 @@ pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
         Document::Events => schema_of_event(),
         Document::Registry => registry_schema(),
     };
-    output.data(&format!("{schema:#}\n"));
-    Exit::Passed
+    output.data(&format!("{schema:#}\n"))
 }
 
 fn registry_schema() -> serde_json::Value {

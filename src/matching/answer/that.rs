@@ -31,7 +31,7 @@ struct That {
     span: Span,
 }
 
-fn build(_: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
     let expression = read::text(node)?.to_owned();
     if let Some(problem) = template::expression_problem(&expression) {
         let message = format!("the expression is wrong: {}", problem.trim_end_matches('.'));
@@ -39,6 +39,10 @@ fn build(_: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Optio
         return None;
     }
     let used = used_names(&expression, Depth::Fields);
+    if used.is_empty() {
+        read::nothing_expected(key, "name a part of the answer, as in `result.total > 1`", found);
+        return None;
+    }
     Some(Box::new(That { expression, used, span: node.span }))
 }
 

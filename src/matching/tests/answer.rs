@@ -376,7 +376,10 @@ fn judges_what_it_says() {
         ("{ at: error.code, equals: 1 }", "PROTO-WRONG-ERROR-CODE TOOL-ERROR-AS-SUCCESS"),
         ("{ at: id, equals: 1 }", ""),
         ("text: { contains: x }", "TOOL-RESULT-LOST TOOL-WRONG-RESULT"),
-        ("any: [{ is_error: true }, { not: { text: { schema: {} } } }]", "TOOL-ERROR-AS-SUCCESS TOOL-RESULT-LOST"),
+        (
+            "any: [{ is_error: true }, { not: { text: { schema: { minLength: 1 } } } }]",
+            "TOOL-ERROR-AS-SUCCESS TOOL-RESULT-LOST",
+        ),
     ] {
         assert_eq!(judges(yaml), expected, "{yaml}");
     }

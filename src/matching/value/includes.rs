@@ -5,13 +5,22 @@ use serde_json::Value as Json;
 use super::super::compare::{Extent, differences, fits, spoken_of};
 use super::super::{mismatch::Mismatch, read};
 use super::{Check, Matcher, Place, RESULT};
-use crate::source::{Span, shape::Shape, shape::key};
+use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key("includes", Shape::Any, "The value has at least these fields and, in any order, these elements."),
     judges: |_| RESULT,
-    build: |key, node, _| Some(Box::new(Includes { expected: node.to_json(), span: read::mark(key, node) })),
+    build,
 };
+
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    let expected = node.to_json();
+    if expected.as_object().is_some_and(serde_json::Map::is_empty) || expected.as_array().is_some_and(Vec::is_empty) {
+        read::nothing_expected(key, "list at least one field or element; `type` checks the kind alone", found);
+        return None;
+    }
+    Some(Box::new(Includes { expected, span: read::mark(key, node) }))
+}
 
 #[derive(Debug)]
 struct Includes {

@@ -49,6 +49,10 @@ impl Range {
             return None;
         }
         let range = Self { min: min.map_or(Some(0), Node::whole)?, max: max.map_or(Some(u64::MAX), Node::whole)? };
+        if range.min == 0 && range.max == u64::MAX {
+            read::nothing_expected(key, "every number is at least 0; write a `min` of 1 or more, or a `max`", found);
+            return None;
+        }
         if range.min > range.max {
             found.push(
                 Diagnostic::error(

@@ -4,9 +4,9 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, show};
+use super::super::{mismatch::Mismatch, read, show};
 use super::{Check, LOST, Matcher, Place};
-use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template::has_template};
+use crate::source::{Diagnostic, Located, Node, Span, Value, shape::Shape, shape::key, template::has_template};
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
@@ -32,6 +32,10 @@ impl std::fmt::Debug for Schema {
 
 fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
     if has_template(node) {
+        return None;
+    }
+    if node.flag() == Some(true) || matches!(&node.value, Value::Map(entries) if entries.is_empty()) {
+        read::nothing_expected(key, "every value is valid against it; write for example `{ type: object }`", found);
         return None;
     }
     match compile(&node.to_json()) {

@@ -10,3 +10,4 @@ mcprove rnu parts/good.yml
 mcprove schema nothing
 mcprove fault-coverage parts/good.yml --probe fuz
 mcprove fault-coverage parts/good.yml --threshold 101
+mcprove run parts/good.yml --timeout 0s
