@@ -227,6 +227,8 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // What is left of a long request depends on the length of the time beside it.
         (r"(?m)^(  sent   .{40}).*… {2,}(frame \d+)".to_owned(), "$1…  $2"),
         // Times of different length move what stands before them in a column.
+        // Which line comes first can be a race between two answers.
+        (r"frame: \d+; `--transcript".to_owned(), "frame: [FRAME]; `--transcript"),
         (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)(?m:$)".to_owned(), "  ${1}[TIME]"),
         (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),
         (r#"(time|timestamp|uuid)="[^"]*""#.to_owned(), r#"$1="[$1]""#),
