@@ -10,6 +10,7 @@ mod exit;
 mod files;
 mod output;
 mod paths;
+mod snapshots;
 mod state;
 mod suites;
 

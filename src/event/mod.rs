@@ -115,6 +115,9 @@ pub struct RunFinished {
     pub not_run: usize,
     /// What the run says about fault coverage.
     pub coverage: Option<Coverage>,
+    /// Recorded answers that no test uses any more.
+    #[serde(default)]
+    pub stale_snapshots: Vec<String>,
 }
 
 /// What a run says about fault coverage.

@@ -13,6 +13,7 @@ mod negative;
 mod output;
 mod planner;
 mod select;
+mod snapshot;
 mod witness;
 
 pub use self::build::{build, declared};
@@ -20,3 +21,4 @@ pub use self::case::{Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed
 pub use self::expand::expand;
 pub use self::filter::Filter;
 pub use self::select::{LineSelection, Selection};
+pub use self::snapshot::{SnapshotFiles, snapshot_files};

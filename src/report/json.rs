@@ -44,6 +44,8 @@ struct Document<'a> {
     suites: Vec<SuiteDocument<'a>>,
     /// What the run says about fault coverage.
     coverage: Option<&'a Coverage>,
+    /// Recorded answers that no test uses any more.
+    stale_snapshots: &'a [String],
 }
 
 /// The cases of one file.
@@ -75,6 +77,7 @@ fn document(report: &Report) -> Document<'_> {
         servers: report.servers().collect(),
         suites: report.suites().into_iter().map(|suite| suite_document(report, suite)).collect(),
         coverage: finished.and_then(|run| run.coverage.as_ref()),
+        stale_snapshots: finished.map_or(&[], |run| run.stale_snapshots.as_slice()),
     }
 }
 

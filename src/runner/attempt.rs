@@ -5,10 +5,11 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use super::exchange::{Speaker, blank};
-use super::finding;
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{Conversation, violations};
+use super::snapshot::Recorder;
+use super::{again, finding};
 use crate::event::{Exchange, FailureClass, Finding, Outcome};
 use crate::plan::{Case, Script, SessionNeed};
 use crate::source::template::Names;
@@ -123,7 +124,7 @@ async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Boun
         let attempted = joined(whole.take(), attempted);
         bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {
-            Some(later) if goes_on && attempted.outcome == Outcome::Passed => {
+            Some(later) if goes_on && matches!(attempted.outcome, Outcome::Passed | Outcome::Warned) => {
                 rest = later;
                 names = Some(learned);
                 whole = Some(attempted);
@@ -153,6 +154,11 @@ fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
         earlier.exchanges.push(blank("", "restart".to_owned()));
         earlier.exchanges.append(&mut later.exchanges);
         later.exchanges = earlier.exchanges;
+        // Only doubts let a case go on after its restart.
+        if later.outcome == Outcome::Passed && earlier.outcome == Outcome::Warned {
+            later.outcome = Outcome::Warned;
+        }
+        later.findings.append(&mut earlier.findings);
         // Frames are numbered per session; those of the last one are the ones to look at.
     }
     later
@@ -183,7 +189,9 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let mut names = opened.names.clone();
     names.extend(case.names.clone());
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
-    Conversation::new(speaker, names, &lane.plan.sources)
+    let again = again::command(lane.planned(), case);
+    let recorder = Some(Recorder { emitter: lane.emitter(), case: &case.id, again });
+    Conversation { recorder, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.
@@ -207,7 +215,11 @@ async fn torn_down<'a>(
     concluded(conversation, verdict, opened, case)
 }
 
-fn concluded(conversation: Conversation<'_>, verdict: Verdict, opened: &Opened, case: &Case) -> (Attempted, Names) {
+fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Opened, case: &Case) -> (Attempted, Names) {
+    if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
+        verdict.outcome = Outcome::Warned;
+    }
+    verdict.findings.extend(conversation.doubts);
     let frames = opened.session.frames_of(&case.id);
     let spoken = opened.session.server.revision.to_string();
     (attempted(verdict, conversation.exchanges, spoken, frames), conversation.names)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt};
 use super::lane::{Lane, NoSession};
-use super::{Emitter, Options, again, finding, micros};
+use super::{Emitter, Options, again, finding, micros, snapshot};
 use crate::event::{Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, Outcome};
 use crate::plan::{Body, Case, SuitePlan};
 use crate::source::Sources;
@@ -37,6 +37,7 @@ pub(super) async fn run(
             return unrun(planned, &case, Outcome::Skipped, Some("nothing was made of it".to_owned()), Vec::new());
         }
     };
+    snapshot::announce(&emitter, script);
     let timeout = options.timeout.or(planned.suite.options.timeout).unwrap_or(CASE_TIMEOUT);
     let bounds = Bounds { timeout, left: timeout, stop: &options.stop };
     let mut earlier = Vec::new();

@@ -84,7 +84,11 @@ impl Lane {
         }
     }
 
-    fn planned(&self) -> &SuitePlan {
+    pub(super) fn emitter(&self) -> &Emitter {
+        &self.emitter
+    }
+
+    pub(super) fn planned(&self) -> &SuitePlan {
         &self.plan.suites[self.suite]
     }
 

@@ -15,14 +15,17 @@ mod names;
 mod options;
 mod phases;
 mod resolve;
+mod snapshot;
 mod suite;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::judge::Judge;
+use self::snapshot::{Ledger, Recordings, Seen};
 use self::suite::SuiteRun;
 use crate::event::{Event, FORMAT, Outcome, RunFinished, RunStarted, SuiteInfo};
 use crate::plan::{Body, Plan};
@@ -31,6 +34,7 @@ use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
 pub use self::options::{Bail, Observer, Options, SessionFrames, Stop};
+pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 
 /// What a run comes to; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,26 +53,37 @@ pub struct Summary {
     pub coverage: Option<(Score, Score)>,
     /// The ids of the cases that did not pass.
     pub not_passed: Vec<String>,
+    /// What the run says about recorded answers.
+    pub snapshots: SnapshotNews,
 }
 
 /// What tasks tell the one that tells the observer.
 enum Message {
     Event(Event),
     Session(SessionFrames),
+    Snapshot(Seen),
+    SnapshotFiles(Vec<PathBuf>),
 }
 
-/// The way from tasks to the observer.
+/// The way from tasks to the observer, and what all tasks may look at.
 #[derive(Clone)]
-struct Emitter(mpsc::UnboundedSender<Message>);
+struct Emitter {
+    sender: mpsc::UnboundedSender<Message>,
+    recordings: Arc<Recordings>,
+}
 
 impl Emitter {
     fn event(&self, event: Event) {
-        // The receiver lives as long as the run.
-        let _ = self.0.send(Message::Event(event));
+        self.send(Message::Event(event));
     }
 
     fn session(&self, frames: SessionFrames) {
-        let _ = self.0.send(Message::Session(frames));
+        self.send(Message::Session(frames));
+    }
+
+    fn send(&self, message: Message) {
+        // The receiver lives as long as the run.
+        let _ = self.sender.send(message);
     }
 }
 
@@ -77,12 +92,14 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let begun = Instant::now();
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
-    let mut watch = Watch { judge: Judge::new(&plan), summary: Summary::default(), redactor, observer };
+    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor: redactor.clone() });
+    let ledger = Ledger::new(&plan, Arc::clone(&recordings));
+    let mut watch = Watch { judge: Judge::new(&plan), ledger, summary: Summary::default(), redactor, observer };
     watch.event(&Event::RunStarted(started(&plan, &options)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let stop = options.stop.clone();
     let suites = async {
-        let emitter = Emitter(sender);
+        let emitter = Emitter { sender, recordings };
         let mut not_run = 0;
         let options = Arc::new(options);
         for index in 0..plan.suites.len() {
@@ -102,6 +119,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         watch.message(message);
     }
     watch.summary.interrupted = stop.is_set();
+    watch.summary.snapshots = watch.ledger.news(not_run == 0 && !watch.summary.interrupted);
     let coverage = watch.judge.score(registry);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
     watch.event(&Event::RunFinished(RunFinished {
@@ -109,6 +127,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         interrupted: watch.summary.interrupted,
         not_run,
         coverage: Some(coverage),
+        stale_snapshots: watch.summary.snapshots.stale.iter().map(|file| file.display().to_string()).collect(),
     }));
     watch.summary
 }
@@ -130,6 +149,7 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
 /// Sees every message once, in order.
 struct Watch<'a> {
     judge: Judge,
+    ledger: Ledger,
     summary: Summary,
     redactor: Redactor,
     observer: &'a mut dyn Observer,
@@ -146,6 +166,8 @@ impl Watch<'_> {
                 self.judge.session(&frames);
                 self.observer.session(&frames, &self.redactor);
             }
+            Message::Snapshot(seen) => self.ledger.seen(seen),
+            Message::SnapshotFiles(files) => self.ledger.used(files),
         }
     }
 
@@ -162,6 +184,7 @@ impl Watch<'_> {
         match event {
             Event::CaseFinished(result) => {
                 self.judge.case(result);
+                self.ledger.finished(result);
                 match result.outcome {
                     Outcome::Failed => self.summary.failed += 1,
                     Outcome::Errored => self.summary.errored += 1,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::Snapshots;
 use crate::event::Event;
 use crate::redact::Redactor;
 use crate::wire::Frame;
@@ -25,6 +26,8 @@ pub struct Options {
     pub environment: Arc<BTreeMap<String, String>>,
     /// When the run began, in milliseconds since 1970.
     pub started_unix_ms: u64,
+    /// What is recorded of answers.
+    pub snapshots: Arc<Snapshots>,
     /// Says when somebody wants the run to stop.
     pub stop: Stop,
 }

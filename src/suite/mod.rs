@@ -14,6 +14,7 @@ mod merge;
 mod model;
 mod rows;
 mod schema;
+mod snapshot;
 
 pub use self::builtin::builtin_names;
 pub use self::decode::{block_negative_path, skip_reason};
@@ -24,3 +25,4 @@ pub use self::model::{
     Server, Step, Suite, Target, Test, ToolSelection,
 };
 pub use self::schema::json_schema;
+pub use self::snapshot::{Per, Snapshot};

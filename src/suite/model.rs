@@ -7,6 +7,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::grammar::BlockKind;
+use super::snapshot::Snapshot;
 use crate::matching::{Expectation, Path};
 use crate::source::template::Names;
 use crate::source::{Located, Node, Span};
@@ -233,10 +234,12 @@ pub struct Step {
     pub action: Action,
     /// What must hold for the answer.
     pub expect: Vec<Expectation>,
-    /// Whether `expect` is written at all.
+    /// Whether `expect` or `snapshot` is written at all.
     pub expects: bool,
     /// Names for values of the answer.
     pub capture: Vec<(Located<String>, Path)>,
+    /// A recording to compare the answer with.
+    pub snapshot: Option<Snapshot>,
     /// The time that the request may take.
     pub timeout: Option<Duration>,
     /// Whether progress is asked for.

@@ -2,23 +2,26 @@
 
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use tokio::sync::watch;
 
 use super::fault_coverage::gate;
+use super::run_update::{self, Consent};
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::state;
 use crate::cli::suites::{SuiteArgs, nothing_selected, refuse_only, registry};
+use crate::cli::{snapshots, state};
 use crate::coverage::parse_threshold;
 use crate::plan::Plan;
 use crate::report::Format;
 use crate::report::sink::parse_target;
-use crate::runner::{self, Bail, Options, Stop, Summary};
+use crate::runner::{self, Bail, Options, Snapshots, Stop, Summary};
 use crate::source::parse_duration;
 use crate::taxonomy::Registry;
 
@@ -39,6 +42,12 @@ pub(in crate::cli) struct RunArgs {
     /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `ndjson=events.ndjson`, `text=out.txt`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
     report: Vec<(Format, PathBuf)>,
+    /// Records what answers are compared with under `snapshot`: shows each difference and asks; refused in CI.
+    #[arg(long)]
+    update: bool,
+    /// With `--update`, writes without asking.
+    #[arg(long, requires = "update")]
+    yes: bool,
     /// Writes everything that travelled into this folder, a file per session.
     #[arg(long, value_name = "FOLDER")]
     transcript: Option<PathBuf>,
@@ -64,21 +73,26 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 impl RunArgs {
     /// The only place that turns flags into runner options.
-    fn options(&self, environment: &Environment, stop: Stop) -> Options {
+    fn options(&self, environment: &Environment, snapshots: Snapshots, stop: Stop) -> Options {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Options {
             parallel: self.parallel.map(NonZero::get),
             processors: environment.processors,
             timeout: self.timeout,
             bail: self.bail.map_or(Bail::Never, |limit| Bail::After(limit.get())),
-            environment: std::sync::Arc::clone(&environment.variables),
+            environment: Arc::clone(&environment.variables),
             started_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            snapshots: Arc::new(snapshots),
             stop,
         }
     }
 }
 
 pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Output) -> Exit {
+    let consent = match Consent::of((args.update, args.yes), environment, output) {
+        Ok(consent) => consent,
+        Err(exit) => return exit,
+    };
     let prepared = registry(args.registry.as_deref(), output).and_then(|registry| {
         let plan = args.suites.plan(registry, output)?;
         refuse_only(&plan, environment, output)?;
@@ -100,18 +114,22 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
-    let Some(summary) = run_plan(args, environment, (plan, registry.get()), &mut watch) else {
+    let snapshots = snapshots::read(&plan, consent.purpose());
+    let roots = snapshots::roots(&plan);
+    let ran = run_plan(args, (environment, snapshots), (plan, registry.get()), &mut watch);
+    let Some((mut summary, urgency)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
     let thresholds = (args.threshold, args.threshold_weighted);
     let written = watch.finish(args.threshold, output);
+    let updated = run_update::update(consent, &mut summary, &roots, (urgency, output));
     let remembered = state::remember(&args.suites.state_folder(&first), &summary.not_passed);
     if let Err(error) = &remembered {
         output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
     }
     let exit = verdict(&summary, thresholds, output);
-    if written.is_err() && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing) {
+    if (written.is_err() || updated.is_err()) && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing) {
         Exit::Environment
     } else {
         exit
@@ -120,13 +138,13 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
 
 fn run_plan(
     args: &RunArgs,
-    environment: &Environment,
+    (environment, snapshots): (&Environment, Snapshots),
     (plan, registry): (Plan, &Registry),
     watch: &mut RunWatch,
-) -> Option<Summary> {
+) -> Option<(Summary, watch::Receiver<Urgency>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
-    let options = args.options(environment, stop);
+    let options = args.options(environment, snapshots, stop);
     let mut urgency = signals::listen(wish);
     let summary = runtime.block_on(async {
         tokio::select! {
@@ -136,7 +154,7 @@ fn run_plan(
     });
     // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some(summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }))
+    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), urgency))
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).

@@ -38,6 +38,7 @@ pub fn summary(report: &Report, failures: Failures, style: &Style) -> String {
         sections.extend(troubles(&suites, style));
     }
     sections.push(skips(&suites, style));
+    sections.push(stale_snapshots(report, style));
     sections.push(coverage(report, style));
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
@@ -179,6 +180,20 @@ fn skips(suites: &[Suite<'_>], style: &Style) -> String {
     match reasons.len().saturating_sub(REASONS) {
         0 => text,
         more => text + &format!("- and {} more\n", layout::plural(more, "reason")),
+    }
+}
+
+/// Recorded answers that no test uses any more.
+fn stale_snapshots(report: &Report, style: &Style) -> String {
+    let unused = report.finished().map_or(&[][..], |finished| finished.stale_snapshots.as_slice());
+    let line = |name: &String| {
+        let text = layout::crop(&format!("no test uses `{name}`; `--update` removes it"), style.width - 2);
+        format!("{} {text}\n", layout::paint("-", DIM, style))
+    };
+    let text: String = unused.iter().take(REASONS).map(line).collect();
+    match unused.len().saturating_sub(REASONS) {
+        0 => text,
+        more => text + &format!("- and {} more\n", layout::plural(more, "snapshot")),
     }
 }
 

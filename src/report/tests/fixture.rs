@@ -42,7 +42,13 @@ fn started() -> RunStarted {
 fn finished() -> RunFinished {
     let coverage =
         Coverage { declared: score(score::Level::Declared, 2), exercised: score(score::Level::Exercised, 1) };
-    RunFinished { duration_us: 12_345_678, interrupted: true, not_run: 2, coverage: Some(coverage) }
+    RunFinished {
+        duration_us: 12_345_678,
+        interrupted: true,
+        not_run: 2,
+        coverage: Some(coverage),
+        stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
+    }
 }
 
 /// One family of two leaves.
