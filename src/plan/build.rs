@@ -21,15 +21,15 @@ pub fn build(
     if !found.is_empty() {
         return Err(found);
     }
-    let suites = suites
-        .into_iter()
-        .map(|suite| {
-            let mut planned = plan_suite(Arc::new(suite), &sources);
-            planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.lanes));
-            planned
-        })
-        .collect();
+    let suites = suites.into_iter().map(|suite| select_suite(suite, &selection, &sources)).collect();
     Ok(Plan { suites, selection, sources })
+}
+
+/// Plans the selected cases of one suite.
+pub(super) fn select_suite(suite: Suite, selection: &Selection, sources: &Sources) -> SuitePlan {
+    let mut planned = plan_suite(Arc::new(suite), sources);
+    planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.lanes));
+    planned
 }
 
 /// The probes and variants that a plan declares: what the suite says it looks at, whether or not it can run yet.

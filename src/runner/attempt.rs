@@ -1,5 +1,6 @@
 //! One attempt at a case: setup, witness, steps, teardown, and what the scans say.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -9,6 +10,7 @@ use super::finding;
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{Conversation, violations};
+use super::pool::Turn;
 use crate::event::{Exchange, FailureClass, Finding, Outcome};
 use crate::plan::{Case, Script, SessionNeed};
 use crate::source::template::Names;
@@ -37,6 +39,8 @@ pub(super) struct Bounds<'a> {
     /// What is left of it, where a restart divided the case.
     pub(super) left: Duration,
     pub(super) stop: &'a Stop,
+    /// Whether the case was counted on for this session.
+    pub(super) turn: Turn,
 }
 
 /// The verdict before the scans had their say.
@@ -61,7 +65,7 @@ impl Verdict {
 }
 
 /// Runs a script once, in the lane's session or in one of its own.
-pub(super) async fn attempt(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let begun = Instant::now();
     let attempted = match case.session {
         SessionNeed::Shared => match bounds.unless_stopped(lane.session()).await {
@@ -90,13 +94,13 @@ impl Bounds<'_> {
 }
 
 /// Runs a script in sessions that nobody shares; every `restart` step begins another one.
-async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let mut whole: Option<Attempted> = None;
     let mut rest = script.clone();
     let mut bounds = *bounds;
     let mut names = None;
     loop {
-        let mut opened = match bounds.unless_stopped(lane.own_session(case)).await {
+        let mut opened = match bounds.unless_stopped(lane.own_session(case, bounds.turn)).await {
             Ok(opened) => opened,
             Err(none) => return joined(whole.take(), without_session(none)),
         };
@@ -126,6 +130,7 @@ async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Boun
             Some(later) if goes_on && attempted.outcome == Outcome::Passed => {
                 rest = later;
                 names = Some(learned);
+                bounds.turn = Turn::Again;
                 whole = Some(attempted);
             }
             _ => return attempted,

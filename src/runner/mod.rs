@@ -1,19 +1,22 @@
 //! Runs a plan against its servers and tells what happens, event by event.
 //!
-//! Suites run one after another; within a suite, cases begin in declared order, as many at a time as allowed, and a
+//! Suites run one after another; within a suite, cases begin in order, as many at a time as allowed, and a
 //! panic or a hang of one ends that one only.
 //! Knows nothing about reports: whoever watches is an [`Observer`]. Start reading in [`run`].
 
 mod again;
+mod ahead;
 mod attempt;
 mod case;
 mod exchange;
 mod finding;
+mod isolation;
 mod judge;
 mod lane;
 mod names;
 mod options;
 mod phases;
+mod pool;
 mod resolve;
 mod suite;
 
@@ -24,13 +27,14 @@ use tokio::time::Instant;
 
 use self::judge::Judge;
 use self::suite::SuiteRun;
-use crate::event::{Event, FORMAT, Outcome, RunFinished, RunStarted, SuiteInfo};
+use crate::event::{CaseResult, Event, FORMAT, Outcome, RunFinished, RunStarted, SuiteInfo};
 use crate::plan::{Body, Plan};
 use crate::redact::Redactor;
+use crate::suite::Order;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
-pub use self::options::{Bail, Observer, Options, SessionFrames, Stop};
+pub use self::options::{Bail, Isolation, Observer, Options, SessionFrames, Stop};
 
 /// What a run comes to; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,6 +53,10 @@ pub struct Summary {
     pub coverage: Option<(Score, Score)>,
     /// The ids of the cases that did not pass.
     pub not_passed: Vec<String>,
+    /// The ids of all cases that are decided.
+    pub decided: Vec<String>,
+    /// The ids of the cases that passed only after they had failed.
+    pub flaky: Vec<String>,
 }
 
 /// What tasks tell the one that tells the observer.
@@ -77,30 +85,14 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let begun = Instant::now();
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
-    let mut watch = Watch { judge: Judge::new(&plan), summary: Summary::default(), redactor, observer };
+    let mut watch = Watch { judge: Judge::new(&plan, &options), summary: Summary::default(), redactor, observer };
     watch.event(&Event::RunStarted(started(&plan, &options)));
-    let (sender, mut receiver) = mpsc::unbounded_channel();
     let stop = options.stop.clone();
-    let suites = async {
-        let emitter = Emitter(sender);
-        let mut not_run = 0;
-        let options = Arc::new(options);
-        for index in 0..plan.suites.len() {
-            not_run += SuiteRun::new(&plan, index, &options, &emitter).run().await;
-        }
-        not_run
+    let options = Arc::new(options);
+    let (not_run, isolation) = match options.isolation {
+        Isolation::Trusted => (listened(&plan, &options, &mut |message| watch.message(message)).await, None),
+        Isolation::Verified => isolation::verify(&plan, &options, &mut watch).await,
     };
-    let mut suites = std::pin::pin!(suites);
-    let not_run = loop {
-        tokio::select! {
-            biased;
-            Some(message) = receiver.recv() => watch.message(message),
-            not_run = &mut suites => break not_run,
-        }
-    };
-    while let Ok(message) = receiver.try_recv() {
-        watch.message(message);
-    }
     watch.summary.interrupted = stop.is_set();
     let coverage = watch.judge.score(registry);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
@@ -109,8 +101,34 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         interrupted: watch.summary.interrupted,
         not_run,
         coverage: Some(coverage),
+        isolation,
     }));
     watch.summary
+}
+
+/// Runs the suites one after another and hands on what they tell; returns how many cases were not reached.
+async fn listened(plan: &Arc<Plan>, options: &Arc<Options>, hear: &mut dyn FnMut(Message)) -> usize {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let suites = async {
+        let emitter = Emitter(sender);
+        let mut not_run = 0;
+        for index in 0..plan.suites.len() {
+            not_run += SuiteRun::new(plan, index, options, &emitter).run().await;
+        }
+        not_run
+    };
+    let mut suites = std::pin::pin!(suites);
+    let not_run = loop {
+        tokio::select! {
+            biased;
+            Some(message) = receiver.recv() => hear(message),
+            not_run = &mut suites => break not_run,
+        }
+    };
+    while let Ok(message) = receiver.try_recv() {
+        hear(message);
+    }
+    not_run
 }
 
 fn started(plan: &Plan, options: &Options) -> RunStarted {
@@ -118,12 +136,14 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
         .suites
         .iter()
         .map(|planned| SuiteInfo { file: planned.suite.file.clone(), name: planned.suite.name.value.clone() });
+    let is_shuffled = plan.suites.iter().any(|planned| options.order_of(&planned.suite) == Order::Shuffled);
     RunStarted {
         format: FORMAT,
         program: concat!("mcprove ", env!("CARGO_PKG_VERSION")).to_owned(),
         started_unix_ms: options.started_unix_ms,
         suites: suites.collect(),
         planned: plan.cases().filter(|case| !matches!(case.body, Body::Template(_))).count(),
+        seed: is_shuffled.then_some(options.seed),
     }
 }
 
@@ -147,6 +167,13 @@ impl Watch<'_> {
                 self.observer.session(&frames, &self.redactor);
             }
         }
+    }
+
+    /// A verdict that no task came to.
+    fn told(&mut self, result: &CaseResult) {
+        self.judge.case(result);
+        self.summary.failed += usize::from(result.outcome == Outcome::Failed);
+        self.event(&Event::CaseFinished(Box::new(result.clone())));
     }
 
     fn event(&mut self, event: &Event) {
@@ -174,6 +201,12 @@ impl Watch<'_> {
                     self.summary.internal += 1;
                 }
                 let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
+                if !case::is_unreached(result) {
+                    self.summary.decided.push(result.case.id.clone());
+                }
+                if result.is_flaky() {
+                    self.summary.flaky.push(result.case.id.clone());
+                }
                 if has_failed || case::is_unreached(result) {
                     self.summary.not_passed.push(result.case.id.clone());
                 }

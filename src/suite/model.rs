@@ -106,6 +106,16 @@ pub enum RestartPolicy {
     Never,
 }
 
+/// The order in which cases begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// As they are written.
+    #[default]
+    Declared,
+    /// As a seed says, within each server and revision.
+    Shuffled,
+}
+
 /// How the cases are run; `None` leaves the choice to the command line and its defaults.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunOptions {
@@ -121,6 +131,8 @@ pub struct RunOptions {
     pub start_timeout: Option<Duration>,
     /// How often a failed case is tried again.
     pub retries: u32,
+    /// The order of the cases.
+    pub order: Order,
 }
 
 /// What the client answers when the server asks.

@@ -36,13 +36,14 @@ fn started() -> RunStarted {
         started_unix_ms: 1_767_225_600_000,
         suites: vec![suite("examples/users.yml", "Users service"), suite("examples/empty.yml", "Nothing to run")],
         planned: 20,
+        seed: None,
     }
 }
 
 fn finished() -> RunFinished {
     let coverage =
         Coverage { declared: score(score::Level::Declared, 2), exercised: score(score::Level::Exercised, 1) };
-    RunFinished { duration_us: 12_345_678, interrupted: true, not_run: 2, coverage: Some(coverage) }
+    RunFinished { duration_us: 12_345_678, interrupted: true, not_run: 2, coverage: Some(coverage), isolation: None }
 }
 
 /// One family of two leaves.
@@ -138,6 +139,7 @@ pub(super) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
         reason: None,
         duration_us: 3_400,
         earlier: Vec::new(),
+        repetitions: Vec::new(),
         findings: Vec::new(),
         exchanges: vec![exchange("get_user", r#"{"id":"u1"}"#, r#"{"content":[],"structuredContent":{"name":"Ann"}}"#)],
         spoken: "2025-11-25".into(),
