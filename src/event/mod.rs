@@ -6,6 +6,7 @@
 
 mod case;
 mod failure;
+mod isolation;
 mod texts;
 
 use schemars::JsonSchema;
@@ -13,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::taxonomy::score::Score;
 
-pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome};
+pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome};
 pub use self::failure::{FailureClass, Finding, Level};
+pub use self::isolation::{Isolation, Verdicts};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
 pub const FORMAT: u32 = 1;
@@ -50,6 +52,9 @@ pub struct RunStarted {
     pub suites: Vec<SuiteInfo>,
     /// How many cases are planned; blocks that depend on the server's tools may add more.
     pub planned: usize,
+    /// The seed of the order where it was shuffled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
 }
 
 /// One suite of a run.
@@ -118,6 +123,9 @@ pub struct RunFinished {
     /// Recorded answers that no test uses any more.
     #[serde(default)]
     pub stale_snapshots: Vec<String>,
+    /// Whether cases depend on one another, where that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
 }
 
 /// What a run says about fault coverage.

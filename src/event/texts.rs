@@ -18,7 +18,8 @@ impl Event {
 
 fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
     option(&mut result.reason, change);
-    let earlier = result.earlier.iter_mut().flat_map(|Attempt { findings, .. }| findings);
+    let earlier =
+        result.earlier.iter_mut().chain(&mut result.repetitions).flat_map(|Attempt { findings, .. }| findings);
     earlier.chain(&mut result.findings).for_each(|found| finding(found, change));
     for Exchange { title, sent, received, .. } in &mut result.exchanges {
         for text in [title, sent, received] {

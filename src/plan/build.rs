@@ -27,9 +27,20 @@ pub fn build(
         return Err(found);
     }
     for planned in &mut suites {
-        planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.lanes));
+        keep_selected(planned, &selection);
     }
     Ok(Plan { suites, selection, sources })
+}
+
+/// Plans the selected cases of one suite.
+pub(super) fn select_suite(suite: Suite, selection: &Selection, sources: &Sources) -> SuitePlan {
+    let mut planned = plan_suite(Arc::new(suite), sources);
+    keep_selected(&mut planned, selection);
+    planned
+}
+
+fn keep_selected(planned: &mut SuitePlan, selection: &Selection) {
+    planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.lanes));
 }
 
 /// The probes and variants that a plan declares: what the suite says it looks at, whether or not it can run yet.

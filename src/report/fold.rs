@@ -11,6 +11,8 @@ use crate::event::{
 };
 
 use super::limit;
+use super::parity::{self, Parity};
+use super::repetition::{self, Repetition};
 
 /// Everything that documents are made of.
 ///
@@ -138,6 +140,16 @@ impl Report {
         self.suites().into_iter().flat_map(|suite| suite.cases).collect()
     }
 
+    /// Where cases end differently on different servers or in different revisions, by the file of the suite.
+    pub fn parities(&self) -> Vec<(&str, Parity)> {
+        self.suites().iter().filter_map(|suite| Some((suite.file, parity::of(suite)?))).collect()
+    }
+
+    /// How often cases passed that ran more than once.
+    pub fn repetition(&self) -> Option<Repetition> {
+        repetition::of(&self.cases())
+    }
+
     /// The servers that answered, in order.
     pub fn servers(&self) -> impl Iterator<Item = &ServerReady> {
         self.events.iter().filter_map(|event| if let Event::ServerReady(ready) = event { Some(ready) } else { None })
@@ -230,6 +242,7 @@ pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
         reason: None,
         duration_us: 0,
         earlier: Vec::new(),
+        repetitions: Vec::new(),
         findings: findings.clone(),
         exchanges: Vec::new(),
         spoken: revision.clone(),

@@ -49,7 +49,7 @@ fn case(result: &mut CaseResult) {
     option(&mut info.row);
     option(&mut result.reason);
     result.findings.iter_mut().for_each(finding);
-    result.earlier.iter_mut().for_each(attempt);
+    result.earlier.iter_mut().chain(&mut result.repetitions).for_each(attempt);
     result.exchanges.iter_mut().for_each(exchange);
 }
 

@@ -13,6 +13,8 @@ mod junit;
 mod limit;
 pub mod live;
 pub mod ndjson;
+pub mod parity;
+pub mod repetition;
 pub mod sink;
 pub mod terminal;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! One attempt at a case: setup, witness, steps, teardown, and what the scans say.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -8,6 +9,7 @@ use super::exchange::{Speaker, blank};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{Conversation, violations};
+use super::pool::Turn;
 use super::snapshot::Recorder;
 use super::{again, finding};
 use crate::event::{Exchange, FailureClass, Finding, Outcome};
@@ -38,6 +40,8 @@ pub(super) struct Bounds<'a> {
     /// What is left of it, where a restart divided the case.
     pub(super) left: Duration,
     pub(super) stop: &'a Stop,
+    /// Whether the case was counted on for this session.
+    pub(super) turn: Turn,
 }
 
 /// The verdict before the scans had their say.
@@ -62,7 +66,7 @@ impl Verdict {
 }
 
 /// Runs a script once, in the lane's session or in one of its own.
-pub(super) async fn attempt(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let begun = Instant::now();
     let attempted = match case.session {
         SessionNeed::Shared => match bounds.unless_stopped(lane.session()).await {
@@ -91,13 +95,13 @@ impl Bounds<'_> {
 }
 
 /// Runs a script in sessions that nobody shares; every `restart` step begins another one.
-async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let mut whole: Option<Attempted> = None;
     let mut rest = script.clone();
     let mut bounds = *bounds;
     let mut names = None;
     loop {
-        let mut opened = match bounds.unless_stopped(lane.own_session(case)).await {
+        let mut opened = match bounds.unless_stopped(lane.own_session(case, bounds.turn)).await {
             Ok(opened) => opened,
             Err(none) => return joined(whole.take(), without_session(none)),
         };
@@ -127,6 +131,7 @@ async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Boun
             Some(later) if goes_on && matches!(attempted.outcome, Outcome::Passed | Outcome::Warned) => {
                 rest = later;
                 names = Some(learned);
+                bounds.turn = Turn::Again;
                 whole = Some(attempted);
             }
             _ => return attempted,

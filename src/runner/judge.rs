@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::SessionFrames;
+use super::{Isolation, Options, SessionFrames, isolation};
 use crate::coverage::{self, Judged, Planned};
 use crate::event::{CaseResult, Coverage, ServerReady};
 use crate::plan::{Plan, declared};
@@ -17,8 +17,12 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let (probes, variants) = declared(plan);
+    pub(super) fn new(plan: &Plan, options: &Options) -> Self {
+        let (mut probes, mut variants) = declared(plan);
+        if options.isolation == Isolation::Verified {
+            probes.insert("test-isolation".to_owned());
+            variants.insert(isolation::JUDGES.to_owned());
+        }
         let agents = probes.contains("agent");
         let planned = Planned { probes, claimed: BTreeSet::new(), variants, agents, settings: BTreeSet::new() };
         Self { planned, judged: Judged::default() }

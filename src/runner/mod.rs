@@ -1,19 +1,22 @@
 //! Runs a plan against its servers and tells what happens, event by event.
 //!
-//! Suites run one after another; within a suite, cases begin in declared order, as many at a time as allowed, and a
+//! Suites run one after another; within a suite, cases begin in order, as many at a time as allowed, and a
 //! panic or a hang of one ends that one only.
 //! Knows nothing about reports: whoever watches is an [`Observer`]. Start reading in [`run`].
 
 mod again;
+mod ahead;
 mod attempt;
 mod case;
 mod exchange;
 mod finding;
+mod isolation;
 mod judge;
 mod lane;
 mod names;
 mod options;
 mod phases;
+mod pool;
 mod resolve;
 mod snapshot;
 mod suite;
@@ -27,13 +30,13 @@ use tokio::time::Instant;
 use self::judge::Judge;
 use self::snapshot::{Ledger, Recordings, Seen};
 use self::suite::SuiteRun;
-use crate::event::{Event, FORMAT, Outcome, RunFinished, RunStarted, SuiteInfo};
+use crate::event::{CaseResult, Event, FORMAT, Outcome, RunFinished, RunStarted, SuiteInfo};
 use crate::plan::{Body, Plan};
-use crate::redact::Redactor;
+use crate::suite::Order;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
-pub use self::options::{Bail, Observer, Options, SessionFrames, Stop};
+pub use self::options::{Bail, Isolation, Observer, Options, SessionFrames, Stop};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 
 /// What a run comes to; the exit code follows from it.
@@ -55,6 +58,10 @@ pub struct Summary {
     pub not_passed: Vec<String>,
     /// What the run says about recorded answers.
     pub snapshots: SnapshotNews,
+    /// The ids of all cases that are decided.
+    pub decided: Vec<String>,
+    /// The ids of the cases that passed only after they had failed.
+    pub flaky: Vec<String>,
 }
 
 /// What tasks tell the one that tells the observer.
@@ -92,32 +99,20 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let begun = Instant::now();
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
-    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor: redactor.clone() });
+    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
     let ledger = Ledger::new(&plan, Arc::clone(&recordings));
-    let mut watch = Watch { judge: Judge::new(&plan), ledger, summary: Summary::default(), redactor, observer };
+    let judge = Judge::new(&plan, &options);
+    let mut watch = Watch { judge, ledger, summary: Summary::default(), recordings, observer };
     watch.event(&Event::RunStarted(started(&plan, &options)));
-    let (sender, mut receiver) = mpsc::unbounded_channel();
     let stop = options.stop.clone();
-    let suites = async {
-        let emitter = Emitter { sender, recordings };
-        let mut not_run = 0;
-        let options = Arc::new(options);
-        for index in 0..plan.suites.len() {
-            not_run += SuiteRun::new(&plan, index, &options, &emitter).run().await;
+    let options = Arc::new(options);
+    let (not_run, isolation) = match options.isolation {
+        Isolation::Trusted => {
+            let recordings = Arc::clone(&watch.recordings);
+            (listened(&plan, &options, &recordings, &mut |message| watch.message(message)).await, None)
         }
-        not_run
+        Isolation::Verified => isolation::verify(&plan, &options, &mut watch).await,
     };
-    let mut suites = std::pin::pin!(suites);
-    let not_run = loop {
-        tokio::select! {
-            biased;
-            Some(message) = receiver.recv() => watch.message(message),
-            not_run = &mut suites => break not_run,
-        }
-    };
-    while let Ok(message) = receiver.try_recv() {
-        watch.message(message);
-    }
     watch.summary.interrupted = stop.is_set();
     watch.summary.snapshots = watch.ledger.news(not_run == 0 && !watch.summary.interrupted);
     let coverage = watch.judge.score(registry);
@@ -128,8 +123,39 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         not_run,
         coverage: Some(coverage),
         stale_snapshots: watch.summary.snapshots.stale.iter().map(|file| file.display().to_string()).collect(),
+        isolation,
     }));
     watch.summary
+}
+
+/// Runs the suites one after another and hands on what they tell; returns how many cases were not reached.
+async fn listened(
+    plan: &Arc<Plan>,
+    options: &Arc<Options>,
+    recordings: &Arc<Recordings>,
+    hear: &mut dyn FnMut(Message),
+) -> usize {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let suites = async {
+        let emitter = Emitter { sender, recordings: Arc::clone(recordings) };
+        let mut not_run = 0;
+        for index in 0..plan.suites.len() {
+            not_run += SuiteRun::new(plan, index, options, &emitter).run().await;
+        }
+        not_run
+    };
+    let mut suites = std::pin::pin!(suites);
+    let not_run = loop {
+        tokio::select! {
+            biased;
+            Some(message) = receiver.recv() => hear(message),
+            not_run = &mut suites => break not_run,
+        }
+    };
+    while let Ok(message) = receiver.try_recv() {
+        hear(message);
+    }
+    not_run
 }
 
 fn started(plan: &Plan, options: &Options) -> RunStarted {
@@ -137,12 +163,14 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
         .suites
         .iter()
         .map(|planned| SuiteInfo { file: planned.suite.file.clone(), name: planned.suite.name.value.clone() });
+    let is_shuffled = plan.suites.iter().any(|planned| options.order_of(&planned.suite) == Order::Shuffled);
     RunStarted {
         format: FORMAT,
         program: concat!("mcprove ", env!("CARGO_PKG_VERSION")).to_owned(),
         started_unix_ms: options.started_unix_ms,
         suites: suites.collect(),
         planned: plan.cases().filter(|case| !matches!(case.body, Body::Template(_))).count(),
+        seed: is_shuffled.then_some(options.seed),
     }
 }
 
@@ -151,7 +179,7 @@ struct Watch<'a> {
     judge: Judge,
     ledger: Ledger,
     summary: Summary,
-    redactor: Redactor,
+    recordings: Arc<Recordings>,
     observer: &'a mut dyn Observer,
 }
 
@@ -164,19 +192,27 @@ impl Watch<'_> {
             }
             Message::Session(frames) => {
                 self.judge.session(&frames);
-                self.observer.session(&frames, &self.redactor);
+                self.observer.session(&frames, &self.recordings.redactor);
             }
             Message::Snapshot(seen) => self.ledger.seen(seen),
             Message::SnapshotFiles(files) => self.ledger.used(files),
         }
     }
 
+    /// A verdict that no task came to.
+    fn told(&mut self, result: &CaseResult) {
+        self.judge.case(result);
+        self.summary.failed += usize::from(result.outcome == Outcome::Failed);
+        self.event(&Event::CaseFinished(Box::new(result.clone())));
+    }
+
     fn event(&mut self, event: &Event) {
-        if self.redactor.is_empty() {
+        let redactor = &self.recordings.redactor;
+        if redactor.is_empty() {
             return self.observer.event(event);
         }
         let mut hidden = event.clone();
-        hidden.change_texts(&|text| self.redactor.text(text));
+        hidden.change_texts(&|text| redactor.text(text));
         self.observer.event(&hidden);
     }
 
@@ -197,6 +233,12 @@ impl Watch<'_> {
                     self.summary.internal += 1;
                 }
                 let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
+                if !case::is_unreached(result) {
+                    self.summary.decided.push(result.case.id.clone());
+                }
+                if result.is_flaky() {
+                    self.summary.flaky.push(result.case.id.clone());
+                }
                 if has_failed || case::is_unreached(result) {
                     self.summary.not_passed.push(result.case.id.clone());
                 }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::Snapshots;
 use crate::event::Event;
 use crate::redact::Redactor;
+use crate::suite::{Order, Suite};
 use crate::wire::Frame;
 
 /// Everything about a run that the plan does not say.
@@ -22,6 +23,16 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// When to stop early.
     pub bail: Bail,
+    /// How often failed cases are tried again, whatever the suites say.
+    pub retries: Option<u32>,
+    /// How often every case runs; more than once, nothing is tried again.
+    pub repeat: u32,
+    /// The order of cases, whatever the suites say.
+    pub order: Option<Order>,
+    /// What a shuffled order follows from.
+    pub seed: u32,
+    /// Whether cases are also run alone and in another order.
+    pub isolation: Isolation,
     /// The environment of this process, for `{{ env.NAME }}` and for what servers inherit.
     pub environment: Arc<BTreeMap<String, String>>,
     /// When the run began, in milliseconds since 1970.
@@ -30,6 +41,27 @@ pub struct Options {
     pub snapshots: Arc<Snapshots>,
     /// Says when somebody wants the run to stop.
     pub stop: Stop,
+}
+
+/// Whether cases are also run alone and in another order, to see whether they depend on one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// They run once, as the suite says.
+    Trusted,
+    /// They run in three ways, and their verdicts are compared.
+    Verified,
+}
+
+impl Options {
+    /// The order in which the cases of a suite begin.
+    pub(super) fn order_of(&self, suite: &Suite) -> Order {
+        self.order.unwrap_or(suite.options.order)
+    }
+
+    /// How many cases of a suite run at a time.
+    pub(super) fn parallel_of(&self, suite: &Suite) -> usize {
+        self.parallel.or(suite.options.parallel).unwrap_or(self.processors).max(1)
+    }
 }
 
 /// When to stop early.

@@ -1,7 +1,7 @@
 //! `mcprove run`: runs suites and gives CI a verdict.
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,14 +15,15 @@ use super::signals::{self, Urgency};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::suites::{SuiteArgs, nothing_selected, refuse_only, registry};
+use crate::cli::suites::{SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
 use crate::cli::{snapshots, state};
 use crate::coverage::parse_threshold;
 use crate::plan::Plan;
 use crate::report::Format;
-use crate::report::sink::parse_target;
-use crate::runner::{self, Bail, Options, Snapshots, Stop, Summary};
-use crate::source::parse_duration;
+use crate::report::sink::{SinkError, parse_target};
+use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary};
+use crate::source::{parse_duration, visible_line};
+use crate::suite::Order;
 use crate::taxonomy::Registry;
 
 /// Runs suites against their servers.
@@ -36,6 +37,22 @@ pub(in crate::cli) struct RunArgs {
     /// Stops after N cases have failed; 1 without a number.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
     bail: Option<NonZero<usize>>,
+    /// Begins the cases in another order, which follows from SEED; one is drawn and printed if none is given.
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "the flag, and its value")]
+    shuffle: Option<Option<u32>>,
+    /// Runs every case N times; it passes only if all of them pass.
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true, conflicts_with = "retries")]
+    repeat: NonZero<u32>,
+    /// Tries failed cases again, up to N times, whatever the suites say; one that passes then is flaky.
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+    /// Lets flaky cases end the run with exit code 1.
+    #[arg(long)]
+    fail_on_flaky: bool,
+    /// Runs the cases in three ways (as written, each on a fresh server, shuffled) and fails where a verdict differs.
+    #[arg(long, conflicts_with_all = ["repeat", "bail"])]
+    verify_isolation: bool,
     /// The time for a case, whatever the suites say.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
@@ -80,12 +97,22 @@ impl RunArgs {
             processors: environment.processors,
             timeout: self.timeout,
             bail: self.bail.map_or(Bail::Never, |limit| Bail::After(limit.get())),
+            retries: self.retries,
+            repeat: self.repeat.get(),
+            order: self.shuffle.map(|_| Order::Shuffled),
+            seed: self.shuffle.flatten().unwrap_or_else(|| drawn_seed(since)),
+            isolation: if self.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
             environment: Arc::clone(&environment.variables),
             started_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             snapshots: Arc::new(snapshots),
             stop,
         }
     }
+}
+
+/// Another one every time, short enough to be typed.
+fn drawn_seed(since: Duration) -> u32 {
+    (since.subsec_nanos() ^ std::process::id().rotate_left(16)) % 1_000_000
 }
 
 pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Output) -> Exit {
@@ -102,10 +129,15 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
+    if nothing_failed(&plan, output) {
+        return Exit::Passed;
+    }
     if plan.cases().next().is_none() {
         nothing_selected(&args.suites, &plan, output);
         return Exit::Nothing;
     }
+    let files: Vec<String> = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
+    let picked = args.suites.picked(&plan);
     let first = plan.suites.first().map(|planned| PathBuf::from(&planned.suite.file)).unwrap_or_default();
     let mut watch = match RunWatch::new(&args.report, args.transcript.clone(), plan.cases().count(), output) {
         Ok(watch) => watch,
@@ -121,19 +153,37 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
-    let thresholds = (args.threshold, args.threshold_weighted);
     let written = watch.finish(args.threshold, output);
     let updated = run_update::update(consent, &mut summary, &roots, (urgency, output));
-    let remembered = state::remember(&args.suites.state_folder(&first), &summary.not_passed);
+    let remembered = remember(args, &first, &summary, (&files, picked));
     if let Err(error) = &remembered {
         output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
     }
-    let exit = verdict(&summary, thresholds, output);
+    let exit = verdict(args, &summary, output);
     if (written.is_err() || updated.is_err()) && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing) {
         Exit::Environment
     } else {
         exit
     }
+}
+
+fn remember(
+    args: &RunArgs,
+    first: &Path,
+    summary: &Summary,
+    (files, picked): (&[String], state::Picked),
+) -> Result<(), SinkError> {
+    // A run that was cut off tells nothing, not even that cases passed.
+    if summary.interrupted && summary.decided.is_empty() && summary.not_passed.is_empty() {
+        return Ok(());
+    }
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let mut not_passed = summary.not_passed.clone();
+    if args.fail_on_flaky {
+        not_passed.extend(summary.flaky.iter().cloned());
+    }
+    let ran = state::Ran { files: &files, decided: &summary.decided, not_passed: &not_passed, picked };
+    state::remember(&args.suites.state_folder(first), &ran)
 }
 
 fn run_plan(
@@ -158,7 +208,7 @@ fn run_plan(
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).
-fn verdict(summary: &Summary, thresholds: (Option<f64>, Option<f64>), output: &Output) -> Exit {
+fn verdict(args: &RunArgs, summary: &Summary, output: &Output) -> Exit {
     if summary.interrupted {
         return Exit::Interrupted;
     }
@@ -166,6 +216,10 @@ fn verdict(summary: &Summary, thresholds: (Option<f64>, Option<f64>), output: &O
         return Exit::Internal;
     }
     if summary.failed > 0 {
+        return Exit::Findings;
+    }
+    if args.fail_on_flaky && !summary.flaky.is_empty() {
+        tell_flaky(&summary.flaky, output);
         return Exit::Findings;
     }
     if summary.errored > 0 {
@@ -176,7 +230,19 @@ fn verdict(summary: &Summary, thresholds: (Option<f64>, Option<f64>), output: &O
         return Exit::Nothing;
     }
     match &summary.coverage {
-        Some((_, exercised)) => gate(exercised, thresholds, output),
+        Some((_, exercised)) => gate(exercised, (args.threshold, args.threshold_weighted), output),
         None => Exit::Passed,
     }
+}
+
+/// The most names in one sentence.
+const NAMES: usize = 5;
+
+fn tell_flaky(ids: &[String], output: &Output) {
+    let named: Vec<String> = ids.iter().take(NAMES).map(|id| format!("`{}`", visible_line(id))).collect();
+    let more = ids.len().saturating_sub(NAMES);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let cases = if ids.len() == 1 { "1 case is" } else { &format!("{} cases are", ids.len()) };
+    let message = format!("{cases} flaky, passed only after a retry: {}{more}", named.join(", "));
+    output.error(&message, Some("`--repeat 10` without `--fail-on-flaky` shows how often they pass"));
 }

@@ -54,6 +54,7 @@ fn properties(result: &CaseResult) -> Vec<(&'static str, String)> {
         ("revision", if result.spoken.is_empty() { info.revision.clone() } else { result.spoken.clone() }),
         ("judged", result.judged.join(",")),
         ("again", result.again.clone()),
+        ("repetitions", result.passed_of().map(|(passed, of)| format!("passed {passed} of {of}")).unwrap_or_default()),
     ];
     all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
@@ -81,7 +82,7 @@ fn status(result: &CaseResult) -> TestCaseStatus {
             status.set_description(text::element(&body(result)));
         }
     }
-    status.add_reruns(result.earlier.iter().map(|attempt| rerun(result, attempt)));
+    status.add_reruns(result.earlier.iter().chain(other_repetitions(result)).map(|attempt| rerun(result, attempt)));
     status
 }
 
@@ -108,6 +109,13 @@ fn body(result: &CaseResult) -> String {
     limit::cut(&format!("\n{}", terminal::failure(result, &Style::new(Color::Never, WIDTH)))).into_owned()
 }
 
+/// The repetitions that did not pass, but for the one that the case shows.
+fn other_repetitions(result: &CaseResult) -> impl Iterator<Item = &Attempt> {
+    let shown = result.repetitions.iter().position(|run| run.outcome == result.outcome);
+    let others = result.repetitions.iter().enumerate().filter(move |(at, _)| Some(*at) != shown);
+    others.map(|(_, run)| run).filter(|run| !matches!(run.outcome, Outcome::Passed | Outcome::Warned))
+}
+
 /// An earlier attempt, shown like a case of its own.
 fn rerun(result: &CaseResult, attempt: &Attempt) -> TestRerun {
     let kind_of_run = match attempt.outcome {
@@ -121,6 +129,7 @@ fn rerun(result: &CaseResult, attempt: &Attempt) -> TestRerun {
         duration_us: attempt.duration_us,
         findings: attempt.findings.clone(),
         earlier: Vec::new(),
+        repetitions: Vec::new(),
         // Exchanges are kept for the last attempt only.
         exchanges: Vec::new(),
         reason: None,

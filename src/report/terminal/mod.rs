@@ -5,6 +5,7 @@
 //! Start reading in [`failure`], which other formats use as well.
 
 mod answer;
+mod comparison;
 mod failure;
 mod finding;
 mod groups;

@@ -11,6 +11,7 @@ use crate::source::{Style, duration_text, visible_line};
 
 use super::super::coverage::levels;
 use super::super::fold::{Report, Suite, Totals};
+use super::comparison::comparisons;
 use super::failure;
 use super::groups::{Groups, Shown};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
@@ -33,16 +34,35 @@ pub enum Failures {
 /// Shows the run; ends with a line break.
 pub fn summary(report: &Report, failures: Failures, style: &Style) -> String {
     let suites = report.suites();
-    let mut sections = vec![servers(report, style) + &suite_lines(report, &suites, style)];
+    let mut sections = vec![order(report) + &servers(report, style) + &suite_lines(report, &suites, style)];
     if failures == Failures::Shown {
         sections.extend(troubles(&suites, style));
     }
     sections.push(skips(&suites, style));
     sections.push(stale_snapshots(report, style));
+    sections.extend(comparisons(report, style));
     sections.push(coverage(report, style));
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
+}
+
+/// The seed, at the beginning too: a run that hangs must be repeatable.
+fn order(report: &Report) -> String {
+    let seed = report.started().and_then(|run| run.seed);
+    seed.map(|seed| format!("  shuffled with seed {seed}\n")).unwrap_or_default()
+}
+
+/// What repetitions and order add to the totals.
+fn repetition(report: &Report) -> String {
+    let percent = |share: Option<&f64>| share.map_or(0.0, |share| (share * 100.0).floor());
+    let repeated = report.repetition().map(|found| {
+        let (first, last) = (percent(found.pass_k.first()), percent(found.pass_k.last()));
+        format!("  {0} times each: pass^1 {first} %, pass^{0} {last} %\n", found.times)
+    });
+    let seed = report.started().and_then(|run| run.seed);
+    let shuffled = seed.map(|seed| format!("  shuffled; `--shuffle={seed}` gives this order again\n"));
+    repeated.into_iter().chain(shuffled).collect()
 }
 
 fn servers(report: &Report, style: &Style) -> String {
@@ -225,7 +245,8 @@ fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
     let time = report.duration().map(duration_text).unwrap_or_default();
     let time = layout::flush_right(&format!("  {}", lines.last().map_or("", String::as_str)), &time, style);
     let (mark, time) = (layout::paint(mark, look, style), layout::paint(&time, DIM, style));
-    format!("{mark} {}{time}\n{}", lines.join("\n  "), next(report, &all, suites, style))
+    let next = next(report, &all, suites, style);
+    format!("{mark} {}{time}\n{}{next}", lines.join("\n  "), repetition(report))
 }
 
 /// What an unfinished run left undone.
@@ -238,11 +259,22 @@ fn ending(report: &Report) -> String {
     }
 }
 
+/// Whether `--last-failed` finds anything to run: that cases depend on one another shows in all of them only.
+fn is_remembered(suites: &[Suite<'_>]) -> bool {
+    let broken = |case: &CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
+    let mut broken = suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| broken(case))).peekable();
+    let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == "not-isolated");
+    broken.peek().is_none() || !broken.all(is_of_order)
+}
+
 /// The command that looks closer at what went wrong.
 fn next(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
     let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
     let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
     let files = visible_line(&files).into_owned();
+    if !is_remembered(suites) {
+        return String::new();
+    }
     let command = match *totals {
         Totals { failed: 1.., .. } | Totals { errored: 1.., .. } => format!("mcprove run {files} --last-failed"),
         Totals { passed: 0, flaky: 0, warned: 0, .. } if !suites.is_empty() => format!("mcprove plan {files}"),

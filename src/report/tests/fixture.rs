@@ -36,6 +36,7 @@ fn started() -> RunStarted {
         started_unix_ms: 1_767_225_600_000,
         suites: vec![suite("examples/users.yml", "Users service"), suite("examples/empty.yml", "Nothing to run")],
         planned: 20,
+        seed: None,
     }
 }
 
@@ -47,6 +48,7 @@ fn finished() -> RunFinished {
         interrupted: true,
         not_run: 2,
         coverage: Some(coverage),
+        isolation: None,
         stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
     }
 }
@@ -144,6 +146,7 @@ pub(super) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
         reason: None,
         duration_us: 3_400,
         earlier: Vec::new(),
+        repetitions: Vec::new(),
         findings: Vec::new(),
         exchanges: vec![exchange("get_user", r#"{"id":"u1"}"#, r#"{"content":[],"structuredContent":{"name":"Ann"}}"#)],
         spoken: "2025-11-25".into(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{duration, flag, retries, texts};
 use crate::source::{Diagnostic, Node, Value, did_you_mean};
-use crate::suite::model::{Answers, Http, HttpFlavour, Protocol, RestartPolicy, RunOptions, Server, Target};
+use crate::suite::model::{Answers, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 use crate::wire::Revision;
 
 pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
@@ -165,6 +165,10 @@ pub(in crate::suite) fn run_options(node: Option<&Node>, found: &mut Vec<Diagnos
         request_timeout: duration(node, "request_timeout"),
         start_timeout: duration(node, "start_timeout"),
         retries: retries(node).unwrap_or(0),
+        order: match node.get("order").and_then(Node::text) {
+            Some("shuffled") => Order::Shuffled,
+            _ => Order::Declared,
+        },
     }
 }
 
