@@ -24,13 +24,14 @@ use tokio::time::Instant;
 
 use self::judge::Judge;
 use self::suite::SuiteRun;
+use crate::baseline::{Ledger, Scope};
 use crate::event::{Event, FORMAT, Outcome, RunFinished, RunStarted, SuiteInfo};
 use crate::plan::{Body, Plan};
 use crate::redact::Redactor;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
-pub use self::options::{Bail, Observer, Options, SessionFrames, Stop};
+pub use self::options::{Bail, Observer, Options, SessionFrames, Stop, Thresholds};
 
 /// What a run comes to; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -47,8 +48,10 @@ pub struct Summary {
     pub interrupted: bool,
     /// The coverage that was declared and exercised.
     pub coverage: Option<(Score, Score)>,
-    /// The ids of the cases that did not pass.
+    /// The ids of the cases that did not pass; failures that are known are not among them.
     pub not_passed: Vec<String>,
+    /// How many entries of the baseline could not be held against this run.
+    pub unmatched: usize,
 }
 
 /// What tasks tell the one that tells the observer.
@@ -77,7 +80,9 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let begun = Instant::now();
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
-    let mut watch = Watch { judge: Judge::new(&plan), summary: Summary::default(), redactor, observer };
+    let (baseline, thresholds) = (Arc::clone(&options.baseline), options.thresholds);
+    let ledger = Ledger::new(&baseline);
+    let mut watch = Watch { judge: Judge::new(&plan), summary: Summary::default(), ledger, redactor, observer };
     watch.event(&Event::RunStarted(started(&plan, &options)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let stop = options.stop.clone();
@@ -102,7 +107,8 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         watch.message(message);
     }
     watch.summary.interrupted = stop.is_set();
-    let coverage = watch.judge.score(registry);
+    watch.close_ledger(&plan, not_run);
+    let coverage = watch.judge.score(registry, thresholds);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
     watch.event(&Event::RunFinished(RunFinished {
         duration_us: micros(begun.elapsed()),
@@ -131,6 +137,7 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
 struct Watch<'a> {
     judge: Judge,
     summary: Summary,
+    ledger: Ledger<'a>,
     redactor: Redactor,
     observer: &'a mut dyn Observer,
 }
@@ -138,7 +145,10 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn message(&mut self, message: Message) {
         match message {
-            Message::Event(event) => {
+            Message::Event(mut event) => {
+                if let Event::SessionJudged(judged) = &mut event {
+                    self.ledger.mark(judged);
+                }
                 self.count(&event);
                 self.event(&event);
             }
@@ -158,12 +168,32 @@ impl Watch<'_> {
         self.observer.event(&hidden);
     }
 
+    /// Tells of the entries of the baseline that this run showed to be wrong.
+    fn close_ledger(&mut self, plan: &Plan, not_run: usize) {
+        let is_whole =
+            plan.selection.is_empty() && !self.summary.interrupted && not_run == 0 && self.summary.errored == 0;
+        let scope = if is_whole { Scope::Whole } else { Scope::Part };
+        let files: Vec<String> = plan
+            .suites
+            .iter()
+            .map(|planned| planned.suite.file.clone())
+            .chain(plan.cases().map(|case| case.place.file.clone()))
+            .collect();
+        let verdict = self.ledger.close(scope, &files);
+        self.summary.failed += verdict.broken.len();
+        self.summary.unmatched = verdict.unmatched;
+        for broken in verdict.broken {
+            self.event(&Event::CaseFinished(Box::new(broken)));
+        }
+    }
+
     fn count(&mut self, event: &Event) {
         match event {
             Event::CaseFinished(result) => {
                 self.judge.case(result);
+                self.ledger.case(result);
                 match result.outcome {
-                    Outcome::Failed => self.summary.failed += 1,
+                    Outcome::Failed => self.summary.failed += usize::from(!result.is_known()),
                     Outcome::Errored => self.summary.errored += 1,
                     Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => {}
                 }
@@ -174,11 +204,15 @@ impl Watch<'_> {
                     self.summary.internal += 1;
                 }
                 let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
-                if has_failed || case::is_unreached(result) {
+                if has_failed && !result.is_known() || case::is_unreached(result) {
                     self.summary.not_passed.push(result.case.id.clone());
                 }
             }
-            Event::SessionJudged(judged) => self.summary.failed += usize::from(!judged.findings.is_empty()),
+            Event::SessionJudged(judged) => {
+                self.ledger.session(judged);
+                let has_failed = judged.findings.iter().any(|finding| finding.known.is_none());
+                self.summary.failed += usize::from(has_failed);
+            }
             Event::ServerReady(ready) => self.judge.ready(ready),
             Event::RunStarted(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
         }

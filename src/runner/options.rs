@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::baseline::Baseline;
 use crate::event::Event;
 use crate::redact::Redactor;
 use crate::wire::Frame;
@@ -23,10 +24,23 @@ pub struct Options {
     pub bail: Bail,
     /// The environment of this process, for `{{ env.NAME }}` and for what servers inherit.
     pub environment: Arc<BTreeMap<String, String>>,
+    /// The least exercised coverage; reports say whether it was reached.
+    pub thresholds: Thresholds,
+    /// The failures that are known and do not count.
+    pub baseline: Arc<Baseline>,
     /// When the run began, in milliseconds since 1970.
     pub started_unix_ms: u64,
     /// Says when somebody wants the run to stop.
     pub stop: Stop,
+}
+
+/// The least exercised coverage in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Thresholds {
+    /// Of the share of leaves.
+    pub plain: Option<f64>,
+    /// Of the share that is weighted by how often families fail.
+    pub weighted: Option<f64>,
 }
 
 /// When to stop early.

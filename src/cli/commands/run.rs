@@ -1,7 +1,8 @@
 //! `mcprove run`: runs suites and gives CI a verdict.
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -9,16 +10,19 @@ use clap::Args;
 use super::fault_coverage::gate;
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
+use crate::baseline::Baseline;
+use crate::cli::baseline::BaselineArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::state;
 use crate::cli::suites::{SuiteArgs, nothing_selected, refuse_only, registry};
+use crate::cli::targets;
 use crate::coverage::parse_threshold;
 use crate::plan::Plan;
 use crate::report::Format;
 use crate::report::sink::parse_target;
-use crate::runner::{self, Bail, Options, Stop, Summary};
+use crate::runner::{self, Bail, Options, Stop, Summary, Thresholds};
 use crate::source::parse_duration;
 use crate::taxonomy::Registry;
 
@@ -36,7 +40,7 @@ pub(in crate::cli) struct RunArgs {
     /// The time for a case, whatever the suites say.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `ndjson=events.ndjson`, `text=out.txt`.
+    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
     report: Vec<(Format, PathBuf)>,
     /// Writes everything that travelled into this folder, a file per session.
@@ -48,6 +52,8 @@ pub(in crate::cli) struct RunArgs {
     /// The same for the figure that is weighted by how often faults occur.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold_weighted: Option<f64>,
+    #[command(flatten)]
+    known: BaselineArgs,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     registry: Option<PathBuf>,
@@ -64,27 +70,42 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 impl RunArgs {
     /// The only place that turns flags into runner options.
-    fn options(&self, environment: &Environment, stop: Stop) -> Options {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    fn options(&self, environment: &Environment, baseline: &Arc<Baseline>, now: u64, stop: Stop) -> Options {
         Options {
             parallel: self.parallel.map(NonZero::get),
             processors: environment.processors,
             timeout: self.timeout,
             bail: self.bail.map_or(Bail::Never, |limit| Bail::After(limit.get())),
             environment: std::sync::Arc::clone(&environment.variables),
-            started_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            thresholds: Thresholds { plain: self.threshold, weighted: self.threshold_weighted },
+            baseline: Arc::clone(baseline),
+            started_unix_ms: now,
             stop,
         }
+    }
+
+    /// Refuses to write two documents to one file, or one over a file that is read.
+    fn check_targets(&self, plan: &Plan, output: &Output) -> Result<(), Exit> {
+        let reports = self.report.iter().map(|(_, path)| path.as_path());
+        let targets = reports.chain(self.known.write_baseline.as_deref());
+        let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
+        targets::check(targets, inputs).map_err(|reason| {
+            output.error(&reason, None);
+            Exit::Usage
+        })
     }
 }
 
 pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Output) -> Exit {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
     let prepared = registry(args.registry.as_deref(), output).and_then(|registry| {
         let plan = args.suites.plan(registry, output)?;
         refuse_only(&plan, environment, output)?;
-        Ok((registry, plan))
+        args.check_targets(&plan, output)?;
+        Ok((registry, plan, args.known.load(now, output)?))
     });
-    let (registry, plan) = match prepared {
+    let (registry, plan, known) = match prepared {
         Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
@@ -100,12 +121,18 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
-    let Some(summary) = run_plan(args, environment, (plan, registry.get()), &mut watch) else {
+    let options = |stop| args.options(environment, &known, now, stop);
+    let Some(summary) = run_plan(&options, (plan, registry.get()), &mut watch) else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
     let thresholds = (args.threshold, args.threshold_weighted);
-    let written = watch.finish(args.threshold, output);
+    let (written, failures) = match watch.finish(output) {
+        Ok(failures) => (Ok(()), failures),
+        Err(failures) => (Err(()), failures),
+    };
+    args.known.tell(summary.unmatched, output);
+    let written = args.known.write(&failures, output).and(written);
     let remembered = state::remember(&args.suites.state_folder(&first), &summary.not_passed);
     if let Err(error) = &remembered {
         output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
@@ -119,14 +146,13 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
 }
 
 fn run_plan(
-    args: &RunArgs,
-    environment: &Environment,
+    options: &dyn Fn(Stop) -> Options,
     (plan, registry): (Plan, &Registry),
     watch: &mut RunWatch,
 ) -> Option<Summary> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
-    let options = args.options(environment, stop);
+    let options = options(stop);
     let mut urgency = signals::listen(wish);
     let summary = runtime.block_on(async {
         tokio::select! {

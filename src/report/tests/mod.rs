@@ -3,6 +3,7 @@
 mod documents;
 mod files;
 mod fixture;
+mod machines;
 mod walls;
 
 use std::path::{Path, PathBuf};
