@@ -213,12 +213,12 @@ fn coverage(scores: &Coverage) -> String {
     let (declared, exercised) = (&scores.declared, &scores.exercised);
     let _ = writeln!(
         text,
-        "\n{:.0} % of faults declared, {:.0} % exercised{}; weighted {:.0} % and {:.0} %{}",
-        declared.percent,
-        exercised.percent,
+        "\n{} % of faults declared, {} % exercised{}; weighted {} % and {} %{}",
+        declared.percent.round(),
+        exercised.percent.round(),
         gates(scores, Figure::Plain),
-        declared.weighted,
-        exercised.weighted,
+        declared.weighted.round(),
+        exercised.weighted.round(),
         gates(scores, Figure::Weighted),
     );
     text
