@@ -47,7 +47,9 @@ impl Decoder<'_> {
         let Some(pattern) = Pattern::parse(&case.value) else {
             self.mistakes.push(
                 Diagnostic::error("bad-case", format!("`{}` cannot be the id of a case", case.value), case.span)
-                    .with_help("write `FILE::NAME`, as `mcprove plan --format json` lists ids, or `*::NAME`".to_owned()),
+                    .with_help(
+                        "write `FILE::NAME`, as `mcprove plan --format json` lists ids, or `*::NAME`".to_owned(),
+                    ),
             );
             return None;
         };
