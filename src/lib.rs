@@ -1,5 +1,6 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
 
+pub mod baseline;
 pub mod cli;
 pub mod coverage;
 pub mod demo;

@@ -4,6 +4,7 @@
 //! `commands` and turns what was typed into what the layers below want.
 //! Start reading in [`main`].
 
+mod baseline;
 mod commands;
 mod environment;
 mod exit;
@@ -13,6 +14,7 @@ mod paths;
 mod snapshots;
 mod state;
 mod suites;
+mod targets;
 
 use std::process::ExitCode;
 

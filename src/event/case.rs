@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Finding;
+use super::{Finding, Level};
 
 /// What identifies a case and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +118,17 @@ impl CaseResult {
     /// Whether it passed only after an earlier attempt had not.
     pub fn is_flaky(&self) -> bool {
         self.outcome == Outcome::Passed && !self.earlier.is_empty()
+    }
+
+    /// Whether it failed in no way that a baseline does not excuse.
+    pub fn is_known(&self) -> bool {
+        let mut broken = self.findings.iter().filter(|finding| finding.level == Level::Must).peekable();
+        self.outcome == Outcome::Failed && broken.peek().is_some() && broken.all(|finding| finding.known.is_some())
+    }
+
+    /// Why it failed as was known; `None` for every other case.
+    pub fn known(&self) -> Option<&str> {
+        self.findings.iter().find_map(|finding| finding.known.as_deref()).filter(|_| self.is_known())
     }
 }
 

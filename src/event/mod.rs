@@ -109,6 +109,14 @@ pub struct SessionJudged {
     pub findings: Vec<Finding>,
 }
 
+impl SessionJudged {
+    /// The id under which reports and baselines know it.
+    pub fn id(&self) -> String {
+        let Self { file, server, revision, .. } = self;
+        format!("{file}::protocol of {server}@{server}/{revision}")
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
@@ -135,4 +143,28 @@ pub struct Coverage {
     pub declared: Score,
     /// From what ran.
     pub exercised: Score,
+    /// The thresholds that were asked for; recordings of before do not know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
+}
+
+/// A threshold for exercised coverage, and whether it was met.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// Which figure it is about.
+    pub figure: Figure,
+    /// The least that was asked for, in percent.
+    pub threshold: f64,
+    /// Whether the run reached it.
+    pub met: bool,
+}
+
+/// One of the two figures of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// The share of leaves.
+    Plain,
+    /// The share that is weighted by how often families fail.
+    Weighted,
 }

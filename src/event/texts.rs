@@ -30,7 +30,9 @@ fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
 
 fn finding(found: &mut Finding, change: &dyn Fn(&str) -> String) {
     found.message = change(&found.message);
-    for text in [&mut found.path, &mut found.expected, &mut found.actual, &mut found.diff, &mut found.help] {
+    for text in
+        [&mut found.path, &mut found.expected, &mut found.actual, &mut found.diff, &mut found.help, &mut found.known]
+    {
         option(text, change);
     }
     found.evidence.iter_mut().for_each(|(_, text)| *text = change(text));

@@ -22,8 +22,6 @@ use super::repetition::{self, Repetition};
 pub struct Report {
     events: Vec<Event>,
     totals: Totals,
-    /// The least exercised coverage in percent that was asked for; what a recording cannot know.
-    pub threshold: Option<f64>,
 }
 
 /// How many cases ended in which way; every case is counted once.
@@ -35,8 +33,10 @@ pub struct Totals {
     pub flaky: usize,
     /// Broke a SHOULD.
     pub warned: usize,
-    /// Broke an expectation or a MUST.
+    /// Broke an expectation or a MUST, in a way that no baseline excuses.
     pub failed: usize,
+    /// Failed in no way that a baseline does not excuse.
+    pub known: usize,
     /// Could not be run because the environment or this program broke.
     pub errored: usize,
     /// Ran and could not be judged.
@@ -48,13 +48,15 @@ pub struct Totals {
 impl Totals {
     /// All cases.
     pub fn cases(&self) -> usize {
-        self.passed + self.flaky + self.warned + self.failed + self.errored + self.inconclusive + self.skipped
+        let judged = self.passed + self.flaky + self.warned + self.failed + self.known;
+        judged + self.errored + self.inconclusive + self.skipped
     }
 
     fn count(&mut self, result: &CaseResult) {
         let number = match result.outcome {
             Outcome::Passed if result.is_flaky() => &mut self.flaky,
             Outcome::Passed => &mut self.passed,
+            Outcome::Failed if result.is_known() => &mut self.known,
             Outcome::Failed => &mut self.failed,
             Outcome::Warned => &mut self.warned,
             Outcome::Skipped => &mut self.skipped,
@@ -225,7 +227,7 @@ pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
     let name = format!("protocol of {server}");
     CaseResult {
         case: CaseInfo {
-            id: format!("{file}::{name}@{server}/{revision}"),
+            id: judged.id(),
             file: file.clone(),
             line: *line,
             column: 1,

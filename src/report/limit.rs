@@ -63,7 +63,14 @@ fn exchange(exchange: &mut Exchange) {
 
 fn finding(finding: &mut Finding) {
     shorten(&mut finding.message);
-    for text in [&mut finding.path, &mut finding.expected, &mut finding.actual, &mut finding.diff, &mut finding.help] {
+    for text in [
+        &mut finding.path,
+        &mut finding.expected,
+        &mut finding.actual,
+        &mut finding.diff,
+        &mut finding.help,
+        &mut finding.known,
+    ] {
         option(text);
     }
     if let Some(quote) = &mut finding.quote {

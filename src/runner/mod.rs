@@ -20,6 +20,7 @@ mod pool;
 mod resolve;
 mod snapshot;
 mod suite;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,15 +29,17 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::judge::Judge;
-use self::snapshot::{Ledger, Recordings, Seen};
+use self::snapshot::{Recordings, Seen};
 use self::suite::SuiteRun;
-use crate::event::{CaseResult, Event, FORMAT, Outcome, RunFinished, RunStarted, SuiteInfo};
+use self::watch::Watch;
+use crate::baseline;
+use crate::event::{Event, FORMAT, RunFinished, RunStarted, SuiteInfo};
 use crate::plan::{Body, Plan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
-pub use self::options::{Bail, Isolation, Observer, Options, SessionFrames, Stop};
+pub use self::options::{Bail, Isolation, Observer, Options, SessionFrames, Stop, Thresholds};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 
 /// What a run comes to; the exit code follows from it.
@@ -54,7 +57,7 @@ pub struct Summary {
     pub interrupted: bool,
     /// The coverage that was declared and exercised.
     pub coverage: Option<(Score, Score)>,
-    /// The ids of the cases that did not pass.
+    /// The ids of the cases that did not pass; failures that are known are not among them.
     pub not_passed: Vec<String>,
     /// What the run says about recorded answers.
     pub snapshots: SnapshotNews,
@@ -62,6 +65,8 @@ pub struct Summary {
     pub decided: Vec<String>,
     /// The ids of the cases that passed only after they had failed.
     pub flaky: Vec<String>,
+    /// How many entries of the baseline could not be held against this run.
+    pub unmatched: usize,
 }
 
 /// What tasks tell the one that tells the observer.
@@ -100,9 +105,15 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
     let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
-    let ledger = Ledger::new(&plan, Arc::clone(&recordings));
-    let judge = Judge::new(&plan, &options);
-    let mut watch = Watch { judge, ledger, summary: Summary::default(), recordings, observer };
+    let (baseline, thresholds) = (Arc::clone(&options.baseline), options.thresholds);
+    let mut watch = Watch {
+        judge: Judge::new(&plan, &options),
+        recorded: snapshot::Ledger::new(&plan, Arc::clone(&recordings)),
+        known: baseline::Ledger::new(&baseline),
+        summary: Summary::default(),
+        recordings,
+        observer,
+    };
     watch.event(&Event::RunStarted(started(&plan, &options)));
     let stop = options.stop.clone();
     let options = Arc::new(options);
@@ -114,8 +125,8 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         Isolation::Verified => isolation::verify(&plan, &options, &mut watch).await,
     };
     watch.summary.interrupted = stop.is_set();
-    watch.summary.snapshots = watch.ledger.news(not_run == 0 && !watch.summary.interrupted);
-    let coverage = watch.judge.score(registry);
+    watch.close(&plan, not_run);
+    let coverage = watch.judge.score(registry, thresholds);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
     watch.event(&Event::RunFinished(RunFinished {
         duration_us: micros(begun.elapsed()),
@@ -171,82 +182,6 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
         suites: suites.collect(),
         planned: plan.cases().filter(|case| !matches!(case.body, Body::Template(_))).count(),
         seed: is_shuffled.then_some(options.seed),
-    }
-}
-
-/// Sees every message once, in order.
-struct Watch<'a> {
-    judge: Judge,
-    ledger: Ledger,
-    summary: Summary,
-    recordings: Arc<Recordings>,
-    observer: &'a mut dyn Observer,
-}
-
-impl Watch<'_> {
-    fn message(&mut self, message: Message) {
-        match message {
-            Message::Event(event) => {
-                self.count(&event);
-                self.event(&event);
-            }
-            Message::Session(frames) => {
-                self.judge.session(&frames);
-                self.observer.session(&frames, &self.recordings.redactor);
-            }
-            Message::Snapshot(seen) => self.ledger.seen(seen),
-            Message::SnapshotFiles(files) => self.ledger.used(files),
-        }
-    }
-
-    /// A verdict that no task came to.
-    fn told(&mut self, result: &CaseResult) {
-        self.judge.case(result);
-        self.summary.failed += usize::from(result.outcome == Outcome::Failed);
-        self.event(&Event::CaseFinished(Box::new(result.clone())));
-    }
-
-    fn event(&mut self, event: &Event) {
-        let redactor = &self.recordings.redactor;
-        if redactor.is_empty() {
-            return self.observer.event(event);
-        }
-        let mut hidden = event.clone();
-        hidden.change_texts(&|text| redactor.text(text));
-        self.observer.event(&hidden);
-    }
-
-    fn count(&mut self, event: &Event) {
-        match event {
-            Event::CaseFinished(result) => {
-                self.judge.case(result);
-                self.ledger.finished(result);
-                match result.outcome {
-                    Outcome::Failed => self.summary.failed += 1,
-                    Outcome::Errored => self.summary.errored += 1,
-                    Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => {}
-                }
-                if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed) {
-                    self.summary.judged += 1;
-                }
-                if result.findings.iter().any(|finding| finding.class == Some(crate::event::FailureClass::Internal)) {
-                    self.summary.internal += 1;
-                }
-                let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
-                if !case::is_unreached(result) {
-                    self.summary.decided.push(result.case.id.clone());
-                }
-                if result.is_flaky() {
-                    self.summary.flaky.push(result.case.id.clone());
-                }
-                if has_failed || case::is_unreached(result) {
-                    self.summary.not_passed.push(result.case.id.clone());
-                }
-            }
-            Event::SessionJudged(judged) => self.summary.failed += usize::from(!judged.findings.is_empty()),
-            Event::ServerReady(ready) => self.judge.ready(ready),
-            Event::RunStarted(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Snapshots;
+use crate::baseline::Baseline;
 use crate::event::Event;
 use crate::redact::Redactor;
 use crate::suite::{Order, Suite};
@@ -35,6 +36,10 @@ pub struct Options {
     pub isolation: Isolation,
     /// The environment of this process, for `{{ env.NAME }}` and for what servers inherit.
     pub environment: Arc<BTreeMap<String, String>>,
+    /// The least exercised coverage; reports say whether it was reached.
+    pub thresholds: Thresholds,
+    /// The failures that are known and do not count.
+    pub baseline: Arc<Baseline>,
     /// When the run began, in milliseconds since 1970.
     pub started_unix_ms: u64,
     /// What is recorded of answers.
@@ -62,6 +67,15 @@ impl Options {
     pub(super) fn parallel_of(&self, suite: &Suite) -> usize {
         self.parallel.or(suite.options.parallel).unwrap_or(self.processors).max(1)
     }
+}
+
+/// The least exercised coverage in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Thresholds {
+    /// Of the share of leaves.
+    pub plain: Option<f64>,
+    /// Of the share that is weighted by how often families fail.
+    pub weighted: Option<f64>,
 }
 
 /// When to stop early.

@@ -174,8 +174,9 @@ impl<'a> SuiteRun<'a> {
         }
     }
 
-    fn count(&mut self, result: CaseResult) {
-        if matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
+    fn count(&mut self, mut result: CaseResult) {
+        self.options.baseline.mark(&result.case.id, &mut result.findings);
+        if matches!(result.outcome, Outcome::Failed | Outcome::Errored) && !result.is_known() {
             self.broken += 1;
         }
         self.emitter.event(Event::CaseFinished(Box::new(result)));

@@ -140,6 +140,11 @@ impl Sources {
         &self.files[id.0 as usize]
     }
 
+    /// The name of every text, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.name.as_str())
+    }
+
     /// Every text, in order.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|file| file.text.as_str())

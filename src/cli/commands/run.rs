@@ -12,16 +12,18 @@ use super::fault_coverage::gate;
 use super::run_update::{self, Consent};
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
+use crate::baseline::Baseline;
+use crate::cli::baseline::BaselineArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::suites::{SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
-use crate::cli::{snapshots, state};
+use crate::cli::{snapshots, state, targets};
 use crate::coverage::parse_threshold;
 use crate::plan::Plan;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
-use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary};
+use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds};
 use crate::source::{parse_duration, visible_line};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -56,7 +58,7 @@ pub(in crate::cli) struct RunArgs {
     /// The time for a case, whatever the suites say.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `ndjson=events.ndjson`, `text=out.txt`.
+    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
     report: Vec<(Format, PathBuf)>,
     /// Records what answers are compared with under `snapshot`: shows each difference and asks; refused in CI.
@@ -74,6 +76,8 @@ pub(in crate::cli) struct RunArgs {
     /// The same for the figure that is weighted by how often faults occur.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold_weighted: Option<f64>,
+    #[command(flatten)]
+    known: BaselineArgs,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     registry: Option<PathBuf>,
@@ -90,8 +94,8 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 impl RunArgs {
     /// The only place that turns flags into runner options.
-    fn options(&self, environment: &Environment, snapshots: Snapshots, stop: Stop) -> Options {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    fn options(&self, surroundings: &Surroundings<'_>, stop: Stop) -> Options {
+        let Surroundings { environment, now, .. } = surroundings;
         Options {
             parallel: self.parallel.map(NonZero::get),
             processors: environment.processors,
@@ -100,19 +104,41 @@ impl RunArgs {
             retries: self.retries,
             repeat: self.repeat.get(),
             order: self.shuffle.map(|_| Order::Shuffled),
-            seed: self.shuffle.flatten().unwrap_or_else(|| drawn_seed(since)),
+            seed: self.shuffle.flatten().unwrap_or_else(|| drawn_seed(*now)),
             isolation: if self.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
             environment: Arc::clone(&environment.variables),
-            started_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            snapshots: Arc::new(snapshots),
+            thresholds: Thresholds { plain: self.threshold, weighted: self.threshold_weighted },
+            baseline: Arc::clone(&surroundings.known),
+            started_unix_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+            snapshots: Arc::clone(&surroundings.snapshots),
             stop,
         }
     }
+
+    /// Refuses to write two documents to one file, or one over a file that is read.
+    fn check_targets(&self, plan: &Plan, output: &Output) -> Result<(), Exit> {
+        let reports = self.report.iter().map(|(_, path)| path.as_path());
+        let targets = reports.chain(self.known.write_baseline.as_deref());
+        let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
+        targets::check(targets, inputs).map_err(|reason| {
+            output.error(&reason, None);
+            Exit::Usage
+        })
+    }
+}
+
+/// What a run depends on beside its flags.
+struct Surroundings<'a> {
+    environment: &'a Environment,
+    snapshots: Arc<Snapshots>,
+    known: Arc<Baseline>,
+    /// Since 1970.
+    now: Duration,
 }
 
 /// Another one every time, short enough to be typed.
-fn drawn_seed(since: Duration) -> u32 {
-    (since.subsec_nanos() ^ std::process::id().rotate_left(16)) % 1_000_000
+fn drawn_seed(now: Duration) -> u32 {
+    (now.subsec_nanos() ^ std::process::id().rotate_left(16)) % 1_000_000
 }
 
 pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Output) -> Exit {
@@ -120,12 +146,14 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         Ok(consent) => consent,
         Err(exit) => return exit,
     };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let prepared = registry(args.registry.as_deref(), output).and_then(|registry| {
         let plan = args.suites.plan(registry, output)?;
         refuse_only(&plan, environment, output)?;
-        Ok((registry, plan))
+        args.check_targets(&plan, output)?;
+        Ok((registry, plan, args.known.load(now, output)?))
     });
-    let (registry, plan) = match prepared {
+    let (registry, plan, known) = match prepared {
         Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
@@ -146,15 +174,21 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
-    let snapshots = snapshots::read(&plan, consent.purpose());
+    let snapshots = Arc::new(snapshots::read(&plan, consent.purpose()));
     let roots = snapshots::roots(&plan);
-    let ran = run_plan(args, (environment, snapshots), (plan, registry.get()), &mut watch);
+    let surroundings = Surroundings { environment, snapshots, known, now };
+    let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan, registry.get()), &mut watch);
     let Some((mut summary, urgency)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
-    let written = watch.finish(args.threshold, output);
+    let (written, failures) = match watch.finish(output) {
+        Ok(failures) => (Ok(()), failures),
+        Err(failures) => (Err(()), failures),
+    };
     let updated = run_update::update(consent, &mut summary, &roots, (urgency, output));
+    args.known.tell(summary.unmatched, output);
+    let written = args.known.write(&failures, output).and(written);
     let remembered = remember(args, &first, &summary, (&files, picked));
     if let Err(error) = &remembered {
         output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
@@ -187,14 +221,13 @@ fn remember(
 }
 
 fn run_plan(
-    args: &RunArgs,
-    (environment, snapshots): (&Environment, Snapshots),
+    options: &dyn Fn(Stop) -> Options,
     (plan, registry): (Plan, &Registry),
     watch: &mut RunWatch,
 ) -> Option<(Summary, watch::Receiver<Urgency>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
-    let options = args.options(environment, snapshots, stop);
+    let options = options(stop);
     let mut urgency = signals::listen(wish);
     let summary = runtime.block_on(async {
         tokio::select! {

@@ -3,6 +3,7 @@
 mod documents;
 mod files;
 mod fixture;
+mod machines;
 mod parity;
 mod walls;
 
