@@ -88,11 +88,12 @@ pub fn is_response(bytes: &[u8]) -> bool {
     glance.is_ok_and(|seen| seen.method.is_none() && (seen.result.is_some() || seen.error.is_some()))
 }
 
-/// The message in bytes, where it is a response with an error object.
-pub fn error_of(bytes: &[u8]) -> Option<Value> {
+/// The message in bytes, where it is beyond doubt a response of the protocol.
+pub fn response_of(bytes: &[u8]) -> Option<Value> {
     let message: Value = serde_json::from_slice(bytes).ok()?;
     // Answers of web frameworks have an `error` too, but as text, or without the mark of the protocol.
-    (message["jsonrpc"] == "2.0" && message["error"].is_object()).then_some(message)
+    let has_outcome = message["error"].is_object() || message.get("result").is_some();
+    (message["jsonrpc"] == "2.0" && has_outcome).then_some(message)
 }
 
 /// A request as one line without its line break; key order is that of the specification's examples.

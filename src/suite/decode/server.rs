@@ -92,7 +92,8 @@ fn http(node: &Node, command: Option<Vec<Node>>) -> Option<Http> {
 fn useless_keys(node: &Node, found: &mut Vec<Diagnostic>) {
     let needs = |key: &str| match key {
         "headers" | "transport" | "tls" => Some("url"),
-        "env" | "inherit_env" | "cwd" => Some("command"),
+        // A built-in server may take the place of a command for a while.
+        "env" | "inherit_env" | "cwd" if node.get("builtin").is_none() => Some("command"),
         _ => None,
     };
     for (key, _) in node.entries() {

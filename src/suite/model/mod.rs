@@ -4,6 +4,7 @@ mod block;
 mod server;
 mod step;
 mod test;
+mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,9 +14,10 @@ use indexmap::IndexMap;
 use crate::source::{Located, Node};
 
 pub use self::block::{Block, NegativeCheck, NegativePath, ToolSelection};
-pub use self::server::{Answers, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
+pub use self::server::{Answers, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 pub use self::step::{Action, Step};
 pub use self::test::{ForEach, Loop, Row, Test};
+pub use self::web::{Http, HttpFlavour};
 
 /// One suite file with everything it includes.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use super::failure::{self, Break, HttpFailure, Refusal, excerpt, status_text};
 use super::stream::{self, Events};
 use super::{Flavour, Incoming, Kind, Message, Shared, head, old_sse};
 use crate::transport::Origin;
-use crate::wire::{Era, Http, error_of, is_response};
+use crate::wire::{Era, Http, response_of};
 
 /// How large an answer in JSON may be, in bytes.
 const LONGEST_BODY: usize = 64 << 20;
@@ -156,16 +156,16 @@ impl Answer<'_> {
     async fn refused(&self, response: Response) -> Result<(), Failed> {
         let body = beginning(response).await;
         let refusal = self.refusal(&body);
-        let error = error_of(&body);
+        let message = response_of(&body);
         if self.http.status == 401 {
             return Err(self.shown(HttpFailure::AuthRequired(refusal), body));
         }
-        let is_unknown_method = error.as_ref().is_some_and(|error| error["error"]["code"] == NO_METHOD);
+        let is_unknown_method = message.as_ref().is_some_and(|message| message["error"]["code"] == NO_METHOD);
         if self.http.status == 404 && self.in_session && !is_unknown_method {
             self.shared.session().id = None;
             return Err(self.shown(HttpFailure::SessionLost(refusal), body));
         }
-        if error.is_some() || is_response(&body) {
+        if message.is_some() {
             self.hand_on(body).await;
             return Ok(());
         }
