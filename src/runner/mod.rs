@@ -30,7 +30,7 @@ use crate::redact::Redactor;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
-pub use self::options::{Bail, Observer, Options, SessionFrames, Stop};
+pub use self::options::{Bail, InProcess, Observer, Options, SessionFrames, Stop};
 
 /// What a run comes to; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::event::Event;
 use crate::redact::Redactor;
+use crate::transport::Link;
 use crate::wire::Frame;
 
 /// Everything about a run that the plan does not say.
@@ -23,10 +24,33 @@ pub struct Options {
     pub bail: Bail,
     /// The environment of this process, for `{{ env.NAME }}` and for what servers inherit.
     pub environment: Arc<BTreeMap<String, String>>,
+    /// Servers in this process, by name, that stand in for those of the suites.
+    pub in_process: BTreeMap<String, InProcess>,
     /// When the run began, in milliseconds since 1970.
     pub started_unix_ms: u64,
     /// Says when somebody wants the run to stop.
     pub stop: Stop,
+}
+
+/// A way to fresh servers in this process.
+#[derive(Clone)]
+pub struct InProcess(Arc<dyn Fn() -> Link + Send + Sync>);
+
+impl InProcess {
+    /// Connects to a fresh server each time.
+    pub fn new(connect: impl Fn() -> Link + Send + Sync + 'static) -> Self {
+        Self(Arc::new(connect))
+    }
+
+    pub(super) fn connect(&self) -> Link {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for InProcess {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("InProcess").finish_non_exhaustive()
+    }
 }
 
 /// When to stop early.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::InProcess;
 use crate::demo;
 use crate::event::Finding;
 use crate::session::ClientAnswers;
@@ -24,6 +25,8 @@ pub(super) enum Reachable {
     Command(Command),
     /// The demo server, in process.
     Demo,
+    /// A server of whoever runs the suite, in process.
+    InProcess(InProcess),
 }
 
 /// Fills in a server's templates; `Err` says what is missing.
@@ -67,6 +70,7 @@ pub(super) fn server(
 pub(super) fn connect(server: &Reachable) -> Result<Link, ConnectError> {
     match server {
         Reachable::Command(command) => stdio::spawn(command),
+        Reachable::InProcess(server) => Ok(server.connect()),
         Reachable::Demo => {
             let (ours, theirs) = tokio::io::duplex(MEMORY_BUFFER);
             let (reader, writer) = tokio::io::split(theirs);

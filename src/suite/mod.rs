@@ -17,7 +17,7 @@ mod schema;
 
 pub use self::builtin::builtin_names;
 pub use self::decode::{block_negative_path, skip_reason};
-pub use self::load::{Files, load, why_unreadable};
+pub use self::load::{Files, Servers, load, load_with, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
     Action, Answers, Block, ForEach, Loop, NegativeCheck, NegativePath, Protocol, RestartPolicy, Row, RunOptions,

@@ -37,11 +37,11 @@ pub enum Incoming {
     Stderr(Vec<u8>),
     /// The protocol stream ended.
     Closed,
-    /// The process ended; nothing follows.
+    /// The server ended; nothing follows.
     Exited(Exit),
 }
 
-/// How a process ended.
+/// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// With a status.
@@ -50,6 +50,10 @@ pub enum Exit {
     Signal(i32),
     /// In a way that the system does not tell.
     Unknown,
+    /// A server in this process returned.
+    Returned,
+    /// A server in this process panicked.
+    Panicked,
 }
 
 impl std::fmt::Display for Exit {
@@ -61,6 +65,8 @@ impl std::fmt::Display for Exit {
                 None => write!(formatter, "signal {signal}"),
             },
             Self::Unknown => formatter.write_str("an unknown status"),
+            Self::Returned => formatter.write_str("the end of its task"),
+            Self::Panicked => formatter.write_str("a panic"),
         }
     }
 }

@@ -72,6 +72,7 @@ impl RunArgs {
             timeout: self.timeout,
             bail: self.bail.map_or(Bail::Never, |limit| Bail::After(limit.get())),
             environment: std::sync::Arc::clone(&environment.variables),
+            in_process: std::collections::BTreeMap::new(),
             started_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             stop,
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{duration, flag, retries, texts};
-use crate::source::{Diagnostic, Node, Value, did_you_mean};
+use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
 use crate::suite::model::{Answers, Protocol, RestartPolicy, RunOptions, Server, Target};
 use crate::wire::Revision;
 
@@ -67,6 +67,22 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
         folder: folder.to_owned(),
         protocol: protocols(node.get("protocol"), found),
     })
+}
+
+impl Server {
+    /// A server that no suite names: whoever runs the suite has it.
+    pub fn given(span: Span) -> Self {
+        Self {
+            span,
+            target: Target::Builtin("given".to_owned()),
+            env: Vec::new(),
+            inherit_env: false,
+            secrets: Vec::new(),
+            cwd: None,
+            folder: std::path::PathBuf::new(),
+            protocol: vec![Protocol::Auto],
+        }
+    }
 }
 
 fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> {
