@@ -15,5 +15,6 @@ pub mod session;
 pub mod source;
 pub mod suite;
 pub mod taxonomy;
+pub mod testing;
 pub mod transport;
 pub mod wire;

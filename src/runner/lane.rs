@@ -68,9 +68,10 @@ impl Lane {
         let mentioned = super::names::mentioned(plan, &options.environment);
         let names = super::names::of_suite(&planned.suite, &mentioned);
         let written = &planned.suite.servers[&planned.lanes[index].server];
-        let server = match &names {
-            Ok(names) => resolve::server(written, names, &options.environment),
-            Err(reason) => Err(Finding::new("unfilled-template", reason.clone())),
+        let server = match (options.in_process.get(&planned.lanes[index].server), &names) {
+            (Some(given), _) => Ok(Reachable::InProcess(given.clone())),
+            (None, Ok(names)) => resolve::server(written, names, &options.environment),
+            (None, Err(reason)) => Err(Finding::new("unfilled-template", reason.clone())),
         };
         let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));
         Self {

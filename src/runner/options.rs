@@ -11,6 +11,7 @@ use crate::baseline::Baseline;
 use crate::event::Event;
 use crate::redact::Redactor;
 use crate::suite::{Order, Suite};
+use crate::transport::Link;
 use crate::wire::Frame;
 
 /// Everything about a run that the plan does not say.
@@ -36,6 +37,8 @@ pub struct Options {
     pub isolation: Isolation,
     /// The environment of this process, for `{{ env.NAME }}` and for what servers inherit.
     pub environment: Arc<BTreeMap<String, String>>,
+    /// Servers in this process, by name, that stand in for those of the suites.
+    pub in_process: BTreeMap<String, InProcess>,
     /// The least exercised coverage; reports say whether it was reached.
     pub thresholds: Thresholds,
     /// The failures that are known and do not count.
@@ -58,6 +61,28 @@ pub enum Isolation {
 }
 
 impl Options {
+    /// One case at a time, each once, in the order of the suites; everything else is to be changed by who wants it.
+    pub fn new(started_unix_ms: u64, stop: Stop) -> Self {
+        Self {
+            parallel: None,
+            processors: 1,
+            timeout: None,
+            bail: Bail::Never,
+            retries: None,
+            repeat: 1,
+            order: None,
+            seed: 0,
+            isolation: Isolation::Trusted,
+            environment: Arc::default(),
+            in_process: BTreeMap::new(),
+            thresholds: Thresholds::default(),
+            baseline: Arc::default(),
+            started_unix_ms,
+            snapshots: Arc::default(),
+            stop,
+        }
+    }
+
     /// The order in which the cases of a suite begin.
     pub(super) fn order_of(&self, suite: &Suite) -> Order {
         self.order.unwrap_or(suite.options.order)
@@ -76,6 +101,27 @@ pub struct Thresholds {
     pub plain: Option<f64>,
     /// Of the share that is weighted by how often families fail.
     pub weighted: Option<f64>,
+}
+
+/// A way to fresh servers in this process.
+#[derive(Clone)]
+pub struct InProcess(Arc<dyn Fn() -> Link + Send + Sync>);
+
+impl InProcess {
+    /// Connects to a fresh server each time.
+    pub fn new(connect: impl Fn() -> Link + Send + Sync + 'static) -> Self {
+        Self(Arc::new(connect))
+    }
+
+    pub(super) fn connect(&self) -> Link {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for InProcess {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("InProcess").finish_non_exhaustive()
+    }
 }
 
 /// When to stop early.

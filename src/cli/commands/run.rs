@@ -109,9 +109,8 @@ impl RunArgs {
             environment: Arc::clone(&environment.variables),
             thresholds: Thresholds { plain: self.threshold, weighted: self.threshold_weighted },
             baseline: Arc::clone(&surroundings.known),
-            started_unix_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
             snapshots: Arc::clone(&surroundings.snapshots),
-            stop,
+            ..Options::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), stop)
         }
     }
 

@@ -295,6 +295,10 @@ fn is_remembered(suites: &[Suite<'_>]) -> bool {
 
 /// The command that looks closer at what went wrong.
 fn next(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
+    // Where no command runs a case again, none runs all of them: the run was part of a program.
+    if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.again.is_empty()) {
+        return String::new();
+    }
     let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
     let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
     let files = visible_line(&files).into_owned();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{duration, flag, retries, texts};
-use crate::source::{Diagnostic, Node, Value, did_you_mean};
+use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
 use crate::suite::model::{Answers, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 use crate::wire::Revision;
 
@@ -102,6 +102,22 @@ fn useless_keys(node: &Node, found: &mut Vec<Diagnostic>) {
             Diagnostic::error("useless-key", format!("`{}` means nothing without `{needed}`", key.value), key.span)
                 .with_help(format!("write `{needed}`, or take `{}` out", key.value)),
         );
+    }
+}
+
+impl Server {
+    /// A server that no suite names: whoever runs the suite has it.
+    pub fn given(span: Span) -> Self {
+        Self {
+            span,
+            target: Target::Builtin("given".to_owned()),
+            env: Vec::new(),
+            inherit_env: false,
+            secrets: Vec::new(),
+            cwd: None,
+            folder: std::path::PathBuf::new(),
+            protocol: vec![Protocol::Auto],
+        }
     }
 }
 
