@@ -120,7 +120,7 @@ fn end(server: &Server, headers: &HeaderMap) -> Result<Response, Refused> {
 fn only_sessions(headers: &HeaderMap) -> Result<(), Refused> {
     match version(headers)? {
         Some(version) if is_one_of(&MODERN, version) => Err(Refused::method("POST")),
-        Some(version) if !is_one_of(&LEGACY, version) => Err(Refused::unknown_version(version)),
+        Some(version) if !is_one_of(&LEGACY, version) => Err(Refused::unknown_version(None, version)),
         Some(_) | None => Ok(()),
     }
 }

@@ -52,7 +52,7 @@ async fn dispatch(server: &Server, headers: &HeaderMap, message: Value) -> Resul
     match version {
         Some(version) if !super::is_one_of(&LEGACY, version) && !super::is_one_of(&MODERN, version) => {
             return Err(if has_session {
-                Refused::unknown_version(version)
+                Refused::unknown_version(message.get("id"), version)
             } else {
                 Refused::unsupported_version(message.get("id"), version)
             });

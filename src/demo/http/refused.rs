@@ -33,25 +33,21 @@ impl Refused {
     }
 
     /// A header of a session that names a revision which there is not.
-    pub(super) fn unknown_version(version: &str) -> Self {
+    pub(super) fn unknown_version(id: Option<&Value>, version: &str) -> Self {
         let known: Vec<_> = LEGACY.iter().chain(&MODERN).map(|revision| format!("`{revision}`")).collect();
         let message =
             format!("the header `MCP-Protocol-Version` is `{version}`; the server speaks {}", known.join(", "));
-        Self::new(StatusCode::BAD_REQUEST, message)
+        let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+        Self::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
     }
 
     /// The same for a request without a session, as 2026-07-28 has it.
     pub(super) fn unsupported_version(id: Option<&Value>, version: &str) -> Self {
-        let refused = Self::unknown_version(version);
-        let mut answer = Refusal::identified(id, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, refused.message())
-            .into_answer(UnreadId::LeftOut);
+        let mut refused = Self::unknown_version(id, version);
         let supported: Vec<_> = MODERN.iter().map(ToString::to_string).collect();
-        answer["error"]["data"] = json!({ "requested": version, "supported": supported });
-        Self { answer, ..refused }
-    }
-
-    fn message(&self) -> String {
-        self.answer["error"]["message"].as_str().unwrap_or_default().to_owned()
+        refused.answer["error"]["code"] = json!(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
+        refused.answer["error"]["data"] = json!({ "requested": version, "supported": supported });
+        refused
     }
 }
 

@@ -129,8 +129,10 @@ impl Session {
     pub(super) async fn answer(&self, message: Value) -> Result<Response, Refused> {
         post::check(&message, self.unread_id())?;
         if message.get("method").is_some_and(|method| method == "initialize") {
+            let message_id = message.get("id");
             let message = "the session is initialized already; leave `Mcp-Session-Id` out to open another";
-            return Err(Refused::new(StatusCode::BAD_REQUEST, message));
+            let refusal = Refusal::identified(message_id, ErrorCode::INVALID_REQUEST, message);
+            return Err(Refused::of(StatusCode::BAD_REQUEST, refusal, self.unread_id()));
         }
         match judge(message) {
             Judged::Message(message) => match *message {

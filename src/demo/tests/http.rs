@@ -47,16 +47,13 @@ pub(super) async fn open(
     headers: &[(&str, &str)],
     length: Option<usize>,
 ) -> BufReader<TcpStream> {
-    let mut head = format!("{method} /mcp HTTP/1.0\r\n");
+    let mut fields: Vec<_> =
+        headers.iter().filter(|(_, value)| *value != "-").map(|(n, v)| format!("{n}: {v}\r\n")).collect();
     if !headers.iter().any(|(name, _)| *name == "Host") {
-        head += &format!("Host: {address}\r\n");
+        fields.push(format!("Host: {address}\r\n"));
     }
-    for (name, value) in headers.iter().filter(|(_, value)| *value != "-") {
-        head += &format!("{name}: {value}\r\n");
-    }
-    if let Some(length) = length {
-        head += &format!("Content-Length: {length}\r\n");
-    }
+    fields.extend(length.map(|length| format!("Content-Length: {length}\r\n")));
+    let head = format!("{method} /mcp HTTP/1.0\r\n{}", fields.concat());
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
     BufReader::new(stream)

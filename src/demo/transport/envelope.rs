@@ -123,7 +123,7 @@ pub(in crate::demo) fn judge(message: Value) -> Judged {
                 Judged::Ignored
             }
         }
-        (Some(Value::String(method)), Some(id)) if !is_answer && speaks_2_0 => request(&method, id, params),
+        (Some(Value::String(method)), Some(id)) if !is_answer && speaks_2_0 => request(&method, &id, params),
         (None, _) if is_answer => Judged::Ignored,
         (_, id) => {
             let message =
@@ -133,16 +133,16 @@ pub(in crate::demo) fn judge(message: Value) -> Judged {
     }
 }
 
-fn request(method: &str, id: Value, params: Option<Value>) -> Judged {
+fn request(method: &str, id: &Value, params: Option<Value>) -> Judged {
     let Ok(request_id) = serde_json::from_value::<RequestId>(id.clone()) else {
         let message = format!("the id `{id}` is not a string or an integer of 64 bits");
-        return refuse(Some(&id), ErrorCode::INVALID_REQUEST, message);
+        return refuse(Some(id), ErrorCode::INVALID_REQUEST, message);
     };
     let params = match params {
         None => None,
         Some(Value::Object(params)) => Some(params),
         Some(_) => {
-            return refuse(Some(&id), ErrorCode::INVALID_PARAMS, "`params` must be an object");
+            return refuse(Some(id), ErrorCode::INVALID_PARAMS, "`params` must be an object");
         }
     };
     // rmcp reads a cursor that is no string as no cursor at all.
@@ -150,7 +150,7 @@ fn request(method: &str, id: Value, params: Option<Value>) -> Judged {
         && !cursor.is_string()
     {
         let message = format!("the cursor of `{method}` is `{cursor}`; it must be a string");
-        return refuse(Some(&id), ErrorCode::INVALID_PARAMS, message);
+        return refuse(Some(id), ErrorCode::INVALID_PARAMS, message);
     }
     let known = REQUESTS.iter().find(|(name, _)| *name == method);
     let read = known.map_or(read::<CustomRequest> as Reader, |(_, read)| *read);
@@ -158,7 +158,7 @@ fn request(method: &str, id: Value, params: Option<Value>) -> Judged {
         Ok(request) => Judged::Message(Box::new(ClientJsonRpcMessage::request(request, request_id))),
         Err(error) => {
             let message = format!("the parameters of `{method}` do not fit: {error}");
-            refuse(Some(&id), ErrorCode::INVALID_PARAMS, message)
+            refuse(Some(id), ErrorCode::INVALID_PARAMS, message)
         }
     }
 }
