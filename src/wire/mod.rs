@@ -1,7 +1,8 @@
 //! What travels between a client and a server, and what can be said about it without knowing why it was sent.
 //!
 //! A [`Frame`] is what was seen, byte for byte; a [`Message`] is what it means in JSON-RPC, broken ones included; a
-//! [`Transcript`] is every frame of a session in order; [`Scanner`] finds what no server may send.
+//! [`Transcript`] is every frame of a session in order; [`Scanner`] finds what no server may send; [`sse`] reads event
+//! streams.
 //! Knows nothing about suites, cases or expectations. Start reading in [`Frame`].
 
 mod catalog;
@@ -9,6 +10,7 @@ mod frame;
 mod message;
 mod revision;
 mod scan;
+pub mod sse;
 mod transcript;
 
 pub use self::catalog::{Catalog, ListKind, Tool};

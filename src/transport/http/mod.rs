@@ -9,7 +9,6 @@ mod head;
 mod old_sse;
 mod post;
 mod served;
-mod sse;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::failure::{self, Break, HttpFailure};
-use super::sse::{Event, Parser};
 use super::{Incoming, Shared, stream};
 use crate::source::visible_line;
 use crate::transport::Origin;
+use crate::wire::sse::{Event, Parser};
 
 /// How long the server may take to say where messages go.
 const ENDPOINT: Duration = Duration::from_secs(5);

@@ -8,9 +8,9 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::failure::{self, Break, HttpFailure, status_text};
-use super::sse::Parser;
 use super::{Incoming, Shared, head};
 use crate::transport::Origin;
+use crate::wire::sse::{self, Parser};
 use crate::wire::{Http, is_response};
 
 /// How long to wait before a stream is resumed where the server says nothing.
@@ -58,7 +58,7 @@ impl<'a> Events<'a> {
                 return HttpFailure::TooLarge("one event has more than 64 MiB");
             };
             self.last_id = self.parser.last_id().map(str::to_owned).or(self.last_id.take());
-            for event in events.into_iter().filter(super::sse::Event::is_message) {
+            for event in events.into_iter().filter(sse::Event::is_message) {
                 self.has_moved = true;
                 self.has_answered |= is_response(&event.data);
                 let (bytes, http) = (event.data, Arc::clone(http));

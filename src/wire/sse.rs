@@ -12,27 +12,27 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// One event with data.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Event {
+pub struct Event {
     /// The kind; empty for `message`.
-    pub(super) kind: String,
+    pub kind: String,
     /// The data, lines joined.
-    pub(super) data: Vec<u8>,
+    pub data: Vec<u8>,
 }
 
 impl Event {
     /// Whether it carries a message of the protocol.
-    pub(super) fn is_message(&self) -> bool {
+    pub fn is_message(&self) -> bool {
         self.kind.is_empty() || self.kind == "message"
     }
 }
 
 /// An event without an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Endless;
+pub struct Endless;
 
 /// Reads a stream piece by piece.
 #[derive(Debug, Default)]
-pub(super) struct Parser {
+pub struct Parser {
     line: Vec<u8>,
     /// The byte before was a CR: an LF belongs to it.
     after_cr: bool,
@@ -46,8 +46,8 @@ pub(super) struct Parser {
 }
 
 impl Parser {
-    /// Takes the next piece and returns the events that it completes.
-    pub(super) fn feed(&mut self, piece: &[u8]) -> Result<Vec<Event>, Endless> {
+    /// Takes the next piece and returns the events that it completes; `Err` where one has no end within 64 MiB.
+    pub fn feed(&mut self, piece: &[u8]) -> Result<Vec<Event>, Endless> {
         let mut events = Vec::new();
         let mut rest = piece;
         while !rest.is_empty() {
@@ -70,17 +70,17 @@ impl Parser {
     }
 
     /// The id of the last event, to resume after.
-    pub(super) fn last_id(&self) -> Option<&str> {
+    pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
     /// How long the server wants to be left alone before the stream is resumed.
-    pub(super) fn retry(&self) -> Option<Duration> {
+    pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
     /// Whether the stream would break off in the middle of an event.
-    pub(super) fn is_in_event(&self) -> bool {
+    pub fn is_in_event(&self) -> bool {
         !self.line.is_empty() || self.has_data
     }
 
