@@ -4,6 +4,7 @@
 //! revision asks for and rmcp leaves out. Knows nothing about tools.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use rmcp::model::{
     CacheScope, ClientNotification, ClientRequest, ErrorCode, ErrorData, MetaObject, ProtocolVersion, ServerConfig,
@@ -13,6 +14,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, Service};
 use serde_json::Value;
 
+use super::faulty::{Fault, Request};
 use super::server::Demo;
 
 /// How long lists may be kept: they never change while the server runs.
@@ -32,12 +34,32 @@ enum Era {
 /// The demo server with its eras kept apart.
 pub(super) struct Eras {
     demo: Demo,
+    fault: Arc<Fault>,
 }
 
 impl Eras {
     /// Puts the eras in front of `demo`.
-    pub(super) fn new(demo: Demo) -> Self {
-        Self { demo }
+    pub(super) fn new(demo: Demo, fault: Arc<Fault>) -> Self {
+        Self { demo, fault }
+    }
+
+    /// Answers a request in its era.
+    pub(super) async fn answer(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let method = request.method().to_owned();
+        let era = match admit(&request, &context) {
+            Err(_) if self.fault.admits(&request) => Era::Legacy,
+            admitted => admitted?,
+        };
+        let mut result =
+            Service::handle_request(&self.demo, request, context).await.map_err(|error| explain(error, &method))?;
+        if era == Era::Modern {
+            complete(&mut result);
+        }
+        Ok(result)
     }
 }
 
@@ -47,14 +69,7 @@ impl Service<RoleServer> for Eras {
         request: ClientRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let method = request.method().to_owned();
-        let era = admit(&request, &context)?;
-        let mut result =
-            Service::handle_request(&self.demo, request, context).await.map_err(|error| explain(error, &method))?;
-        if era == Era::Modern {
-            complete(&mut result);
-        }
-        Ok(result)
+        self.fault.request(Request::new(&self.fault, self, request, context)).await
     }
 
     async fn handle_notification(

@@ -6,10 +6,12 @@
 //! (rmcp's handler) → `tools`, `resources` or `prompts`.
 
 mod era;
+pub mod faulty;
 mod prompts;
 mod resources;
 mod schema;
 mod server;
+mod settings;
 mod store;
 mod tools;
 mod transport;
@@ -17,8 +19,10 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
+use std::future::pending;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::service::serve_directly;
@@ -27,6 +31,10 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinError;
 use tokio::time::timeout;
+
+pub use self::settings::{Settings, Spelling};
+
+use self::faulty::Fault;
 
 /// How long a client that stopped reading may hold up the end of a conversation.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -46,6 +54,12 @@ pub enum ServeError {
     /// The task that serves the conversation panicked.
     #[error("the demo server stopped: {0}")]
     Stopped(JoinError),
+    /// It is a faulty server, and this is its fault.
+    #[error("the server fell over, as this fault has it")]
+    FellOver,
+    /// A setting makes no sense.
+    #[error("{0}")]
+    Setting(String),
 }
 
 /// Serves one conversation over any byte stream pair until end of input.
@@ -57,10 +71,20 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
+    serve_with(Settings::default(), Arc::new(Fault::none()), reader, writer).await
+}
+
+/// Serves one conversation as [`serve`] does, under settings and with what the server does wrong.
+pub async fn serve_with<R, W>(settings: Settings, fault: Arc<Fault>, reader: R, writer: W) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
     let (answers, lines) = mpsc::unbounded_channel();
     let (end, ended) = watch::channel(transport::Input::Open);
-    let transport = transport::Lines::new(reader, answers, end);
-    let service = era::Eras::new(server::Demo::new(ended.clone()));
+    let transport = transport::Lines::new(reader, answers, end, fault.clone());
+    let service = era::Eras::new(server::Demo::new(ended.clone(), Arc::new(rules), fault.clone()), fault.clone());
     // rmcp's own handshake ends the server at a notification that comes too early; `era` opens sessions instead.
     let running = serve_directly(service, transport, None);
     let stop = running.cancellation_token();
@@ -77,7 +101,11 @@ where
             serving.await.map_err(ServeError::Stopped)?;
             written
         }
+        () = fault.fallen() => return Err(ServeError::FellOver),
     };
+    if !fault.ends_with_input() {
+        pending::<()>().await;
+    }
     if let transport::Input::Failed(error) = &*ended.borrow() {
         return Err(ServeError::Read(io::Error::new(error.kind(), error.to_string())));
     }

@@ -28,7 +28,7 @@ impl User {
 }
 
 /// All users of one conversation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Store {
     users: IndexMap<String, User>,
     created: u64,

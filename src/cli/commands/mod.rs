@@ -9,4 +9,5 @@ pub(super) mod run;
 mod run_watch;
 pub(super) mod schema;
 pub(super) mod serve;
+mod serve_faulty;
 mod signals;

@@ -4,6 +4,7 @@
 
 mod catalog;
 mod ends;
+mod faulty;
 mod lifecycle;
 mod peer;
 mod robustness;
