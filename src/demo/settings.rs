@@ -64,8 +64,8 @@ impl Rules {
             return Some(format!("the directory is read-only, so `{}` is refused; only read from it", wish.tool));
         }
         if wish.tool == "create_user" && self.max_users.is_some_and(|most| store.all().len() >= most) {
-            let most = store.all().len();
-            return Some(format!("the directory is full: it holds {most} users; call `delete_user` first"));
+            let is_full = "the directory is full, so no user can be created; call `delete_user` first";
+            return Some(is_full.to_owned());
         }
         if !wish.changes {
             return None;

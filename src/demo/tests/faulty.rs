@@ -24,6 +24,9 @@ const SCRIPT: &str = include_str!("faulty.txt");
 /// After so much silence, on a clock that does not run by itself, nothing more is to come.
 const SILENCE: Duration = Duration::from_secs(20);
 
+/// What comes sooner came at once.
+const LATE: Duration = Duration::from_millis(100);
+
 /// Where snapshots of a difference stop.
 const SHOWN: usize = 8;
 
@@ -44,24 +47,30 @@ fn every_variant_has_a_server_or_a_reason() {
 #[tokio::test(start_paused = true)]
 async fn every_fault_shows() {
     let sound = everything(None, Era::Legacy).await;
-    let mut page = String::new();
+    let (mut page, mut same) = (String::new(), Vec::new());
     for entry in all().filter(|entry| entry.variant != "SECURITY-SSRF") {
         let faulty = everything(Some(entry), Era::Legacy).await;
         let difference = difference(&sound, &faulty);
-        assert!(!difference.is_empty(), "{} behaves like the correct server", entry.variant);
+        if difference.is_empty() {
+            same.push(entry.variant);
+        }
         let _ = writeln!(page, "{} {}\n{difference}", entry.variant, entry.wrong);
     }
     insta::assert_snapshot!(page);
+    assert_eq!(same, [""; 0], "these behave like the correct server");
 }
 
 #[tokio::test(start_paused = true)]
 async fn faults_show_in_the_newer_era_too() {
     let sound = everything(None, Era::Modern).await;
     let bound = ["SECURITY-SSRF", "PROTO-REQUEST-BEFORE-INIT", "PROTO-VERSION-NEGOTIATION"];
+    let mut same = Vec::new();
     for entry in all().filter(|entry| !bound.contains(&entry.variant)) {
-        let faulty = everything(Some(entry), Era::Modern).await;
-        assert_ne!(sound, faulty, "{} behaves like the correct server", entry.variant);
+        if everything(Some(entry), Era::Modern).await == sound {
+            same.push(entry.variant);
+        }
     }
+    assert_eq!(same, [""; 0], "these behave like the correct server");
 }
 
 #[tokio::test]
@@ -70,17 +79,17 @@ async fn a_fetched_page_is_the_one_of_its_machine() {
     let uri = format!("http://{}/secret", listener.local_addr().unwrap());
     let site = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let mut request = [0; 11];
-        stream.read_exact(&mut request).unwrap();
+        let mut request = [0; 1024];
+        let length = stream.read(&mut request).unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\ninside").unwrap();
-        String::from_utf8(request.to_vec()).unwrap()
+        String::from_utf8_lossy(&request[..length]).into_owned()
     });
     let mut talk = Talk::start(Fault::of(find("SECURITY-SSRF").unwrap(), nowhere()), Settings::default());
     talk.send(&with_meta(json!({ "id": 1, "method": "resources/read", "params": { "uri": uri } }))).await;
     let mut answer = String::new();
     talk.reader.read_line(&mut answer).await.unwrap();
     assert!(answer.contains("inside"), "{answer}");
-    assert_eq!(site.join().unwrap(), "GET /secret");
+    assert!(site.join().unwrap().starts_with("GET /secret"));
 }
 
 fn nowhere() -> Surroundings {
@@ -226,14 +235,14 @@ impl Talk {
                 return;
             }
             number += 1;
-            let late = match start.elapsed().as_millis() {
-                0 => String::new(),
-                late => format!(" after {late} ms"),
-            };
+            let late = start.elapsed();
+            if late >= LATE {
+                let _ = writeln!(log, "{title}, message {number} comes after {} ms", late.as_millis());
+            }
             match serde_json::from_str(&line) {
-                Ok(message) => leaves(log, &format!("{title}, message {number}{late}:"), &message),
+                Ok(message) => leaves(log, &format!("{title}, message {number}:"), &message),
                 Err(_) => {
-                    let _ = writeln!(log, "{title}, message {number}{late}: {}", line.trim_end());
+                    let _ = writeln!(log, "{title}, message {number}: {}", line.trim_end());
                 }
             }
             line.clear();
@@ -254,8 +263,11 @@ fn leaves(log: &mut String, path: &str, value: &Value) {
             elements.iter().enumerate().for_each(|(index, value)| leaves(log, &format!("{path} {index}"), value));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-            let shown: String = value.to_string().escape_debug().take(200).collect();
-            let _ = writeln!(log, "{path} = {}", shown.replace("\\\"", "\""));
+            let text = value.to_string();
+            let shown: String = text.chars().take(120).collect();
+            let rest = text.len() - shown.len();
+            let rest = if rest == 0 { String::new() } else { format!(" … {rest} more") };
+            let _ = writeln!(log, "{path} = {shown}{rest}");
         }
     }
 }
