@@ -26,7 +26,7 @@ fn which_faults_turn_which_suite_red() {
     });
     let mut table = String::new();
     let _ = writeln!(table, "{:<30} {:<40} written.yml", "variant", "generic.yml");
-    rows.iter().for_each(|row| table.push_str(row));
+    table.push_str(&rows.concat());
     snapshot("faulty-verdicts", &table);
 }
 
@@ -79,7 +79,7 @@ fn judge(suite: &str, server: &str, name: &str) -> Verdict {
         _ => ("30s", "30s"),
     };
     let text = fs::read_to_string(root().join(format!("tests/faulty/{suite}.yml"))).unwrap();
-    let text = text.replace("SERVER", server).replace("START", start).replace("REQUEST", request);
+    let text = text.replace("START", start).replace("REQUEST", request).replace("SERVER", server);
     scene.write("suite.yml", &text);
     let seen = scene.run("run suite.yml --report json=report.json");
     scene.assert_nothing_survives();

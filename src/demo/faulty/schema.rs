@@ -88,10 +88,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         variant: "SCHEMA-DRIFT",
-        wrong: "declares another maximum for `limit` of `list_users` from the second list of tools on",
+        wrong: "declares another maximum for `limit` of `list_users` in every second list of tools",
         hooks: Hooks {
             tools: |memory, list| {
-                if memory.count("lists") > 1 {
+                if memory.count("lists") % 2 == 0 {
                     parameter(list, "list_users", "limit", |rule| rule["maximum"] = 50.into());
                 }
             },
