@@ -57,6 +57,11 @@ impl Store {
         self.users.shift_remove(id)
     }
 
+    /// Whether there never was a user.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.created == 0
+    }
+
     /// All users, oldest first.
     pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &User> {
         self.users.values()
