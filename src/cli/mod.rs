@@ -74,7 +74,7 @@ pub fn main() -> ExitCode {
         Command::Report(args) => commands::report::report(&args, &output),
         Command::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, &output),
         Command::Schema(args) => commands::schema::schema(&args, &output),
-        Command::Serve(args) => commands::serve::serve(&args, &output),
+        Command::Serve(args) => commands::serve::serve(&args, &environment, &output),
         Command::Completions(args) => commands::completions::completions(&args, &output),
     };
     exit.into()

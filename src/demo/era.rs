@@ -13,6 +13,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, Service};
 use serde_json::Value;
 
+use super::faulty::Request;
 use super::server::Demo;
 
 /// How long lists may be kept: they never change while the server runs.
@@ -39,6 +40,25 @@ impl Eras {
     pub(super) fn new(demo: Demo) -> Self {
         Self { demo }
     }
+
+    /// Answers a request in its era.
+    pub(super) async fn answer(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let method = request.method().to_owned();
+        let era = match admit(&request, &context) {
+            Err(_) if self.demo.fault().admits(&request) => Era::Legacy,
+            admitted => admitted?,
+        };
+        let mut result =
+            Service::handle_request(&self.demo, request, context).await.map_err(|error| explain(error, &method))?;
+        if era == Era::Modern {
+            complete(&mut result);
+        }
+        Ok(result)
+    }
 }
 
 impl Service<RoleServer> for Eras {
@@ -47,14 +67,8 @@ impl Service<RoleServer> for Eras {
         request: ClientRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let method = request.method().to_owned();
-        let era = admit(&request, &context)?;
-        let mut result =
-            Service::handle_request(&self.demo, request, context).await.map_err(|error| explain(error, &method))?;
-        if era == Era::Modern {
-            complete(&mut result);
-        }
-        Ok(result)
+        let fault = self.demo.fault();
+        fault.request(Request::new(fault, self, request, context)).await
     }
 
     async fn handle_notification(

@@ -2,15 +2,18 @@
 //!
 //! It is what `mcprove serve demo` runs and what mcprove measures itself against, so a finding about it is a bug here or
 //! in the check. [`serve`] holds one conversation over any pair of byte streams, in both eras of the protocol, and knows
-//! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels `transport` (lines and envelopes) → `era` (which era, is it open) → `server`
-//! (rmcp's handler) → `tools`, `resources` or `prompts`.
+//! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels `transport` (lines
+//! and envelopes) → `era` (which era, is it open) → `server` (rmcp's handler) → `tools`, `resources` or `prompts`.
+//! [`faulty`] are the servers with one fault written into them.
 
 mod era;
+pub mod faulty;
 pub mod http;
 mod prompts;
 mod resources;
 mod schema;
 mod server;
+mod settings;
 mod store;
 mod tools;
 mod transport;
@@ -18,8 +21,10 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
+use std::future::pending;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::service::serve_directly;
@@ -28,6 +33,10 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinError;
 use tokio::time::timeout;
+
+pub use self::settings::{Settings, Spelling};
+
+use self::faulty::Fault;
 
 /// How long a client that stopped reading may hold up the end of a conversation.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -44,9 +53,18 @@ pub enum ServeError {
     /// The output failed; a client that closed it is not an error.
     #[error("failed to write an answer: {0}")]
     Write(io::Error),
+    /// No more connections can be accepted.
+    #[error("failed to accept connections: {0}")]
+    Accept(io::Error),
     /// The task that serves the conversation panicked.
     #[error("the demo server stopped: {0}")]
     Stopped(JoinError),
+    /// It is a faulty server, and this is its fault.
+    #[error("the server fell over, as this fault has it")]
+    FellOver,
+    /// A setting makes no sense.
+    #[error("{0}")]
+    Setting(String),
 }
 
 /// Serves one conversation over any byte stream pair until end of input.
@@ -58,10 +76,20 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
+    serve_with(Settings::default(), Arc::new(Fault::none()), reader, writer).await
+}
+
+/// Serves one conversation as [`serve`] does, under settings and with what the server does wrong.
+pub async fn serve_with<R, W>(settings: Settings, fault: Arc<Fault>, reader: R, writer: W) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let conduct = conduct(settings, &fault)?;
     let (answers, lines) = mpsc::unbounded_channel();
     let (end, ended) = watch::channel(transport::Input::Open);
-    let transport = transport::Lines::new(reader, answers, end);
-    let service = era::Eras::new(server::Demo::new(ended.clone()));
+    let transport = transport::Lines::new(reader, answers, end, fault.clone());
+    let service = era::Eras::new(server::Demo::new(fault.store(), ended.clone(), conduct));
     // rmcp's own handshake ends the server at a notification that comes too early; `era` opens sessions instead.
     let running = serve_directly(service, transport, None);
     let stop = running.cancellation_token();
@@ -78,7 +106,11 @@ where
             serving.await.map_err(ServeError::Stopped)?;
             written
         }
+        () = fault.fallen() => return Err(ServeError::FellOver),
     };
+    if !fault.ends_with_input() {
+        pending::<()>().await;
+    }
     if let transport::Input::Failed(error) = &*ended.borrow() {
         return Err(ServeError::Read(io::Error::new(error.kind(), error.to_string())));
     }
@@ -86,6 +118,12 @@ where
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(ServeError::Write(error)),
         Err(_) | Ok(()) => Ok(()),
     }
+}
+
+/// How a server behaves under settings and with what it does wrong.
+fn conduct(settings: Settings, fault: &Arc<Fault>) -> Result<server::Conduct, ServeError> {
+    let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
+    Ok(server::Conduct { rules: Arc::new(rules), fault: fault.clone() })
 }
 
 /// Writes every line that is queued; ends when the transport is gone and the queue is empty.

@@ -1,7 +1,7 @@
 //! What the demo server offers, as rmcp's handler: one short method for each of the protocol's.
 
 use std::borrow::Cow;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
@@ -14,6 +14,8 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::watch;
 
+use super::faulty::{Call, Fault};
+use super::settings::Rules;
 use super::store::{SharedStore, Store};
 use super::transport::Input;
 use super::{prompts, resources, tools};
@@ -32,21 +34,38 @@ pub(super) const MODERN: [ProtocolVersion; 1] = [ProtocolVersion::V_2026_07_28];
 const INSTRUCTIONS: &str = "A directory of users that starts empty and forgets everything when the conversation ends. \
     Call `create_user` first; every other tool takes the ids that it and `list_users` return.";
 
+/// How a server behaves, in all its conversations.
+#[derive(Clone)]
+pub(super) struct Conduct {
+    /// What it was told.
+    pub(super) rules: Arc<Rules>,
+    /// What it does wrong.
+    pub(super) fault: Arc<Fault>,
+}
+
+impl Default for Conduct {
+    /// Told nothing, and right in every respect.
+    fn default() -> Self {
+        Self { rules: Arc::default(), fault: Arc::new(Fault::none()) }
+    }
+}
+
 /// One conversation's server.
 pub(super) struct Demo {
     store: SharedStore,
     input: watch::Receiver<Input>,
+    conduct: Conduct,
 }
 
 impl Demo {
-    /// A server without users that stops its work once `input` is over.
-    pub(super) fn new(input: watch::Receiver<Input>) -> Self {
-        Self::sharing(SharedStore::default(), input)
+    /// A server that works on the users in `store`, as others may, and stops once `input` is over.
+    pub(super) fn new(store: SharedStore, input: watch::Receiver<Input>, conduct: Conduct) -> Self {
+        Self { store, input, conduct }
     }
 
-    /// A server that works on the users in `store`, as others may.
-    pub(super) fn sharing(store: SharedStore, input: watch::Receiver<Input>) -> Self {
-        Self { store, input }
+    /// What it does wrong.
+    pub(super) fn fault(&self) -> &Arc<Fault> {
+        &self.conduct.fault
     }
 
     /// Name and version, as both eras show them.
@@ -54,8 +73,47 @@ impl Demo {
         Implementation::new("mcprove-demo", env!("CARGO_PKG_VERSION")).with_title("mcprove demo server")
     }
 
-    fn store(&self) -> MutexGuard<'_, Store> {
+    /// The directory.
+    pub(super) fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls a tool.
+    pub(super) async fn run(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let tool = &request.name;
+        let call = tools::prepare(tool, request.arguments.unwrap_or_default(), &self.conduct.fault)?;
+        let answer = match call {
+            Ok(tools::Call::Quick(call)) => call.run(&mut self.store(), &self.conduct.rules),
+            Ok(tools::Call::Export(export)) => {
+                let waited = export.work(context, &self.conduct.fault, self.input.clone()).await;
+                waited.map(|()| export.result(&self.store()))
+            }
+            Err(complaints) => Err(complaints),
+        };
+        let mut result = match answer {
+            Ok(mut value) => {
+                self.conduct.fault.value(tool, &mut value);
+                CallToolResult::structured(value)
+            }
+            Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]),
+        };
+        self.conduct.fault.result(tool, &mut result);
+        Ok(result)
+    }
+
+    /// Every list fits on one page, so no cursor was ever given out.
+    fn only_page(&self, request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+        match request.and_then(|request| request.cursor).filter(|cursor| !self.conduct.fault.turns_to(cursor)) {
+            Some(cursor) => Err(ErrorData::invalid_params(
+                format!("no page has the cursor `{cursor}`; the list has one page, so leave `cursor` out"),
+                None,
+            )),
+            None => Ok(()),
+        }
     }
 }
 
@@ -67,7 +125,10 @@ impl ServerHandler for Demo {
             .enable_resources()
             .enable_tools()
             .build();
-        ServerConfig::new(capabilities).with_server_info(Self::identity()).with_instructions(INSTRUCTIONS)
+        let mut info =
+            ServerConfig::new(capabilities).with_server_info(Self::identity()).with_instructions(INSTRUCTIONS);
+        self.conduct.fault.info(&mut info);
+        info
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -79,7 +140,7 @@ impl ServerHandler for Demo {
         mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        if !LEGACY.contains(&request.protocol_version) {
+        if !LEGACY.contains(&request.protocol_version) && !self.conduct.fault.agrees(&request.protocol_version) {
             request.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         }
         let answer = self.get_info().with_protocol_version(request.protocol_version.clone());
@@ -92,8 +153,10 @@ impl ServerHandler for Demo {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        only_page(request)?;
-        Ok(ListToolsResult::with_all_items(tools::list()))
+        self.only_page(request)?;
+        let mut list = ListToolsResult::with_all_items(tools::list());
+        self.conduct.fault.tools(&mut list);
+        Ok(list)
     }
 
     async fn call_tool(
@@ -101,20 +164,8 @@ impl ServerHandler for Demo {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = tools::prepare(&request.name, request.arguments.unwrap_or_default())?;
-        let answer = match call {
-            Ok(tools::Call::Quick(call)) => call.run(&mut self.store()),
-            Ok(tools::Call::Export(export)) => {
-                let waited = export.work(&context, self.input.clone()).await;
-                waited.map(|()| export.result(&self.store()))
-            }
-            Err(complaints) => Err(complaints),
-        };
-        let result = match answer {
-            Ok(value) => CallToolResult::structured(value),
-            Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]),
-        };
-        Ok(result.into())
+        let call = Call::new(&self.conduct.fault, self, request, &context);
+        self.conduct.fault.call(call).await.map(Into::into)
     }
 
     async fn list_resources(
@@ -122,8 +173,10 @@ impl ServerHandler for Demo {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        only_page(request)?;
-        Ok(ListResourcesResult::with_all_items(resources::list()))
+        self.only_page(request)?;
+        let mut list = ListResourcesResult::with_all_items(resources::list());
+        self.conduct.fault.resources(&mut list);
+        Ok(list)
     }
 
     async fn list_resource_templates(
@@ -131,7 +184,7 @@ impl ServerHandler for Demo {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        only_page(request)?;
+        self.only_page(request)?;
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
@@ -140,6 +193,9 @@ impl ServerHandler for Demo {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if let Some(found) = self.conduct.fault.read(&request.uri).await {
+            return Ok(found.into());
+        }
         Ok(resources::read(&self.store(), &request.uri)?.into())
     }
 
@@ -148,7 +204,7 @@ impl ServerHandler for Demo {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        only_page(request)?;
+        self.only_page(request)?;
         Ok(ListPromptsResult::with_all_items(prompts::list()))
     }
 
@@ -157,7 +213,9 @@ impl ServerHandler for Demo {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        Ok(prompts::get(&request.name, &request.arguments.unwrap_or_default())?.into())
+        let mut arguments = request.arguments.unwrap_or_default();
+        self.conduct.fault.prompt(&mut arguments);
+        Ok(prompts::get(&request.name, &arguments)?.into())
     }
 
     async fn complete(
@@ -191,15 +249,4 @@ impl ServerHandler for Demo {
 fn unknown_reference(reference: &Reference) -> ErrorData {
     let kind = reference.reference_type();
     ErrorData::invalid_params(format!("nothing of the kind `{kind}` can be completed"), None)
-}
-
-/// Every list fits on one page, so no cursor was ever given out.
-fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
-    match request.and_then(|request| request.cursor) {
-        Some(cursor) => Err(ErrorData::invalid_params(
-            format!("no page has the cursor `{cursor}`; the list has one page, so leave `cursor` out"),
-            None,
-        )),
-        None => Ok(()),
-    }
 }

@@ -33,7 +33,7 @@ impl User {
 pub(super) type SharedStore = Arc<Mutex<Store>>;
 
 /// All users of one conversation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Store {
     users: IndexMap<String, User>,
     created: u64,
@@ -60,6 +60,11 @@ impl Store {
     /// Takes the user with this id out.
     pub(super) fn delete(&mut self, id: &str) -> Option<User> {
         self.users.shift_remove(id)
+    }
+
+    /// Whether there never was a user.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.created == 0
     }
 
     /// All users, oldest first.

@@ -1,5 +1,6 @@
 //! Writes the reference of all faults, `docs/faults.md`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{Family, Leaf, PROBES, Registry, Revisions, Transport, Variant};
@@ -17,15 +18,18 @@ A variant that *must* not occur fails a case, one that *should* not occur warns,
 Tiers say what it takes to imitate a variant: W changes frames one by one, S needs memory of earlier frames, L needs \
 control over how the server starts and ends, C needs a companion such as a canary file or a second server, and N cannot \
 be imitated.
+
+Where the column *server* says yes, `mcprove serve faulty --fault VARIANT` serves the demo server with that variant \
+written into it, over each of its transports.
 ";
 
-/// The reference of all faults in Markdown.
-pub fn manual(registry: &Registry) -> String {
+/// The reference of all faults in Markdown; `served` are the variants that a server to start with has.
+pub fn manual(registry: &Registry, served: &BTreeSet<&str>) -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str(&overview(registry));
     page.push_str(&probes(registry));
     for family in &registry.families {
-        page.push_str(&family_section(family));
+        page.push_str(&family_section(family, served));
     }
     page
 }
@@ -58,7 +62,7 @@ fn probes(registry: &Registry) -> String {
     rows
 }
 
-fn family_section(family: &Family) -> String {
+fn family_section(family: &Family, served: &BTreeSet<&str>) -> String {
     let mut page = format!("\n## {}\n\n", family.id);
     let _ = writeln!(page, "Faults of {}.", family.name);
     if let Some(need) = family.needs {
@@ -70,12 +74,12 @@ fn family_section(family: &Family) -> String {
         push_row(&mut page, [&leaf.id, &leaf.meaning, &probes, &leaf.variants.len().to_string()]);
     }
     for leaf in &family.leaves {
-        page.push_str(&leaf_section(leaf));
+        page.push_str(&leaf_section(leaf, served));
     }
     page
 }
 
-fn leaf_section(leaf: &Leaf) -> String {
+fn leaf_section(leaf: &Leaf, served: &BTreeSet<&str>) -> String {
     let mut page = format!("\n### {}\n\n", leaf.id);
     if let Some(example) = &leaf.example {
         let _ = writeln!(page, "Example: `{example}`.");
@@ -87,11 +91,12 @@ fn leaf_section(leaf: &Leaf) -> String {
         let _ = writeln!(page, "Also shown by {}, which is counted elsewhere.", leaf.shared.join(", "));
     }
     page.push_str(
-        "\n| variant | what goes wrong | severity | holds | revisions | transports | provoked by | a healthy server | imitated by | tier |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        "\n| variant | what goes wrong | severity | holds | revisions | transports | provoked by | a healthy server | imitated by | tier | server |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for variant in &leaf.variants {
-        push_row(&mut page, variant_cells(variant));
+        let mark = if served.contains(variant.id.as_str()) { "yes" } else { "" };
+        push_row(&mut page, variant_cells(variant).iter().map(String::as_str).chain([mark]));
     }
     page
 }
@@ -124,7 +129,7 @@ fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
-fn push_row<const N: usize>(page: &mut String, cells: [impl AsRef<str>; N]) {
-    let cells = cells.map(|cell| cell.as_ref().replace('|', "\\|"));
+fn push_row(page: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {
+    let cells: Vec<String> = cells.into_iter().map(|cell| cell.as_ref().replace('|', "\\|")).collect();
     let _ = writeln!(page, "| {} |", cells.join(" | "));
 }

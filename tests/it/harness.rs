@@ -46,12 +46,22 @@ impl Scene {
         Self::named(path, &path.replace('/', "-"))
     }
 
+    /// An empty folder without `servers/` beside it.
+    pub(crate) fn bare(path: &str) -> Self {
+        Self::empty(path, &path.replace('/', "-"))
+    }
+
     fn named(path: &str, name: &str) -> Self {
+        let scene = Self::empty(path, name);
+        copy(&self::root().join("tests/servers"), &scene.root.join("servers"));
+        scene
+    }
+
+    fn empty(path: &str, name: &str) -> Self {
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("it").join(name);
         let _ = fs::remove_dir_all(&root);
         let folder = root.join(path);
         fs::create_dir_all(&folder).unwrap();
-        copy(&self::root().join("tests/servers"), &root.join("servers"));
         Self { root, folder }
     }
 

@@ -1,7 +1,8 @@
 //! The real program from outside: one binary, one module per kind of test.
 //!
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `cases`, `diagnostics` and `hostile` feed it
-//! files and compare with snapshots; `interrupted` stops it half-way; `leaks` looks at what many runs leave;
+//! files and compare with snapshots; `faulty` shows which suites notice which fault; `interrupted` stops it half-way;
+//! `leaks` looks at what many runs leave;
 //! `real` drives servers that nobody here wrote.
 //! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
 //! `testing` runs suites on servers in this process, as the tests of others do.
@@ -11,6 +12,7 @@ mod architecture;
 mod cases;
 mod diagnostics;
 mod examples;
+mod faulty;
 mod generated;
 mod harness;
 mod hostile;

@@ -10,4 +10,5 @@ mod run_update;
 mod run_watch;
 pub(super) mod schema;
 pub(super) mod serve;
+mod serve_faulty;
 mod signals;

@@ -1,13 +1,19 @@
 //! `mcprove serve`: a server to start with.
 
-use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
+use super::serve_faulty::{FaultyArgs, faulty};
+use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::demo;
+use crate::demo::faulty::Fault;
+use crate::demo::{self, ServeError, Settings};
+
+/// The variable with the token that `--require-token` requires.
+const TOKEN: &str = "MCPROVE_DEMO_TOKEN";
 
 /// Serves an example server over standard input and output, or over HTTP.
 #[derive(Debug, Args)]
@@ -19,19 +25,85 @@ pub(in crate::cli) struct ServeArgs {
 #[derive(Debug, Subcommand)]
 enum Server {
     /// A server that is correct in every respect: users, a slow tool with progress, resources, prompts.
-    Demo(Place),
+    Demo(StartArgs),
+    /// The same server with exactly one fault written into it.
+    Faulty(FaultyArgs),
 }
 
-/// Where clients find a server.
-#[derive(Debug, Args)]
-struct Place {
+/// Where clients find the server, and what it can be told.
+#[derive(Debug, Clone, Args)]
+pub(super) struct StartArgs {
     /// Serve streamable HTTP at this address of this machine, such as 127.0.0.1:3000; port 0 takes one that is free.
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
-    http: Option<SocketAddr>,
+    pub(super) http: Option<SocketAddr>,
+    /// Serves only clients with the bearer token in the environment variable `MCPROVE_DEMO_TOKEN`.
+    #[arg(long, requires = "http")]
+    require_token: bool,
+    /// Refuses every call that would change the directory.
+    #[arg(long)]
+    read_only: bool,
+    /// How many users there may be, from 1.
+    #[arg(long, value_name = "N")]
+    max_users: Option<String>,
+    /// The only domain that addresses may have.
+    #[arg(long, value_name = "DOMAIN")]
+    domain: Option<String>,
+    /// Refuses names with this word in them, in upper and lower case.
+    #[arg(long, value_name = "WORD")]
+    block: Option<String>,
 }
 
-pub(in crate::cli) fn serve(args: &ServeArgs, output: &Output) -> Exit {
-    let Server::Demo(place) = &args.server;
+impl StartArgs {
+    fn settings(&self, environment: &Environment) -> Result<Settings, Failure> {
+        let token = environment.get(TOKEN).filter(|_| self.require_token).map(str::to_owned);
+        if self.require_token && token.is_none() {
+            return Err(Failure {
+                exit: Exit::Usage,
+                message: format!("`--require-token` needs a token in the environment variable `{TOKEN}`"),
+                help: Some(format!("use `{TOKEN}=…` before the command")),
+            });
+        }
+        Ok(Settings {
+            read_only: self.read_only,
+            max_users: self.max_users.clone(),
+            domain: self.domain.clone(),
+            blocked: self.block.clone(),
+            token,
+            ..Settings::default()
+        })
+    }
+}
+
+/// Why a server ended, and what to do about it.
+struct Failure {
+    exit: Exit,
+    message: String,
+    help: Option<String>,
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        let exit = match error {
+            ServeError::Setting(_) => Exit::Usage,
+            ServeError::Read(_)
+            | ServeError::Write(_)
+            | ServeError::Accept(_)
+            | ServeError::Stopped(_)
+            | ServeError::FellOver => Exit::Environment,
+        };
+        Self { exit, message: error.to_string(), help: None }
+    }
+}
+
+pub(in crate::cli) fn serve(args: &ServeArgs, environment: &Environment, output: &Output) -> Exit {
+    match &args.server {
+        Server::Demo(args) => start(args, Fault::none(), environment, output),
+        Server::Faulty(args) => faulty(args, environment, output),
+    }
+}
+
+/// Runs a server on one thread, until its input or a signal ends it.
+pub(super) fn start(args: &StartArgs, fault: Fault, environment: &Environment, output: &Output) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -39,40 +111,38 @@ pub(in crate::cli) fn serve(args: &ServeArgs, output: &Output) -> Exit {
             return Exit::Environment;
         }
     };
-    let served = match place.http {
-        Some(address) => runtime.block_on(serve_http(address)),
-        None => runtime
-            .block_on(demo::serve(tokio::io::stdin(), tokio::io::stdout()))
-            .map_err(|error| Failure { message: error.to_string(), help: None }),
-    };
+    let served = args.settings(environment).and_then(|settings| {
+        runtime.block_on(async {
+            if let Some(address) = args.http {
+                return serve_http(address, settings, fault.into()).await;
+            }
+            let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());
+            Ok(demo::serve_with(settings, fault.into(), input, answers).await?)
+        })
+    });
     // A thread that waits for input must not hold up the end.
     runtime.shutdown_background();
     match served {
         Ok(()) => Exit::Passed,
         Err(failure) => {
             output.error(&failure.message, failure.help.as_deref());
-            Exit::Environment
+            failure.exit
         }
     }
 }
 
-/// Why a server ended, and what to do about it.
-struct Failure {
-    message: String,
-    help: Option<String>,
-}
-
 /// Serves until a signal ends the program.
-async fn serve_http(address: SocketAddr) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure {
+async fn serve_http(address: SocketAddr, settings: Settings, fault: Arc<Fault>) -> Result<(), Failure> {
+    let bound = demo::http::Bound::new(address).await.map_err(|error| Failure {
+        exit: Exit::Environment,
         message: format!("the server cannot listen at `{address}`: {error}"),
         help: Some("use `--http 127.0.0.1:0` for a port that is free".to_owned()),
-    };
-    let bound = demo::http::Bound::new(address).await.map_err(failed)?;
+    })?;
+    let bound = bound.with(settings, &fault)?;
     // Scripts wait for this line; standard error is not buffered.
     announce(&bound.url());
     tokio::select! {
-        served = bound.serve() => served.map_err(failed),
+        served = bound.serve() => Ok(served?),
         // Scripts start servers in the background, where shells have Ctrl-C ignored.
         _ = tokio::signal::ctrl_c() => Ok(()),
     }

@@ -14,6 +14,7 @@ use rmcp::transport::Transport;
 use serde_json::Value;
 
 use super::super::era::Eras;
+use super::super::faulty::Fault;
 use super::super::server::Demo;
 use super::stream::Log;
 
@@ -24,8 +25,13 @@ pub(super) fn start(
     request: JsonRpcRequest<ClientRequest>,
 ) -> Arc<Log> {
     let log = Log::new();
-    let transport =
-        Single { id: request.id.clone(), request: Some(request), is_cancelled: false, log: Arc::clone(&log) };
+    let transport = Single {
+        id: request.id.clone(),
+        request: Some(request),
+        is_cancelled: false,
+        log: Arc::clone(&log),
+        fault: Arc::clone(demo.fault()),
+    };
     let running = serve_directly(Eras::new(demo), transport, client);
     let ended = Arc::clone(&log);
     tokio::spawn(async move {
@@ -47,6 +53,7 @@ struct Single {
     request: Option<JsonRpcRequest<ClientRequest>>,
     is_cancelled: bool,
     log: Arc<Log>,
+    fault: Arc<Fault>,
 }
 
 impl Transport<RoleServer> for Single {
@@ -55,7 +62,8 @@ impl Transport<RoleServer> for Single {
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
         let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
         // A message always serializes.
-        self.log.say(serde_json::to_value(&message).unwrap_or_default());
+        let message = self.fault.said(serde_json::to_vec(&message).unwrap_or_default());
+        self.log.say(serde_json::from_slice(&message).unwrap_or_default());
         if is_answer {
             self.log.end();
         }
@@ -65,6 +73,10 @@ impl Transport<RoleServer> for Single {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         if let Some(request) = self.request.take() {
             return Some(JsonRpcMessage::Request(request));
+        }
+        if !self.fault.heeds_cancellations() {
+            self.log.last().await;
+            return None;
         }
         if self.is_cancelled || !self.log.cancelled().await {
             return None;

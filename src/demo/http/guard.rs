@@ -6,10 +6,22 @@
 use axum::http::uri::{Authority, Uri};
 use axum::http::{HeaderMap, StatusCode, header};
 
+use super::super::faulty::Check;
+use super::super::server::Conduct;
 use super::refused::Refused;
 
-/// Refuses requests of foreign pages, and those to a foreign name.
-pub(super) fn check(headers: &HeaderMap) -> Result<(), Refused> {
+/// Refuses requests of foreign pages, those to a foreign name, and those without the token.
+pub(super) fn check(headers: &HeaderMap, conduct: &Conduct) -> Result<(), Refused> {
+    if !conduct.fault.waives(Check::Origin) {
+        check_origin(headers)?;
+    }
+    match conduct.rules.token() {
+        Some(token) if !conduct.fault.waives(Check::Token) => check_token(headers, token),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_origin(headers: &HeaderMap) -> Result<(), Refused> {
     let host =
         super::single(headers, &header::HOST).map_err(|message| Refused::new(StatusCode::BAD_REQUEST, message))?;
     let Some(host) = host else {
@@ -26,6 +38,17 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Refused> {
         }
     }
     Ok(())
+}
+
+fn check_token(headers: &HeaderMap, token: &str) -> Result<(), Refused> {
+    let given = super::single(headers, &header::AUTHORIZATION).ok().flatten();
+    let Some((scheme, given)) = given.and_then(|given| given.split_once(' ')) else {
+        return Err(Refused::token("the header `Authorization` must be `Bearer` and the token of this server"));
+    };
+    if scheme.eq_ignore_ascii_case("bearer") && given.trim_start() == token {
+        return Ok(());
+    }
+    Err(Refused::token("the header `Authorization` has another token than this server requires"))
 }
 
 /// Does `Accept` list this type, with a weight above 0?

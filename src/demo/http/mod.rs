@@ -28,9 +28,11 @@ use tokio::sync::watch;
 
 use self::refused::Refused;
 use self::session::Sessions;
-use super::server::{LEGACY, MODERN};
+use super::faulty::Fault;
+use super::server::{Conduct, LEGACY, MODERN};
 use super::store::SharedStore;
 use super::transport::Input;
+use super::{ServeError, Settings};
 
 const PATH: &str = "/mcp";
 
@@ -38,14 +40,15 @@ const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// A server that has its port and answers nothing yet.
-#[derive(Debug)]
 pub struct Bound {
     listener: TcpListener,
     address: SocketAddr,
+    conduct: Conduct,
 }
 
 /// What all requests share.
 struct Server {
+    conduct: Conduct,
     sessions: Sessions,
     /// The users of all requests without a session.
     store: SharedStore,
@@ -58,7 +61,12 @@ impl Bound {
     pub async fn new(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, conduct: Conduct::default() })
+    }
+
+    /// The same server under settings and with what it does wrong.
+    pub fn with(self, settings: Settings, fault: &Arc<Fault>) -> Result<Self, ServeError> {
+        Ok(Self { conduct: super::conduct(settings, fault)?, ..self })
     }
 
     /// Where clients find the server.
@@ -66,16 +74,21 @@ impl Bound {
         format!("http://{}{PATH}", self.address)
     }
 
-    /// Answers until the future is dropped; no client can end it.
-    pub async fn serve(self) -> io::Result<()> {
-        axum::serve(self.listener, router(Arc::new(Server::new()))).await
+    /// Answers until the future is dropped, or the server falls over; no client can end one that is right.
+    pub async fn serve(self) -> Result<(), ServeError> {
+        let fault = Arc::clone(&self.conduct.fault);
+        let serving = axum::serve(self.listener, router(Arc::new(Server::new(self.conduct))));
+        tokio::select! {
+            served = serving.into_future() => served.map_err(ServeError::Accept),
+            () = fault.fallen() => Err(ServeError::FellOver),
+        }
     }
 }
 
 impl Server {
-    fn new() -> Self {
+    fn new(conduct: Conduct) -> Self {
         let (input, _) = watch::channel(Input::Open);
-        Self { sessions: Sessions::default(), store: SharedStore::default(), input }
+        Self { sessions: Sessions::new(conduct.clone()), store: conduct.fault.store(), input, conduct }
     }
 }
 
@@ -87,7 +100,7 @@ fn router(server: Arc<Server>) -> Router {
 }
 
 async fn guarded(server: &Server, request: Request) -> Result<Response, Refused> {
-    guard::check(request.headers())?;
+    guard::check(request.headers(), &server.conduct)?;
     if request.uri().path() != PATH {
         let message =
             format!("nothing is served at `{}`; the address of the server ends in `{PATH}`", request.uri().path());
@@ -155,7 +168,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_closed_stream_cancels_a_request_without_a_session() {
-        let server = Arc::new(Server::new());
+        let server = Arc::new(Server::new(Conduct::default()));
         let bound = Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = bound.address;
         tokio::spawn(axum::serve(bound.listener, router(Arc::clone(&server))).into_future());

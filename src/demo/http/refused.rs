@@ -1,6 +1,6 @@
 //! Requests that are answered with an error of HTTP, and an error of JSON-RPC in its body.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::super::transport::envelope::{Refusal, UnreadId};
 pub(super) struct Refused {
     status: StatusCode,
     answer: Value,
-    allow: Option<&'static str>,
+    header: Option<(HeaderName, &'static str)>,
 }
 
 impl Refused {
@@ -23,13 +23,19 @@ impl Refused {
 
     /// A mistake in a message.
     pub(super) fn of(status: StatusCode, refusal: Refusal, unread_id: UnreadId) -> Self {
-        Self { status, answer: refusal.into_answer(unread_id), allow: None }
+        Self { status, answer: refusal.into_answer(unread_id), header: None }
     }
 
     /// A method of HTTP that is not served; `allow` are those that are.
     pub(super) fn method(allow: &'static str) -> Self {
         let message = format!("this method of HTTP is not served here; use {allow}");
-        Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message) }
+        Self { header: Some((header::ALLOW, allow)), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message) }
+    }
+
+    /// A request without the token that the server requires.
+    pub(super) fn token(message: &str) -> Self {
+        let challenge = (header::WWW_AUTHENTICATE, "Bearer");
+        Self { header: Some(challenge), ..Self::new(StatusCode::UNAUTHORIZED, message) }
     }
 
     /// A header of a session that names a revision which there is not.
@@ -54,8 +60,8 @@ impl Refused {
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let mut response = json_response(self.status, &self.answer);
-        if let Some(allow) = self.allow {
-            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         response
     }

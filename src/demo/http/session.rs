@@ -12,7 +12,8 @@ use rmcp::model::{
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::super::server::Demo;
+use super::super::faulty::Check;
+use super::super::server::{Conduct, Demo};
 use super::super::store::SharedStore;
 use super::super::transport::Input;
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
@@ -26,13 +27,14 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const STREAMS_KEPT: usize = 64;
 
 /// All sessions that are open.
-#[derive(Default)]
 pub(super) struct Sessions {
+    conduct: Conduct,
     open: Mutex<BTreeMap<String, Arc<Session>>>,
 }
 
 /// One client's session.
 pub(super) struct Session {
+    conduct: Conduct,
     revision: ProtocolVersion,
     client: InitializeRequestParams,
     store: SharedStore,
@@ -48,6 +50,11 @@ struct Streams {
 }
 
 impl Sessions {
+    /// None is open.
+    pub(super) fn new(conduct: Conduct) -> Self {
+        Self { conduct, open: Mutex::default() }
+    }
+
     /// The session that a request names; `id` is the request's own.
     pub(super) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<Session>, Refused> {
         let refuse = |status, message: String| {
@@ -73,6 +80,13 @@ impl Sessions {
         UnreadId::of(self.find(headers, None).ok().map(|session| session.revision.clone()).as_ref())
     }
 
+    /// Answers a request of the session that the headers name, without waiting for its end, as a fault has it.
+    pub(super) fn say(&self, headers: &HeaderMap, answer: &[u8]) {
+        if let (Ok(session), Ok(answer)) = (self.find(headers, None), serde_json::from_slice::<Value>(answer)) {
+            session.say(&answer);
+        }
+    }
+
     /// Opens a session with the message that asks for it.
     pub(super) async fn open(&self, message: Value) -> Result<Response, Refused> {
         post::check(&message, UnreadId::LeftOut)?;
@@ -88,8 +102,9 @@ impl Sessions {
         };
         let mut client = initialize.params.clone();
         let (input, _) = watch::channel(Input::Open);
-        let store = SharedStore::default();
-        let log = exchange::start(Demo::sharing(store.clone(), input.subscribe()), None, request);
+        let (conduct, store) = (self.conduct.clone(), self.conduct.fault.store());
+        let demo = Demo::new(store.clone(), input.subscribe(), conduct.clone());
+        let log = exchange::start(demo, None, request);
         let answer = log.last().await.unwrap_or_default();
         let Some(revision) = answer
             .pointer("/result/protocolVersion")
@@ -104,13 +119,17 @@ impl Sessions {
         if let Ok(value) = HeaderValue::from_str(&name) {
             response.headers_mut().insert(SESSION_ID, value);
         }
-        lock(&self.open).insert(name, Arc::new(Session { revision, client, store, input, running, streams }));
+        let session = Session { conduct, revision, client, store, input, running, streams };
+        lock(&self.open).insert(name, Arc::new(session));
         Ok(response)
     }
 
     /// Ends a session with everything that runs in it.
     pub(super) fn end(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let session = self.find(headers, None)?;
+        if self.conduct.fault.waives(Check::End) {
+            return Ok(());
+        }
         lock(&self.open).retain(|_, open| !Arc::ptr_eq(open, &session));
         session.input.send_replace(Input::Ended);
         // Streams of requests end with their answers.
@@ -197,7 +216,7 @@ impl Session {
 
     fn start(&self, request: JsonRpcRequest<ClientRequest>) -> Arc<Log> {
         let id = request.id.clone();
-        let demo = Demo::sharing(self.store.clone(), self.input.subscribe());
+        let demo = Demo::new(self.store.clone(), self.input.subscribe(), self.conduct.clone());
         let log = exchange::start(demo, Some(self.client.clone()), request);
         let mut running = lock(&self.running);
         running.retain(|(_, log)| !log.is_over());
@@ -225,6 +244,12 @@ impl Session {
         let is_newest = self.revision == ProtocolVersion::V_2025_11_25;
         let opening = if is_newest { Opening::Primed } else { Opening::Plain };
         events(log, Numbering { stream: Some(stream), from: 0, opening }, None)
+    }
+
+    fn say(&self, answer: &Value) {
+        for (_, log) in lock(&self.running).iter().filter(|(id, _)| answer["id"] == id.clone().into_json_value()) {
+            log.say(answer.clone());
+        }
     }
 
     fn cancel(&self, notification: &ClientNotification) {

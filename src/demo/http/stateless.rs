@@ -2,10 +2,11 @@
 
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
-use rmcp::model::{ErrorCode, JsonRpcMessage};
+use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, JsonRpcRequest};
 use serde_json::Value;
 
 use super::super::era::unknown_method;
+use super::super::faulty::Check;
 use super::super::server::{Demo, MODERN};
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
 use super::refused::{Refused, json_response};
@@ -28,7 +29,7 @@ pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value)
     post::check(&message, UnreadId::LeftOut)?;
     let id = message.get("id").cloned();
     let is_complete = lacks(&message).is_empty();
-    let checked = message.get("method").is_some().then(|| check(headers, &message)).transpose();
+    let checked = message.get("method").is_some().then(|| check(server, headers, &message)).transpose();
     if message["method"] == "initialize" && id.is_some() {
         checked?;
         let refusal = Refusal::identified(id.as_ref(), ErrorCode::METHOD_NOT_FOUND, unknown_method("initialize"));
@@ -40,18 +41,7 @@ pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value)
             let JsonRpcMessage::Request(request) = *message else {
                 return Ok(StatusCode::ACCEPTED.into_response());
             };
-            let demo = Demo::sharing(server.store.clone(), server.input.subscribe());
-            let log = exchange::start(demo, None, request);
-            let guard = CancelOnDrop(log.clone());
-            match log.first().await {
-                Some(answer) if exchange::is_answer(&answer) => {
-                    Ok(json_response(status(&answer, is_complete), &answer))
-                }
-                Some(_) | None => {
-                    let numbering = Numbering { stream: None, from: 0, opening: Opening::Plain };
-                    Ok(events(log, numbering, Some(guard)))
-                }
-            }
+            Ok(reply(server, request, is_complete).await)
         }
         Judged::Ignored if id.is_none() => checked.map(|_| StatusCode::ACCEPTED.into_response()),
         Judged::Ignored | Judged::Batch(_) => {
@@ -67,6 +57,25 @@ pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value)
             ))
         }
         Judged::Refused(refusal) => Err(Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)),
+    }
+}
+
+/// Answers a request of no era.
+pub(super) async fn admit(server: &Server, request: JsonRpcRequest<ClientRequest>) -> Response {
+    reply(server, request, true).await
+}
+
+/// Answers a request that has no session; `is_complete` if `_meta` lacks nothing.
+async fn reply(server: &Server, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
+    let demo = Demo::new(server.store.clone(), server.input.subscribe(), server.conduct.clone());
+    let log = exchange::start(demo, None, request);
+    let guard = CancelOnDrop(log.clone());
+    match log.first().await {
+        Some(answer) if exchange::is_answer(&answer) => json_response(status(&answer, is_complete), &answer),
+        Some(_) | None => {
+            let numbering = Numbering { stream: None, from: 0, opening: Opening::Plain };
+            events(log, numbering, Some(guard))
+        }
     }
 }
 
@@ -102,7 +111,7 @@ fn lacks(message: &Value) -> Vec<&'static str> {
 }
 
 /// Holds the headers to the message: first the revision, since the other rules are those of a revision.
-fn check(headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
+fn check(server: &Server, headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
     let id = message.get("id");
     let is_request = id.is_some();
     let mismatch = |text: String| {
@@ -128,6 +137,9 @@ fn check(headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
     }
     if is_request && !lacks(message).is_empty() {
         return Err(incomplete(message));
+    }
+    if server.conduct.fault.waives(Check::Repetition) {
+        return Ok(());
     }
     let method = message["method"].as_str().unwrap_or_default();
     expect(headers, &METHOD, method).map_err(mismatch)?;

@@ -3,16 +3,26 @@
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 
 use super::peer::{Era, meta};
+use crate::demo::ServeError;
 use crate::demo::http::Bound;
 
 /// Where a server listens that ends with the test.
 pub(super) async fn start() -> String {
-    let bound = Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    serve(bound().await).0
+}
+
+/// A server that has its port.
+pub(super) async fn bound() -> Bound {
+    Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap()
+}
+
+/// Where it listens, and how it ends.
+pub(super) fn serve(bound: Bound) -> (String, JoinHandle<Result<(), ServeError>>) {
     let address = bound.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
-    tokio::spawn(bound.serve());
-    address
+    (address, tokio::spawn(bound.serve()))
 }
 
 /// An answer as it came.
@@ -130,7 +140,7 @@ impl Client {
     }
 
     /// Sends a request and reads the first lines of its answer, up to one that contains `until`.
-    async fn begin(&self, id: &Value, method: &str, params: Value, until: &str) -> BufReader<TcpStream> {
+    pub(super) async fn begin(&self, id: &Value, method: &str, params: Value, until: &str) -> BufReader<TcpStream> {
         let (headers, body) = self.request(id, method, params);
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut stream = open(&self.address, "POST", &headers, Some(body.len())).await;
@@ -144,7 +154,7 @@ impl Client {
         answer.json()["result"]["structuredContent"].take()
     }
 
-    async fn notify(&self, method: &str, params: Value) -> Answer {
+    pub(super) async fn notify(&self, method: &str, params: Value) -> Answer {
         let headers = [("Mcp-Session-Id", self.session.as_str())];
         let body = json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string();
         send(&self.address, "POST", &[TYPES.as_slice(), &headers].concat(), body.as_bytes()).await
@@ -223,7 +233,7 @@ async fn progress_comes_as_events_before_the_answer() {
     }
 }
 
-const SLOW: &str =
+pub(super) const SLOW: &str =
     r#"{"name":"export_users","arguments":{"format":"csv","delay_ms":10000,"steps":20},"_meta":{"progressToken":1}}"#;
 
 #[tokio::test]

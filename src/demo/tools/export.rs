@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Arguments, Effect, Entry, Run};
+use crate::demo::faulty::Fault;
 use crate::demo::store::{Store, User};
 use crate::demo::transport::Input;
 
@@ -95,6 +96,7 @@ impl Export {
     pub(in crate::demo) async fn work(
         &self,
         context: &RequestContext<RoleServer>,
+        fault: &Fault,
         mut input: watch::Receiver<Input>,
     ) -> Result<(), String> {
         let start = Instant::now();
@@ -102,20 +104,21 @@ impl Export {
             tokio::select! {
                 biased;
                 // rmcp sends no answer to a cancelled request, so nobody reads this.
-                () = context.ct.cancelled() => return Err("the export is cancelled".to_owned()),
+                () = fault.cancelled(context.ct.cancelled()) => return Err("the export is cancelled".to_owned()),
                 _ = input.wait_for(Input::is_over) => return Err("the input ended before the export was done".to_owned()),
                 () = sleep_until(start + self.delay * step / self.steps) => {}
             }
-            self.report(context, step).await;
+            self.report(context, fault, step).await;
         }
         Ok(())
     }
 
-    async fn report(&self, context: &RequestContext<RoleServer>, step: u32) {
+    async fn report(&self, context: &RequestContext<RoleServer>, fault: &Fault, step: u32) {
         let Some(token) = context.meta.get_progress_token() else {
             return;
         };
-        let progress = ProgressNotificationParam::new(token, step.into()).with_total(self.steps.into());
+        let mut progress = ProgressNotificationParam::new(token, step.into()).with_total(self.steps.into());
+        fault.progress(&mut progress);
         // It fails when the client is gone, which ends the export by itself.
         let _ = context.peer.notify_progress(progress).await;
     }

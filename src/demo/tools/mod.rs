@@ -10,7 +10,9 @@ use rmcp::model::{ErrorData, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
 use self::export::Export;
+use super::faulty::Fault;
 use super::schema::Schema;
+use super::settings::{Rules, Wish};
 use super::store::Store;
 
 /// All tools, sorted by name.
@@ -67,6 +69,7 @@ pub(super) enum Call {
 
 /// A call that answers at once.
 pub(super) struct Quick {
+    entry: &'static Entry,
     run: fn(&mut Store, &Arguments) -> Result<Value, String>,
     arguments: Arguments,
 }
@@ -88,27 +91,33 @@ pub(super) fn list() -> Vec<Tool> {
 /// Finds the tool `name` and checks its arguments.
 ///
 /// A tool that does not exist is the protocol's error, arguments that do not fit are the tool's own.
-pub(super) fn prepare(name: &str, arguments: JsonObject) -> Result<Result<Call, String>, ErrorData> {
+pub(super) fn prepare(name: &str, arguments: JsonObject, fault: &Fault) -> Result<Result<Call, String>, ErrorData> {
     let Some(found) = COMPILED.iter().find(|compiled| compiled.entry.name == name) else {
         let names: Vec<_> = TOOLS.iter().map(|entry| format!("`{}`", entry.name)).collect();
         let message = format!("the server offers no tool `{name}`; the tools are {}", names.join(", "));
         return Err(ErrorData::invalid_params(message, None));
     };
-    let arguments = Value::Object(arguments);
-    let complaints = found.input.complaints(&arguments);
+    let mut arguments = Value::Object(arguments);
+    let complaints = fault.complaints(&found.input, &arguments);
     if !complaints.is_empty() {
         return Ok(Err(complaints.join("\n")));
     }
+    fault.arguments(name, &mut arguments);
     let arguments = Arguments(arguments);
     Ok(Ok(match found.entry.run {
-        Run::Quick(run) => Call::Quick(Quick { run, arguments }),
+        Run::Quick(run) => Call::Quick(Quick { entry: found.entry, run, arguments }),
         Run::Export => Call::Export(Export::new(&arguments)),
     }))
 }
 
 impl Quick {
-    /// Runs the call; an error is a sentence for the caller.
-    pub(super) fn run(&self, store: &mut Store) -> Result<Value, String> {
+    /// Runs the call unless the rules forbid it; an error is a sentence for the caller.
+    pub(super) fn run(&self, store: &mut Store, rules: &Rules) -> Result<Value, String> {
+        let changes = !matches!(self.entry.effect, Effect::Reads);
+        let wish = Wish { tool: self.entry.name, changes, arguments: &self.arguments.0 };
+        if let Some(refusal) = rules.refuse(&wish, store) {
+            return Err(refusal);
+        }
         (self.run)(store, &self.arguments)
     }
 }

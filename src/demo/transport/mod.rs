@@ -10,6 +10,7 @@ pub(super) mod envelope;
 use std::collections::VecDeque;
 use std::future::{Future, pending, ready};
 use std::io;
+use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -24,6 +25,7 @@ use tokio::sync::{mpsc, watch};
 
 use self::batch::{Batches, Settled};
 use self::envelope::{Judged, Refusal, UnreadId, judge, judge_line};
+use super::faulty::{Fault, Heard};
 
 /// Longer lines are refused instead of filling the memory.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
@@ -61,6 +63,7 @@ pub(super) struct Lines<R> {
     opening: Option<RequestId>,
     /// The revision of the session, once it is open.
     revision: Option<ProtocolVersion>,
+    fault: Arc<Fault>,
 }
 
 enum Read {
@@ -71,7 +74,12 @@ enum Read {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads from `reader`, queues lines on `answers`, and tells `input` when there is nothing more to read.
-    pub(super) fn new(reader: R, answers: mpsc::UnboundedSender<Vec<u8>>, input: watch::Sender<Input>) -> Self {
+    pub(super) fn new(
+        reader: R,
+        answers: mpsc::UnboundedSender<Vec<u8>>,
+        input: watch::Sender<Input>,
+        fault: Arc<Fault>,
+    ) -> Self {
         Self {
             reader: BufReader::new(reader),
             line: Vec::new(),
@@ -82,6 +90,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             batches: Batches::default(),
             opening: None,
             revision: None,
+            fault,
         }
     }
 
@@ -113,6 +122,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         let line = line.trim_ascii();
         if line.is_empty() {
             return None;
+        }
+        match self.fault.heard(line) {
+            Heard::Sound => {}
+            // A queue without a reader means that the client is gone.
+            Heard::Answered(answer) => drop(self.answers.send(answer)),
+            Heard::Fatal => return None,
         }
         match judge_line(line) {
             Judged::Message(message) => return Some(*message),
@@ -189,7 +204,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     fn put(&self, message: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        self.answers.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.answers.send(self.fault.said(line)).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     fn queue(&mut self, message: &ServerJsonRpcMessage) -> io::Result<()> {
@@ -231,7 +246,7 @@ where
         loop {
             // rmcp runs every request as a task of its own. What was sent behind `initialize` without waiting must not
             // overtake it. rmcp drops this future and asks again after every answer it sends.
-            if self.opening.is_some() {
+            if self.opening.is_some() || self.fault.has_fallen() {
                 pending::<()>().await;
             }
             if let Some(message) = self.unread.pop_front() {

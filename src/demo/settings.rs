@@ -1,0 +1,97 @@
+//! What the demo server can be told when it starts, and which calls it refuses for that.
+
+use serde_json::Value;
+
+use super::store::Store;
+
+/// Settings as they are written.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Nothing may change the directory.
+    pub read_only: bool,
+    /// How many users there may be, a number.
+    pub max_users: Option<String>,
+    /// The only domain that addresses may have.
+    pub domain: Option<String>,
+    /// Names with this word in them are refused.
+    pub blocked: Option<String>,
+    /// The only bearer token that is served over HTTP.
+    pub token: Option<String>,
+    /// How that word is looked for.
+    pub spelling: Spelling,
+}
+
+/// How a word is looked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Spelling {
+    /// In upper and lower case alike.
+    #[default]
+    AnyCase,
+    /// As it is written.
+    Exact,
+}
+
+/// Settings that make sense.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    settings: Settings,
+    max_users: Option<usize>,
+}
+
+/// A call that the rules are asked about.
+pub(super) struct Wish<'a> {
+    pub(super) tool: &'static str,
+    pub(super) changes: bool,
+    pub(super) arguments: &'a Value,
+}
+
+impl Settings {
+    /// The rules that follow, or what is wrong with a value.
+    pub(super) fn check(self) -> Result<Rules, String> {
+        let max_users = match &self.max_users {
+            None => None,
+            Some(text) => match text.parse() {
+                Ok(number) if number > 0 => Some(number),
+                Ok(_) | Err(_) => return Err(format!("`--max-users` is `{text}`; it must be a whole number from 1")),
+            },
+        };
+        Ok(Rules { settings: self, max_users })
+    }
+}
+
+impl Rules {
+    /// The bearer token that every request over HTTP needs.
+    pub(super) fn token(&self) -> Option<&str> {
+        self.settings.token.as_deref()
+    }
+
+    /// Why a call is refused, if it is.
+    pub(super) fn refuse(&self, wish: &Wish<'_>, store: &Store) -> Option<String> {
+        if self.settings.read_only && wish.changes {
+            return Some(format!("the directory is read-only, so `{}` is refused; only read from it", wish.tool));
+        }
+        if wish.tool == "create_user" && self.max_users.is_some_and(|most| store.all().len() >= most) {
+            let is_full = "the directory is full, so no user can be created; call `delete_user` first";
+            return Some(is_full.to_owned());
+        }
+        if !wish.changes {
+            return None;
+        }
+        self.refuse_email(wish.arguments).or_else(|| self.refuse_name(wish.arguments))
+    }
+
+    fn refuse_email(&self, arguments: &Value) -> Option<String> {
+        let (domain, email) = (self.settings.domain.as_deref()?, arguments["email"].as_str()?);
+        let is_inside = email.rsplit_once('@').is_some_and(|(_, end)| end.eq_ignore_ascii_case(domain));
+        (!is_inside).then(|| format!("the parameter `email` is `{email}`; only addresses at `{domain}` are allowed"))
+    }
+
+    fn refuse_name(&self, arguments: &Value) -> Option<String> {
+        let (word, name) = (self.settings.blocked.as_deref()?, arguments["name"].as_str()?);
+        let is_blocked = match self.settings.spelling {
+            Spelling::AnyCase => name.to_lowercase().contains(&word.to_lowercase()),
+            Spelling::Exact => name.contains(word),
+        };
+        is_blocked.then(|| format!("the parameter `name` is `{name}`; names with `{word}` are blocked"))
+    }
+}
