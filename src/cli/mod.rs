@@ -18,6 +18,7 @@ mod targets;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use self::environment::Environment;
@@ -55,7 +56,8 @@ pub fn main() -> ExitCode {
     let environment = Environment::read();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => {
+        Err(mut error) => {
+            suggest_run(&mut error);
             let code = if error.use_stderr() { Exit::Usage } else { Exit::Passed };
             // A closed pipe is the reader's choice.
             let _ = error.print();
@@ -69,7 +71,7 @@ pub fn main() -> ExitCode {
     }
     let exit = match arguments.command {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
-        Command::Check(args) => commands::check::check(&args, &output),
+        Command::Check(args) => commands::check::check(&args, &environment, &output),
         Command::Plan(args) => commands::plan::plan(&args, &output),
         Command::Report(args) => commands::report::report(&args, &output),
         Command::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, &output),
@@ -78,6 +80,15 @@ pub fn main() -> ExitCode {
         Command::Completions(args) => commands::completions::completions(&args, &output),
     };
     exit.into()
+}
+
+/// A file where a command belongs is most often meant for `run`.
+fn suggest_run(error: &mut clap::Error) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    if word.contains(['.', '/']) {
+        let tip = format!("to run suites, write `mcprove run {word}`");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
 }
 
 /// The help text of every command, for the manual.

@@ -109,8 +109,14 @@ fn is_part(path: &Path) -> bool {
 }
 
 /// Folders also hold other YAML, such as CI configuration; files that are named explicitly are never passed over.
+/// A suite with a slip in its first key, or one that cannot be read, must not drop out of a run unseen.
 fn looks_like_a_suite(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| has_key(&text, "suite"))
+    std::fs::read_to_string(path).map_or(true, |text| is_suite(&text))
+}
+
+fn is_suite(text: &str) -> bool {
+    let has_any = |keys: &[&str]| keys.iter().any(|key| has_key(text, key));
+    has_key(text, "suite") || has_key(text, "tests") && has_any(&["server", "servers"])
 }
 
 /// Whether a line begins with a key of the whole file, quoted or not.
@@ -139,6 +145,9 @@ mod tests {
         }
         for text in ["suites: a", "  suite: a", "\"suite: a", "a: suite"] {
             assert!(!has_key(text, "suite"), "{text:?}");
+        }
+        for (text, expected) in [("suit: a\nserver: b\ntests: []", true), ("tests:\n  script: a", false)] {
+            assert_eq!(is_suite(text), expected, "{text:?}");
         }
     }
 }

@@ -14,6 +14,7 @@ mod quote;
 mod render;
 pub mod shape;
 mod suggest;
+mod syntax;
 pub mod template;
 mod visible;
 mod yaml;

@@ -175,7 +175,19 @@ fn report_repeated(node: &Node, found: &mut Vec<Diagnostic>) {
 }
 
 fn wrong_type(node: &Node, shape: &Shape) -> Diagnostic {
-    Diagnostic::error("wrong-type", format!("expected {}, found {}", shape.words(), node.kind()), node.span)
+    let found = match (&node.value, shape) {
+        (Value::Number(number), Shape::Whole) => format!("`{number}`"),
+        _ => node.kind().to_owned(),
+    };
+    let help = match (shape, &node.value) {
+        (Shape::Text, Value::Number(_) | Value::Bool(_)) => Some("put quotes around what is meant as text".to_owned()),
+        (Shape::List(_), Value::Map(_)) => {
+            Some("begin each item of a list with `- `, or put `[ ]` around it".to_owned())
+        }
+        (Shape::List(Shape::Text), Value::Text(text)) => Some(format!("write `[{text}]`")),
+        _ => None,
+    };
+    Diagnostic::error("wrong-type", format!("expected {}, found {found}", shape.words()), node.span).with_help(help)
 }
 
 fn bad_duration(node: &Node, text: &str) -> Diagnostic {

@@ -210,7 +210,10 @@ fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -
     let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
     let value = compiled.eval(Serde(names)).map_err(|error| sentence(&error, expression))?;
     if value.kind() == ValueKind::Undefined {
-        return Err(format!("`{expression}` names nothing"));
+        return Err(match expression.strip_prefix("env.") {
+            Some(name) => format!("the environment has no variable `{name}`"),
+            None => format!("`{expression}` names nothing"),
+        });
     }
     serde_json::to_value(&value).map_err(|error| format!("`{expression}` has no JSON value: {error}"))
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Tag};
 
-use super::{Diagnostic, Located, Node, SourceId, Sources, Span, Value};
+use super::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, syntax};
 
 /// How deep mappings and lists may nest; suites need about twelve.
 const MAX_DEPTH: usize = 96;
@@ -180,7 +180,11 @@ impl<'t> Reader<'t> {
                 self.text[node.span.start as usize..node.span.end as usize].to_owned()
             }
             Value::List(_) | Value::Map(_) => {
-                return Err(self.mistake("a key must be text", node.span.start, node.span.end));
+                let mistake = self.mistake("a key must be text", node.span.start, node.span.end);
+                let is_template = self.text[..node.span.start as usize].ends_with('{');
+                return Err(
+                    mistake.with_help(is_template.then(|| "put quotes around a template: `\"{{ name }}\"`".into()))
+                );
             }
         };
         Ok(Located::new(text, node.span))
@@ -259,10 +263,11 @@ impl<'t> Reader<'t> {
     fn syntax(&self, error: &ScanError) -> Diagnostic {
         let at = self.offset(*error.marker());
         let message = error.to_string();
-        let sentence = message.split(" at byte ").next().unwrap_or(&message);
-        let sentence = sentence.split(" at line ").next().unwrap_or(sentence).trim_end_matches(['.', ':', ',']);
-        let too_deep = sentence.contains("nesting") || sentence.contains("depth") || sentence.contains("recursion");
-        self.mistake(if too_deep { "it nests deeper than any suite needs" } else { sentence }, at, at)
+        let sentence = syntax::sentence(&message);
+        // A tab is found where the text before it ends, but is what to show.
+        let tab = self.text.get(at as usize..).filter(|_| sentence.contains("a tab")).and_then(|rest| rest.find('\t'));
+        let at = at + u32::try_from(tab.unwrap_or(0)).unwrap_or(0);
+        self.mistake(sentence, at, at).with_help(syntax::cure(sentence))
     }
 
     fn mistake(&self, sentence: &str, start: u32, end: u32) -> Diagnostic {

@@ -6,10 +6,11 @@
 //! `real` drives servers that nobody here wrote.
 //! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
 //! `testing` runs suites on servers in this process, as the tests of others do.
-//! `readme` and `examples` at what the documentation shows and at the suites to copy.
+//! `readme`, `ci` and `examples` at what the documentation shows and at the suites to copy.
 
 mod architecture;
 mod cases;
+mod ci;
 mod diagnostics;
 mod examples;
 mod faulty;

@@ -16,7 +16,7 @@ use crate::taxonomy::REGISTRY;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SchemaArgs {
     /// Of what.
-    #[arg(value_enum, default_value = "suite")]
+    #[arg(value_enum, default_value = "suite", value_name = "WHAT")]
     of: Document,
 }
 

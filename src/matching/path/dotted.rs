@@ -171,7 +171,11 @@ fn no_field(name: &str, fields: &serde_json::Map<String, Json>) -> Problem {
     if fields.is_empty() {
         return Problem::Words(format!("has no field `{name}`; it is an empty object"));
     }
-    let hint = show::did_you_mean(name, fields.keys().map(String::as_str));
+    let near = show::did_you_mean(name, fields.keys().map(String::as_str));
+    // A level that was left out, most often `result` or `structuredContent`.
+    let level = fields.iter().find(|(_, value)| near.is_empty() && value.get(name).is_some());
+    let hint = level
+        .map_or(near.clone(), |(field, _)| format!("; did you mean `{}.{}`?", show::quoted(field), show::quoted(name)));
     let there = show::names(fields.keys().map(String::as_str), NAMED_FIELDS);
     let verb = if fields.len() == 1 { "its only field is" } else { "its fields are" };
     Problem::Words(format!("has no field `{}`; {verb} {there}{hint}", show::quoted(name)))

@@ -47,6 +47,10 @@ fn finds_values() {
 fn names_what_is_there_instead() {
     misses("reslt.x", "the answer has no field `reslt`; its only field is `result`; did you mean `result`?");
     misses(
+        "content[0]",
+        "the answer has no field `content`; its only field is `result`; did you mean `result.content`?",
+    );
+    misses(
         "result.content[0].txt",
         "`result.content[0]` has no field `txt`; its fields are `type`, `text`; did you mean `text`?",
     );

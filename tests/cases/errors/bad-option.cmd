@@ -11,3 +11,5 @@ mcprove schema nothing
 mcprove fault-coverage parts/good.yml --probe fuz
 mcprove fault-coverage parts/good.yml --threshold 101
 mcprove run parts/good.yml --timeout 0s
+mcprove run parts/good.yml --repeat 0
+mcprove parts/good.yml

@@ -1,0 +1,1 @@
+mcprove run slip-in-suite

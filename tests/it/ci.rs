@@ -1,0 +1,72 @@
+//! The jobs in `docs/ci.md` are YAML, and every command in them runs and writes what the job keeps.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fs;
+
+use mcprove::source::{SourceFile, Sources, parse};
+use regex::Regex;
+use serde_json::Value;
+
+use crate::harness::{Scene, root};
+
+/// What the commands of the page write, all of them together.
+const WRITTEN: &[&str] = &[
+    "known-failures.yml",
+    "out/events.ndjson",
+    "out/junit.xml",
+    "out/mcprove.sarif",
+    "out/run.txt",
+    "out/summary.md",
+    "summary.md",
+];
+
+#[test]
+fn every_command_of_the_jobs_passes() {
+    let scene = Scene::new("ci");
+    fs::create_dir_all(scene.folder.join("suites")).unwrap();
+    fs::copy(root().join("examples/quickstart.yml"), scene.folder.join("suites/quickstart.yml")).unwrap();
+    let commands = commands(&fs::read_to_string(root().join("docs/ci.md")).unwrap());
+    assert!(commands.len() > 10, "{commands:#?}");
+    for command in &commands {
+        let seen = scene.line(command);
+        assert_eq!(seen.status, 0, "{}", seen.text());
+    }
+    let missing: Vec<&&str> = WRITTEN.iter().filter(|file| !scene.folder.join(file).is_file()).collect();
+    assert!(missing.is_empty(), "the jobs keep what no command writes: {missing:?}");
+}
+
+/// The lines that begin with `mcprove`, in the order of the page.
+fn commands(page: &str) -> Vec<String> {
+    let fence = Regex::new(r"(?ms)^```(yaml|groovy|sh)\n(.*?)^```$").unwrap();
+    let mut scripts = Vec::new();
+    for block in fence.captures_iter(page) {
+        match &block[1] {
+            "yaml" => texts(&read(&block[2]), &mut scripts),
+            _ => scripts.push(block[2].replace("\\\n", " ")),
+        }
+    }
+    let command = Regex::new(r"(?m)^\s*(?:sh ')?(mcprove .*?)'?$").unwrap();
+    scripts
+        .iter()
+        .flat_map(|script| command.captures_iter(script).map(|found| found[1].to_owned()).collect::<Vec<_>>())
+        .collect()
+}
+
+fn read(block: &str) -> Value {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("ci.md", block));
+    match parse(&sources, source) {
+        Ok(node) => node.to_json(),
+        Err(mistake) => panic!("{}:\n{block}", mistake.message),
+    }
+}
+
+/// Every text in a value, in order.
+fn texts(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::Object(fields) => fields.values().for_each(|field| texts(field, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
