@@ -1,17 +1,14 @@
 """Modes of `hostile_http.py` that misbehave at the start, in the connection, in statuses, or in bodies."""
 
-import base64
 import gzip
-import json
 import os
 import signal
 import socket
 import sys
 import threading
 import time
-import urllib.parse
 
-from hostile import HOSTILE_TEXT, note
+from hostile import HOSTILE_TEXT, forms_of, note
 from http_modes import HTML, body_of, mode, strike
 from little import text
 from little_http import hang, receive
@@ -388,22 +385,16 @@ def hostile_page(exchange, answer):
 def tells_secrets(server):
     """Repeats the client's credentials in every form: in results, errors, headers, statuses and on standard error."""
 
-    def forms(exchange):
-        secret = exchange.headers.get("authorization", "").removeprefix("Bearer ")
-        raw = secret.encode()
-        encoded = [base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode(), base64.b64encode(b"x:" + raw).decode()]
-        return [secret, urllib.parse.quote(secret, safe=""), json.dumps(secret), raw.hex(), *encoded]
-
     def reply(exchange, answer):
-        told = " ".join(forms(exchange))
+        told = forms_of(exchange.headers.get("authorization", "").removeprefix("Bearer "))
         note(f"debug: {told}")
-        if "result" in answer and "content" in answer["result"]:
-            answer["result"] = {**answer["result"], **text(f"{answer['result']['content'][0]['text']} {told}")}
         exchange.extra["X-Debug"] = told
         if exchange.call == 2:
             return exchange.send(500, told.encode(), "text/plain")
         if exchange.call == 3:
             return exchange.json({"jsonrpc": "2.0", "id": answer["id"], "error": {"code": -32000, "message": told}})
+        if exchange.call:
+            answer["result"] = {**answer["result"], **text(told)}
         exchange.json(answer)
 
     server.reply = reply

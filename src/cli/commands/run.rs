@@ -100,7 +100,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
-    let Some(summary) = run_plan(args, environment, (plan, registry.get()), &mut watch) else {
+    let Some((mut summary, stop)) = run_plan(args, environment, (plan, registry.get()), &mut watch) else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
@@ -110,6 +110,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     if let Err(error) = &remembered {
         output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
     }
+    // Whoever stops the program while it writes reports is told so as well.
+    summary.interrupted |= stop.is_set();
     let exit = verdict(&summary, thresholds, output);
     if written.is_err() && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing) {
         Exit::Environment
@@ -123,10 +125,10 @@ fn run_plan(
     environment: &Environment,
     (plan, registry): (Plan, &Registry),
     watch: &mut RunWatch,
-) -> Option<Summary> {
+) -> Option<(Summary, Stop)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
-    let options = args.options(environment, stop);
+    let options = args.options(environment, stop.clone());
     let mut urgency = signals::listen(wish);
     let summary = runtime.block_on(async {
         tokio::select! {
@@ -136,7 +138,7 @@ fn run_plan(
     });
     // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some(summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }))
+    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), stop))
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).

@@ -21,6 +21,7 @@ pub(super) fn listen(stop: watch::Sender<bool>) -> watch::Receiver<Urgency> {
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async move {
+            survive_full_files();
             wait().await;
             tell("stopping: teardown runs, then reports are written; again to end at once");
             // Whoever runs holds the other ends.
@@ -54,6 +55,18 @@ async fn wait() {
         _ = hangup.recv() => {}
     }
 }
+
+/// A file that may not grow any more is a failed write to be told, not the end of the program.
+#[cfg(unix)]
+fn survive_full_files() {
+    use tokio::signal::unix::{SignalKind, signal};
+    /// `SIGXFSZ`, which has this number on every system that has it.
+    const FILE_SIZE_LIMIT: i32 = 25;
+    let _ = signal(SignalKind::from_raw(FILE_SIZE_LIMIT));
+}
+
+#[cfg(not(unix))]
+fn survive_full_files() {}
 
 #[cfg(not(unix))]
 async fn wait() {
