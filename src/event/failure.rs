@@ -31,6 +31,8 @@ pub enum FailureClass {
     ProtocolError,
     /// Nothing listens there.
     ConnectionRefused,
+    /// The connection broke in mid-exchange.
+    ConnectionLost,
     /// The secure connection could not be made.
     TlsError,
     /// An HTTP status that ends the exchange.
@@ -50,6 +52,7 @@ impl FailureClass {
             Self::Timeout => "timeout",
             Self::ProtocolError => "protocol_error",
             Self::ConnectionRefused => "connection_refused",
+            Self::ConnectionLost => "connection_lost",
             Self::TlsError => "tls_error",
             Self::HttpStatus => "http_status",
             Self::AuthRequired => "auth_required",

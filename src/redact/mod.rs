@@ -145,7 +145,8 @@ fn shifted_base64(secret: &[u8], shift: usize) -> Option<String> {
     (inner.len() >= 8).then(|| inner.to_owned())
 }
 
-fn base64(bytes: &[u8]) -> String {
+/// Bytes in base64, padded.
+pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digit = |bits: u32, shift: u32| char::from(DIGITS[(bits >> shift & 63) as usize]);
     bytes

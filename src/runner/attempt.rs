@@ -162,9 +162,6 @@ fn without_session(none: NoSession) -> Attempted {
     let verdict = match none {
         NoSession::NotSpoken(reason) => Verdict::because(Outcome::Skipped, reason),
         NoSession::Interrupted => Verdict::because(Outcome::Inconclusive, INTERRUPTED),
-        NoSession::Broken(found) if found.code == "not-available" => {
-            Verdict::because(Outcome::Skipped, found.message.clone())
-        }
         NoSession::Broken(found) => {
             let reason = found.message.clone();
             Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, vec![*found]) }
@@ -251,7 +248,13 @@ async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], bounds: 
 
 fn too_slow(conversation: &mut Conversation<'_>, sources: &Sources, case: &Case, limit: Duration) -> Verdict {
     let message = format!("the case took longer than {} (`timeout`)", duration_text(limit));
-    let alive = if conversation.speaker.session.is_open() { "still running" } else { "gone" };
+    let session = conversation.speaker.session;
+    let alive = match (session.is_open(), session.server.transport) {
+        (false, _) => "gone",
+        // Nobody can see from here whether a process runs behind an address.
+        (true, "http" | "sse") => "",
+        (true, _) => "still running",
+    };
     let found = Finding { exchange: conversation.unanswered(), ..Finding::failure(FailureClass::Timeout, message) }
         .with_evidence("server", alive)
         .with_evidence("stderr", conversation.speaker.session.stderr_tail().join("\n"));

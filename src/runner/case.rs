@@ -61,9 +61,6 @@ pub(super) fn unexpanded(planned: &SuitePlan, case: &Case, none: NoSession) -> C
     match none {
         NoSession::NotSpoken(reason) => unrun(planned, case, Outcome::Skipped, Some(reason), Vec::new()),
         NoSession::Interrupted => unreached(planned, case, INTERRUPTED),
-        NoSession::Broken(found) if found.code == "not-available" => {
-            unrun(planned, case, Outcome::Skipped, Some(found.message), Vec::new())
-        }
         NoSession::Broken(found) => unrun(planned, case, Outcome::Errored, Some(found.message.clone()), vec![*found]),
     }
 }

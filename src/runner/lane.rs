@@ -168,6 +168,7 @@ impl Lane {
         })?;
         let known = self.shared.lock().await.known;
         let session = self.open(known, &case.answers, &case.names).await?;
+        session.learn(&self.known_catalog());
         if self.sets_up_every_session() {
             return self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)));
         }
@@ -218,17 +219,18 @@ impl Lane {
         let answers =
             resolve::answers(answers, &names).map_err(|reason| broken(Finding::new("unfilled-template", reason)))?;
         let run_options = &self.planned().suite.options;
+        let start_timeout = run_options.start_timeout.unwrap_or(START_TIMEOUT);
         let settings = Settings {
             revision: match self.planned().lanes[self.index].protocol {
                 Protocol::Auto => None,
                 Protocol::Fixed(revision) => Some(revision),
             },
             known,
-            start_timeout: run_options.start_timeout.unwrap_or(START_TIMEOUT),
+            start_timeout,
             request_timeout: run_options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
             answers,
         };
-        let connector: &Connector<'_> = &|| Box::pin(std::future::ready(resolve::connect(&server)));
+        let connector: &Connector<'_> = &|| Box::pin(resolve::connect(&server, start_timeout));
         let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
         let failed = match Session::open(connector, settings).await {
             Ok(session) => return Ok(session),

@@ -10,7 +10,11 @@ use super::Options;
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::source::template::{Names, fill, text_of};
-use crate::suite::Suite;
+use crate::suite::{Server, Suite, Target};
+
+/// Parts of the names of headers whose values are secret.
+const SECRET_HEADERS: [&str; 8] =
+    ["authorization", "cookie", "api-key", "apikey", "token", "secret", "password", "session"];
 
 /// The environment variables and the suite's variables, filled in their order.
 pub(super) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) -> Result<Names, String> {
@@ -58,7 +62,26 @@ pub(super) fn redactor(plan: &Plan, options: &Options) -> Redactor {
                 Some(value) => Some(text_of(&fill(value, &names).ok()?.to_json())),
                 None => options.environment.get(name).cloned(),
             }));
+            secrets.extend(credentials(server, &names));
         }
     }
     Redactor::new(secrets)
+}
+
+/// Values of headers that carry credentials, whole and without the word for their kind.
+fn credentials(server: &Server, names: &Names) -> Vec<String> {
+    let Target::Url(http) = &server.target else { return Vec::new() };
+    let carries = |name: &str| SECRET_HEADERS.iter().any(|part| name.to_ascii_lowercase().contains(part));
+    let values = http.headers.iter().filter(|(name, _)| carries(&name.value));
+    let values = values.filter_map(|(_, value)| Some(text_of(&fill(value, names).ok()?.to_json())));
+    values
+        .flat_map(|value| {
+            value
+                .split_once(' ')
+                .map(|(_, rest)| rest.trim().to_owned())
+                .into_iter()
+                .chain([value.clone()])
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }

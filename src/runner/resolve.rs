@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::demo;
 use crate::event::Finding;
 use crate::session::ClientAnswers;
 use crate::source::template::{Names, fill, text_of};
-use crate::suite::{Answers, Server, Target};
+use crate::source::{Located, Node};
+use crate::suite::{Answers, Http, HttpFlavour, Server, Target, why_unreadable};
+use crate::transport::http::{self, Address, Flavour, Tls};
 use crate::transport::stdio::Command;
 use crate::transport::{ConnectError, Link, memory, stdio};
 
@@ -24,6 +27,18 @@ pub(super) enum Reachable {
     Command(Command),
     /// The demo server, in process.
     Demo,
+    /// A server over HTTP that runs already.
+    Http(Address),
+    /// A server over HTTP that is started for every connection, with a port of its own.
+    Served(Box<Served>),
+}
+
+/// What it takes to start a server over HTTP.
+#[derive(Debug, Clone)]
+pub(super) struct Served {
+    server: Server,
+    names: Names,
+    environment: BTreeMap<String, String>,
 }
 
 /// Fills in a server's templates; `Err` says what is missing.
@@ -32,41 +47,103 @@ pub(super) fn server(
     names: &Names,
     environment: &BTreeMap<String, String>,
 ) -> Result<Reachable, Finding> {
-    let text = |node| fill(node, names).map(|node| text_of(&node.to_json()));
-    let words = match &server.target {
-        Target::Builtin(_) => return Ok(Reachable::Demo),
-        Target::Url(_) => return Err(Finding::new("not-available", "servers over HTTP are not available yet")),
-        Target::Command(words) => words,
-    };
-    let command = || -> Result<Command, String> {
-        let mut words = words.iter().map(text).collect::<Result<Vec<_>, _>>()?.into_iter();
-        let mut env: BTreeMap<String, String> = if server.inherit_env {
-            environment.clone()
-        } else {
-            let kept = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), environment.get(*name)?.clone())));
-            kept.collect()
-        };
-        for (name, value) in &server.env {
-            env.insert(name.value.clone(), text(value)?);
+    match &server.target {
+        Target::Builtin(_) => Ok(Reachable::Demo),
+        Target::Command(words) => command(server, words, names, environment).map(Reachable::Command),
+        Target::Url(http) if http.command.is_none() => address(server, http, names).map(Reachable::Http),
+        Target::Url(_) => {
+            let started = Served { server: server.clone(), names: names.clone(), environment: environment.clone() };
+            // What cannot be filled in is told before anything starts.
+            started.with_port(1)?;
+            Ok(Reachable::Served(Box::new(started)))
         }
-        let cwd = server.cwd.as_ref().map(text).transpose()?.map(PathBuf::from);
-        Ok(Command {
-            program: words.next().unwrap_or_default(),
-            args: words.collect(),
-            env: env.into_iter().collect(),
-            cwd: cwd.map_or_else(|| server.folder.clone(), |cwd| server.folder.join(cwd)),
-        })
-    };
-    command().map(Reachable::Command).map_err(|reason| Finding {
+    }
+}
+
+impl Served {
+    /// The program and the address for one start.
+    fn with_port(&self, port: u16) -> Result<(Command, Address), Finding> {
+        let Target::Url(http) = &self.server.target else { return Err(unfilled("the server has no `url`".to_owned())) };
+        let mut names = self.names.clone();
+        names.insert("port".to_owned(), port.into());
+        let words = http.command.as_deref().unwrap_or_default();
+        let command = command(&self.server, words, &names, &self.environment)?;
+        Ok((command, address(&self.server, http, &names)?))
+    }
+}
+
+fn filled(node: &Node, names: &Names) -> Result<String, Finding> {
+    fill(node, names).map(|node| text_of(&node.to_json())).map_err(unfilled)
+}
+
+fn unfilled(reason: String) -> Finding {
+    Finding {
         help: Some("set what it names, or give it a value with `| default('…')`".to_owned()),
         ..Finding::new("unfilled-template", reason)
+    }
+}
+
+fn command(
+    server: &Server,
+    words: &[Node],
+    names: &Names,
+    environment: &BTreeMap<String, String>,
+) -> Result<Command, Finding> {
+    let mut words = words.iter().map(|word| filled(word, names)).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let mut env: BTreeMap<String, String> = if server.inherit_env {
+        environment.clone()
+    } else {
+        let kept = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), environment.get(*name)?.clone())));
+        kept.collect()
+    };
+    for (name, value) in &server.env {
+        env.insert(name.value.clone(), filled(value, names)?);
+    }
+    let cwd = server.cwd.as_ref().map(|cwd| filled(cwd, names)).transpose()?.map(PathBuf::from);
+    Ok(Command {
+        program: words.next().unwrap_or_default(),
+        args: words.collect(),
+        env: env.into_iter().collect(),
+        cwd: cwd.map_or_else(|| server.folder.clone(), |cwd| server.folder.join(cwd)),
     })
 }
 
-/// Connects to a fresh server.
-pub(super) fn connect(server: &Reachable) -> Result<Link, ConnectError> {
+fn address(server: &Server, http: &Http, names: &Names) -> Result<Address, Finding> {
+    let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), filled(value, names)?));
+    Ok(Address {
+        url: filled(&http.url, names)?,
+        headers: http.headers.iter().map(header).collect::<Result<_, Finding>>()?,
+        flavour: match http.flavour {
+            HttpFlavour::Auto => Flavour::Auto,
+            HttpFlavour::Streamable => Flavour::Streamable,
+            HttpFlavour::OldSse => Flavour::OldSse,
+        },
+        tls: http.ca.as_ref().map_or(Ok(Tls::System), |ca| roots(server, &filled(ca, names)?))?,
+    })
+}
+
+fn roots(server: &Server, file: &str) -> Result<Tls, Finding> {
+    let unreadable = |error: std::io::Error| {
+        let message = format!("`{file}` under `tls: {{ ca }}` cannot be read: {}", why_unreadable(&error));
+        Finding {
+            help: Some("the path is relative to the suite's file".to_owned()),
+            ..Finding::new("bad-certificate", message)
+        }
+    };
+    std::fs::read(server.folder.join(file)).map(Tls::Roots).map_err(unreadable)
+}
+
+/// Connects to a fresh server; one over HTTP that is started here has `within` to listen.
+pub(super) async fn connect(server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
     match server {
         Reachable::Command(command) => stdio::spawn(command),
+        Reachable::Http(address) => http::connect(address),
+        Reachable::Served(started) => {
+            let bad = |reason: String| ConnectError::BadAddress { reason };
+            let port = free_port().map_err(|error| bad(format!("no port is free: {error}")))?;
+            let (command, address) = started.with_port(port).map_err(|found| bad(found.message))?;
+            http::start(&command, &address, within).await
+        }
         Reachable::Demo => {
             let (ours, theirs) = tokio::io::duplex(MEMORY_BUFFER);
             let (reader, writer) = tokio::io::split(theirs);
@@ -76,6 +153,11 @@ pub(super) fn connect(server: &Reachable) -> Result<Link, ConnectError> {
             Ok(memory::connect(reader, writer))
         }
     }
+}
+
+/// A port on which nobody listens; free again as soon as it is known.
+fn free_port() -> std::io::Result<u16> {
+    Ok(std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 /// Fills in what the client answers.

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::failure::End;
 use super::state::State;
-use crate::transport::Incoming;
+use crate::transport::{Incoming, Kind, Outgoing};
 
 /// How long after the end of its output a process may take to say how it ended.
 const AFTER_OUTPUT: Duration = Duration::from_millis(300);
@@ -16,7 +16,7 @@ const AFTER_OUTPUT: Duration = Duration::from_millis(300);
 /// Runs until the server is gone.
 pub(super) async fn run(
     mut incoming: mpsc::Receiver<Incoming>,
-    outgoing: mpsc::UnboundedSender<Vec<u8>>,
+    outgoing: mpsc::UnboundedSender<Outgoing>,
     state: Arc<Mutex<State>>,
 ) {
     let mut output = Output::Open;
@@ -30,11 +30,15 @@ pub(super) async fn run(
             // Whoever asked the server to end tore the line, not the server.
             Some(Incoming::TornLine(line)) if state.asked_to_end => state.record_unjudged(&line),
             Some(Incoming::Line(line) | Incoming::TornLine(line)) => {
-                for reply in state.receive(&line) {
-                    // A server that is gone needs no answer.
-                    let _ = outgoing.send(reply.into_bytes());
-                }
+                let replies = state.receive(&line);
+                answer(&state, replies, &outgoing);
             }
+            Some(Incoming::Message { bytes, http, origin }) => {
+                let replies = state.receive_http(&bytes, &http, origin);
+                answer(&state, replies, &outgoing);
+            }
+            Some(Incoming::Undelivered { frame, failure, shown }) => state.undelivered(frame, *failure, shown),
+            Some(Incoming::Lost(failure)) => state.end(End::Lost(failure)),
             Some(Incoming::Stderr(line)) => state.record_stderr(&line),
             Some(Incoming::Closed) => output = Output::Closed,
             Some(Incoming::EndlessLine) => state.end(End::EndlessLine),
@@ -44,6 +48,13 @@ pub(super) async fn run(
         if state.flood().is_some() {
             return state.end(End::Flooded);
         }
+    }
+}
+
+fn answer(state: &State, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
+    for reply in replies {
+        // A server that is gone needs no answer.
+        let _ = outgoing.send(state.outgoing(Kind::Response, reply, ("", None)));
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::state::State;
 use crate::event::{FailureClass, Finding};
 use crate::source::duration_text;
-use crate::transport::{ConnectError, Exit, Link};
+use crate::transport::{ConnectError, Exit, HttpFailure, Link};
 use crate::wire::Revision;
 
 /// How many lines of standard error are shown.
@@ -18,7 +18,7 @@ pub type Connector<'a> =
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Link, ConnectError>> + Send + 'a>> + Send + Sync + 'a;
 
 /// Why a server cannot answer any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
     /// The process ended.
     Exited(Exit),
@@ -28,6 +28,8 @@ pub(super) enum End {
     EndlessLine,
     /// It wrote more than anybody can look at.
     Flooded,
+    /// The conversation over HTTP is over.
+    Lost(HttpFailure),
 }
 
 /// What went wrong.
@@ -39,6 +41,8 @@ pub enum Failure {
     Exited(Exit),
     /// What came is not the protocol; the sentence says what.
     Protocol(String),
+    /// The exchange over HTTP went wrong.
+    Http(HttpFailure),
 }
 
 /// A request that got no usable answer.
@@ -56,6 +60,8 @@ pub struct CallFailure {
     pub stray: Vec<String>,
     /// Whether the server was still there.
     pub alive: bool,
+    /// Whether it is a process of this program's own, or inside it.
+    pub is_local: bool,
 }
 
 impl CallFailure {
@@ -65,7 +71,12 @@ impl CallFailure {
         let finding = match &self.failure {
             Failure::Timeout(after) => {
                 let message = format!("`{method}` got no answer within {}", duration_text(*after));
-                let alive = if self.alive { "still running" } else { "gone" };
+                let alive = match (self.alive, self.is_local) {
+                    (false, _) => "gone",
+                    (true, true) => "still running",
+                    // Nobody can see from here whether a process runs behind an address.
+                    (true, false) => "",
+                };
                 Finding::failure(FailureClass::Timeout, message).with_evidence("server", alive)
             }
             Failure::Exited(exit) => {
@@ -73,10 +84,35 @@ impl CallFailure {
                 Finding::failure(FailureClass::ProcessExited, message).with_evidence("exit", exit.to_string())
             }
             Failure::Protocol(reason) => Finding::failure(FailureClass::ProtocolError, reason.clone()),
+            Failure::Http(failure) => http_finding(failure, method),
         };
         let finding = Finding { frame: self.frame, ..finding };
         with_output(finding, &self.stderr, &self.stray)
     }
+}
+
+fn http_finding(failure: &HttpFailure, method: &str) -> Finding {
+    let class = match failure {
+        HttpFailure::ConnectionRefused { .. } | HttpFailure::Dns { .. } | HttpFailure::Unreachable { .. } => {
+            FailureClass::ConnectionRefused
+        }
+        HttpFailure::Reset(_) => FailureClass::ConnectionLost,
+        HttpFailure::Tls(_) => FailureClass::TlsError,
+        HttpFailure::Status(_) | HttpFailure::SessionLost(_) | HttpFailure::Redirect(_) => FailureClass::HttpStatus,
+        HttpFailure::AuthRequired(_) => FailureClass::AuthRequired,
+        HttpFailure::ContentType { .. }
+        | HttpFailure::NotJson { .. }
+        | HttpFailure::NotAMessage { .. }
+        | HttpFailure::Encoded(_)
+        | HttpFailure::TooLarge(_)
+        | HttpFailure::StreamEnded { .. }
+        | HttpFailure::NotHttp(_)
+        | HttpFailure::Endpoint(_) => FailureClass::ProtocolError,
+    };
+    let finding = Finding::failure(class, failure.message(method));
+    let finding =
+        failure.evidence().into_iter().fold(finding, |finding, (name, text)| finding.with_evidence(name, text));
+    Finding { help: failure.help().map(str::to_owned), ..finding }
 }
 
 fn with_output(finding: Finding, stderr: &[String], stray: &[String]) -> Finding {
@@ -117,6 +153,17 @@ impl OpenFailure {
             Self::Connect(error @ ConnectError::NotStarted { .. }) => {
                 Finding::failure(FailureClass::CommandNotFound, error.to_string())
             }
+            Self::Connect(error @ ConnectError::BadAddress { .. }) => Finding::new("bad-address", error.to_string()),
+            Self::Connect(error @ ConnectError::PortTaken { .. }) => Finding {
+                help: Some(
+                    "end what listens there, or let mcprove choose: `url: \"http://127.0.0.1:{{ port }}/mcp\"`"
+                        .to_owned(),
+                ),
+                ..Finding::new("port-taken", error.to_string())
+            },
+            Self::Connect(error @ ConnectError::NotListening { log, .. }) => {
+                with_output(Finding::failure(FailureClass::Timeout, error.to_string()), log, &[])
+            }
             Self::Handshake(failure) => {
                 let finding = failure.finding();
                 let message = match &failure.failure {
@@ -125,6 +172,7 @@ impl OpenFailure {
                         format!("the server did not get ready within {} (`start_timeout`)", duration_text(*after))
                     }
                     Failure::Protocol(reason) => format!("the handshake failed: {reason}"),
+                    Failure::Http(_) => finding.message.clone(),
                 };
                 Finding { message, ..finding }
             }
@@ -147,6 +195,7 @@ impl State {
             stderr: self.transcript.stderr_tail(STDERR_LINES),
             stray: self.stray_output(),
             alive: self.ended.is_none(),
+            is_local: !self.is_http(),
         }
     }
 
@@ -155,8 +204,9 @@ impl State {
     }
 
     pub(super) fn ended_failure(&self, method: &str, frame: u32) -> CallFailure {
-        let failure = match self.ended {
-            Some(End::Exited(exit)) => Failure::Exited(exit),
+        let failure = match &self.ended {
+            Some(End::Exited(exit)) => Failure::Exited(*exit),
+            Some(End::Lost(failure)) => Failure::Http(failure.clone()),
             Some(End::EndlessLine) => Failure::Protocol("the server wrote a line of more than 64 MiB".to_owned()),
             Some(End::Flooded) => Failure::Protocol(self.flood().unwrap_or_default()),
             Some(End::Closed) | None => {

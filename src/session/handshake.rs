@@ -58,6 +58,7 @@ async fn finish(
     match opened {
         Ok(identity) => {
             peer.lock().set_era(identity.revision.era());
+            peer.lock().headers.speak(identity.revision);
             let server = ServerIdentity { ready: begun.elapsed(), ..identity };
             Ok(Session { peer, settings, server })
         }
@@ -164,6 +165,7 @@ pub(super) fn initialized(
     if settings.revision.is_some_and(|asked| asked != spoken) {
         return Err(OpenFailure::NotSpoken { asked: revision, speaks: spoken.to_string() });
     }
+    peer.lock().headers.speak(spoken);
     peer.notify(NOBODY, "notifications/initialized", None);
     Ok(ServerIdentity {
         revision: spoken,

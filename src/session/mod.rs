@@ -11,8 +11,10 @@ mod call;
 mod dispatch;
 mod failure;
 mod handshake;
+mod headers;
 mod listing;
 mod negotiation;
+mod over_http;
 mod peer;
 mod state;
 #[cfg(test)]
@@ -66,14 +68,21 @@ pub struct ServerIdentity {
     pub capabilities: Value,
     /// From start to the end of the handshake.
     pub ready: Duration,
-    /// `stdio` or `memory`.
+    /// `stdio`, `memory`, `http` or `sse`.
     pub transport: &'static str,
 }
 
 impl Session {
     /// Everything that is offered, all pages of all lists at once.
     pub async fn catalog(&self) -> Result<Catalog, CallFailure> {
-        listing::catalog(self).await
+        let catalog = listing::catalog(self).await?;
+        self.learn(&catalog);
+        Ok(catalog)
+    }
+
+    /// Remembers of an offer what requests depend on; an offer that was asked for in this session is known already.
+    pub fn learn(&self, catalog: &Catalog) {
+        self.peer.lock().headers.learn(catalog);
     }
 
     /// The frames so far.

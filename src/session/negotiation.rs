@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::handshake::{self, UNSUPPORTED_REVISION, discover, identity_of_discovery, initialized};
 use super::peer::{Answered, Peer};
 use super::{CallFailure, Failure, OpenFailure, ServerIdentity, Settings};
+use crate::transport::HttpFailure;
 use crate::wire::{Era, Revision};
 
 /// How long the question for the newer era may go unanswered before the older handshake is tried as well.
@@ -34,6 +35,10 @@ pub(super) async fn negotiate(
     settings: &Settings,
     deadline: Instant,
 ) -> Result<ServerIdentity, OpenFailure> {
+    // HTTP+SSE is older than the newer era.
+    if peer.transport == "sse" {
+        return initialize(peer, settings, deadline).await;
+    }
     let mut discovering = pin!(discover(peer, settings, deadline));
     let soon = deadline.min(Instant::now() + PROBE_TIMEOUT.min(settings.start_timeout / 2));
     let Ok(answered) = timeout_at(soon, &mut discovering).await else {
@@ -47,10 +52,28 @@ pub(super) async fn negotiate(
 
 fn probed(peer: &Peer, answered: Result<Answered, CallFailure>) -> Result<Probed, OpenFailure> {
     match answered {
+        Ok(answered) if refuses_newer_request(&answered.message) => Err(OpenFailure::Refused {
+            message: format!("the server refused `server/discover`: {}", answered.message["error"]),
+            stderr: peer.lock().transcript.stderr_tail(12),
+        }),
         Ok(answered) => Ok(identity_of_discovery(peer, &answered.message).map_or(Probed::Older, Probed::Newer)),
         Err(CallFailure { failure: Failure::Timeout(_) | Failure::Protocol(_), alive: true, .. }) => Ok(Probed::Older),
+        Err(CallFailure { failure: Failure::Http(failure), alive: true, .. }) if is_of_older(&failure) => {
+            Ok(Probed::Older)
+        }
         Err(failure) => Err(OpenFailure::Handshake(failure)),
     }
+}
+
+/// Whether a server that knows the newer era refuses what it was asked (2026-07-28, error codes).
+fn refuses_newer_request(message: &Value) -> bool {
+    matches!(message["error"]["code"].as_i64(), Some(-32020 | -32021))
+}
+
+/// Statuses with which a server may refuse what it does not understand; others mean the same in both eras.
+fn is_of_older(failure: &HttpFailure) -> bool {
+    let is_silent = matches!(failure, HttpFailure::StreamEnded { .. });
+    is_silent || matches!(failure.bare_status(), Some(400 | 404 | 405 | 406 | 415))
 }
 
 /// The older handshake alone.

@@ -9,16 +9,17 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::Failure;
+use super::handshake::NOBODY;
 use super::state::{Arrived, State};
 use super::{CallFailure, ClientAnswers, Closed, dispatch};
-use crate::transport::{Link, Stopper};
-use crate::wire::{Id, notification_line, request_line};
+use crate::transport::{self, Kind, Link, Stopper};
+use crate::wire::{Era, Id, notification_line, request_line};
 
 /// One end of a connection, with or without a handshake.
 #[derive(Debug)]
 pub(super) struct Peer {
     state: Arc<Mutex<State>>,
-    outgoing: mpsc::UnboundedSender<Vec<u8>>,
+    outgoing: mpsc::UnboundedSender<transport::Outgoing>,
     /// Taken by whoever closes the conversation.
     closing: Mutex<Option<(Stopper, JoinHandle<()>)>>,
     pub(super) transport: &'static str,
@@ -49,7 +50,7 @@ pub(super) struct Answered {
 
 impl Peer {
     pub(super) fn new(link: Link, answers: ClientAnswers) -> Self {
-        let state = Arc::new(Mutex::new(State::new(answers)));
+        let state = Arc::new(Mutex::new(State::new(answers, link.transport)));
         let dispatching = tokio::spawn(dispatch::run(link.incoming, link.outgoing.clone(), Arc::clone(&state)));
         let closing = Mutex::new(Some((link.stop, dispatching)));
         Self { state, outgoing: link.outgoing, closing, transport: link.transport }
@@ -64,7 +65,7 @@ impl Peer {
         let begun = Instant::now();
         let (id, params, frame, waiting) = self.send(&request);
         let mut pending =
-            Pending { peer: self, owner: request.owner, method: request.method, id, reason: "interrupted" };
+            Pending { peer: self, owner: request.owner, method: request.method, id, frame, reason: "interrupted" };
         let arrived = match timeout_at(request.deadline, waiting).await {
             Ok(Ok(arrived)) => arrived,
             Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
@@ -78,6 +79,10 @@ impl Peer {
                 Ok(Answered { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
             }
             Arrived::Garbled(reason) => Err(self.lock().failure(Failure::Protocol(reason), Some(frame))),
+            Arrived::Failed(failure) => {
+                let failure = self.lock().failure(Failure::Http(failure), Some(frame));
+                Err(CallFailure { method: request.method.to_owned(), ..failure })
+            }
         }
     }
 
@@ -92,7 +97,9 @@ impl Peer {
         let line = request_line(&id, request.method, params.as_ref());
         let (frame, waiting) = state.register(&id, request.owner, request.progress, line.as_bytes());
         // The lock is held, so lines leave in the order of their frames. A closed channel shows as an ended server.
-        let _ = self.outgoing.send(line.into_bytes());
+        let is_handshake = request.owner == NOBODY && request.method == "initialize";
+        let kind = if is_handshake { Kind::Handshake } else { Kind::Request };
+        let _ = self.outgoing.send(state.outgoing(kind, (frame, line), (request.method, params.as_ref())));
         (id, params, frame, waiting)
     }
 
@@ -101,7 +108,9 @@ impl Peer {
         let line = notification_line(method, params);
         let mut state = self.lock();
         let frame = state.record_sent(Some(owner), line.as_bytes());
-        let _ = self.outgoing.send(line.into_bytes());
+        let is_last = owner == NOBODY && method == "notifications/initialized";
+        let kind = if is_last { Kind::Initialized } else { Kind::Notification };
+        let _ = self.outgoing.send(state.outgoing(kind, (frame, line), (method, params)));
         frame
     }
 
@@ -125,17 +134,27 @@ struct Pending<'a> {
     owner: &'a str,
     method: &'a str,
     id: Id,
+    frame: u32,
     reason: &'static str,
 }
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
         // Nothing is forgotten where the answer came or the server ended.
-        let was_waiting = self.peer.lock().forget(&self.id);
+        let (was_waiting, is_told) = {
+            let mut state = self.peer.lock();
+            // Over HTTP, closing the response cancels since 2026-07-28.
+            let is_closed = state.is_http() && (state.era() == Era::Stateless || self.method == "server/discover");
+            (state.forget(&self.id).is_some(), !is_closed)
+        };
+        if !was_waiting {
+            return;
+        }
         // `initialize` cannot be cancelled (basic/utilities/cancellation).
-        if was_waiting && self.method != "initialize" {
+        if is_told && self.method != "initialize" {
             let params = serde_json::json!({"requestId": self.id.to_json(), "reason": self.reason});
             self.peer.notify(self.owner, "notifications/cancelled", Some(&params));
         }
+        let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame: self.frame });
     }
 }

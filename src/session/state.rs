@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -9,6 +10,8 @@ use tokio::time::Instant;
 
 use super::ClientAnswers;
 use super::failure::End;
+use super::headers::Headers;
+use crate::transport::{self, HttpFailure, Kind, Outgoing};
 use crate::wire::{Channel, Direction, Era, Id, Message, Scanner, Transcript, Violation, classify, response_line};
 
 /// How many violations of one session are kept; a server that floods its output would fill the memory.
@@ -42,14 +45,25 @@ pub(super) enum Arrived {
     },
     /// Something came that can only be a broken answer to it.
     Garbled(String),
+    /// The exchange over HTTP went wrong.
+    Failed(HttpFailure),
 }
 
 #[derive(Debug)]
-struct Waiting {
-    owner: String,
+pub(super) struct Waiting {
+    pub(super) owner: String,
+    pub(super) reply: oneshot::Sender<Arrived>,
+    frame: u32,
     progress: bool,
     notifications: Vec<Arc<Value>>,
-    reply: oneshot::Sender<Arrived>,
+}
+
+/// What follows from a message of the server.
+pub(super) struct Replies {
+    /// Answers to its requests, with their frames.
+    pub(super) lines: Vec<(u32, String)>,
+    /// Whose request it answered.
+    pub(super) answered: Option<String>,
 }
 
 #[derive(Debug)]
@@ -59,7 +73,9 @@ pub(super) struct State {
     /// Whether the end of the server is our doing.
     pub(super) asked_to_end: bool,
     pub(super) violations_left_out: usize,
-    scanner: Scanner,
+    pub(super) headers: Headers,
+    pub(super) scanner: Scanner,
+    transport: &'static str,
     started: Instant,
     waiting: BTreeMap<Id, Waiting>,
     next_id: i64,
@@ -71,13 +87,15 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(answers: ClientAnswers) -> Self {
+    pub(super) fn new(answers: ClientAnswers, transport: &'static str) -> Self {
         Self {
             transcript: Transcript::default(),
             ended: None,
             asked_to_end: false,
             violations_left_out: 0,
+            headers: Headers::default(),
             scanner: Scanner::new(Era::Session),
+            transport,
             started: Instant::now(),
             waiting: BTreeMap::new(),
             next_id: 0,
@@ -90,6 +108,25 @@ impl State {
 
     pub(super) fn set_era(&mut self, era: Era) {
         self.scanner.set_era(era);
+    }
+
+    pub(super) fn era(&self) -> Era {
+        self.scanner.era()
+    }
+
+    /// Whether messages travel over HTTP.
+    pub(super) fn is_http(&self) -> bool {
+        matches!(self.transport, "http" | "sse")
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// A line as it goes to the transport, with the headers of its era where there are headers.
+    pub(super) fn outgoing(&self, kind: Kind, (frame, line): (u32, String), said: (&str, Option<&Value>)) -> Outgoing {
+        let (era, headers) = if self.is_http() { self.headers.of(said.0, said.1) } else { (self.era(), Vec::new()) };
+        Outgoing::Message(transport::Message { bytes: line.into_bytes(), frame, headers, kind, era })
     }
 
     pub(super) fn fresh_id(&mut self) -> Id {
@@ -109,7 +146,7 @@ impl State {
         let (reply, receiver) = oneshot::channel();
         // After the end nobody will answer; dropping the sender says so at once.
         if self.ended.is_none() {
-            let waiting = Waiting { owner: owner.to_owned(), progress, notifications: Vec::new(), reply };
+            let waiting = Waiting { owner: owner.to_owned(), frame, progress, notifications: Vec::new(), reply };
             self.waiting.insert(id.clone(), waiting);
         }
         (frame, receiver)
@@ -132,36 +169,59 @@ impl State {
         self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
     }
 
-    /// Takes in a line of the server; returns the lines that answer its requests.
-    pub(super) fn receive(&mut self, line: &[u8]) -> Vec<String> {
+    /// Takes in a line of the server; returns the lines that answer its requests, with their frames.
+    pub(super) fn receive(&mut self, line: &[u8]) -> Vec<(u32, String)> {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
-        let mut found = self.scanner.watch(frame);
+        let found = self.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json.clone());
-        let mut owner = self.only_owner();
+        let replies = self.taken(seq, &json, found, None);
+        self.count(line.len(), replies.answered.as_deref());
+        replies.lines
+    }
+
+    /// Acts on a recorded message; `post` is the frame of the request in whose response it came.
+    pub(super) fn taken(
+        &mut self,
+        seq: u32,
+        json: &Result<Arc<Value>, String>,
+        mut found: Vec<Violation>,
+        post: Option<u32>,
+    ) -> Replies {
+        let asked = post.and_then(|post| self.asked_in(post));
+        let mut owner = match &asked {
+            Some(id) => self.waiting.get(id).map(|waiting| waiting.owner.clone()),
+            None => self.only_owner(),
+        };
         let mut guilty = None;
-        let mut replies = Vec::new();
-        if let Ok(json) = &json {
+        let mut lines = Vec::new();
+        if let Ok(json) = json {
             match classify(json) {
                 Message::Response { id } => {
-                    guilty = self.answer(id, json, seq, &found);
+                    guilty = self.answer(id, (json, seq), &found, asked);
                     owner = guilty.clone().or(owner);
                 }
-                Message::Notification { method, params } => owner = self.notification(method, params, json).or(owner),
+                Message::Notification { method, params } => {
+                    owner = self.notification(method, params, json, asked.as_ref()).or(owner);
+                }
                 Message::Request { id, method, .. } => {
                     found.extend(self.undeclared(method, seq));
                     let outcome = self.answers.answer(method);
                     let line = response_line(&id, outcome.as_ref());
-                    self.record_sent(owner.clone().as_deref(), line.as_bytes());
-                    replies.push(line);
+                    let frame = self.record_sent(owner.clone().as_deref(), line.as_bytes());
+                    lines.push((frame, line));
                 }
                 Message::Invalid(_) => {}
             }
         }
         self.own(seq, owner.as_deref());
-        self.count(line.len(), guilty.as_deref());
         // Only an answer tells for certain whose exchange it breaks; the rest is the session's.
         self.keep(found, guilty.as_deref());
-        replies
+        Replies { lines, answered: guilty }
+    }
+
+    /// The id of the request that was sent in that frame and is not answered.
+    pub(super) fn asked_in(&self, post: u32) -> Option<Id> {
+        self.waiting.iter().find(|(_, waiting)| waiting.frame == post).map(|(id, _)| id.clone())
     }
 
     /// Client capabilities bind the server: it must not ask for what was not offered (basic/lifecycle).
@@ -179,29 +239,41 @@ impl State {
         })
     }
 
-    /// Hands an answer to whoever waits for it; returns the owner.
-    fn answer(&mut self, id: Option<Id>, json: &Arc<Value>, seq: u32, found: &[Violation]) -> Option<String> {
+    /// Hands an answer to whoever waits for it; returns the owner. `asked` is what the response around it answers.
+    fn answer(
+        &mut self,
+        id: Option<Id>,
+        (json, seq): (&Arc<Value>, u32),
+        found: &[Violation],
+        asked: Option<Id>,
+    ) -> Option<String> {
+        // An error without an id answers what its response answers.
+        let nameless = asked.clone().filter(|_| id.is_none() && json.get("error").is_some());
         let twin =
             found.iter().find(|violation| violation.code == "wrong-id").and_then(|violation| violation.request.clone());
-        let known = id.filter(|id| self.waiting.contains_key(id)).or(twin);
+        let known = id.filter(|id| self.waiting.contains_key(id)).or(twin).or(nameless);
         if let Some(waiting) = known.and_then(|id| self.waiting.remove(&id)) {
             let notifications = waiting.notifications;
             // Whoever waited may have gone.
             let _ = waiting.reply.send(Arrived::Answer { message: Arc::clone(json), frame: seq, notifications });
             return Some(waiting.owner);
         }
-        // With a single request under way, a stray answer can only be meant for it.
+        // In the response to a request, or with a single one under way, a stray answer can only be meant for it.
         let stray = found.iter().find(|violation| ["wrong-id", "answer-without-id"].contains(&violation.code))?;
-        if self.waiting.len() != 1 {
-            return None;
-        }
-        let (_, waiting) = self.waiting.pop_first()?;
+        let only = || self.waiting.keys().next().filter(|_| self.waiting.len() == 1).cloned();
+        let waiting = self.forget(&asked.or_else(only)?)?;
         let _ = waiting.reply.send(Arrived::Garbled(stray.message.clone()));
         Some(waiting.owner)
     }
 
     /// Ties a notification to the exchanges during which it came; returns the owner where there is one.
-    fn notification(&mut self, method: &str, params: Option<&Value>, json: &Arc<Value>) -> Option<String> {
+    fn notification(
+        &mut self,
+        method: &str,
+        params: Option<&Value>,
+        json: &Arc<Value>,
+        asked: Option<&Id>,
+    ) -> Option<String> {
         if method == "notifications/progress" {
             let token = params.and_then(|params| params.get("progressToken")).and_then(Id::from_json);
             if let Some(waiting) =
@@ -211,9 +283,8 @@ impl State {
                 return Some(waiting.owner.clone());
             }
         }
-        for waiting in self.waiting.values_mut() {
-            waiting.notifications.push(Arc::clone(json));
-        }
+        let meant = self.waiting.iter_mut().filter(|(id, _)| asked.is_none_or(|asked| asked == *id));
+        meant.for_each(|(_, waiting)| waiting.notifications.push(Arc::clone(json)));
         None
     }
 
@@ -224,7 +295,7 @@ impl State {
         owners.all(|owner| owner == first).then(|| first.to_owned())
     }
 
-    fn own(&mut self, seq: u32, owner: Option<&str>) {
+    pub(super) fn own(&mut self, seq: u32, owner: Option<&str>) {
         if let Some(owner) = owner {
             match self.frames.get_mut(owner) {
                 Some(frames) => frames.push(seq),
@@ -271,13 +342,13 @@ impl State {
         self.answers.answer(method).ok()
     }
 
-    /// Whether somebody was still waiting for the answer; nobody is from here on.
-    pub(super) fn forget(&mut self, id: &Id) -> bool {
-        self.waiting.remove(id).is_some()
+    /// Whoever was still waiting for the answer; nobody is from here on.
+    pub(super) fn forget(&mut self, id: &Id) -> Option<Waiting> {
+        self.waiting.remove(id)
     }
 
     /// Counts what came without being asked for; `answered` is whose answer it was.
-    fn count(&mut self, bytes: usize, answered: Option<&str>) {
+    pub(super) fn count(&mut self, bytes: usize, answered: Option<&str>) {
         let (messages, total) = self.unasked;
         self.unasked = match answered {
             Some(_) => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),

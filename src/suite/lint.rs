@@ -106,13 +106,29 @@ fn names(suite: &Suite, found: &mut Vec<Diagnostic>) {
 fn server_names(server: &Server, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
     match &server.target {
         Target::Command(words) => words.iter().for_each(|word| template::check(word, known, found)),
-        Target::Url(url) => template::check(url, known, found),
+        Target::Url(http) => {
+            let known = &with_port(server, known);
+            template::check(&http.url, known, found);
+            http.command.iter().flatten().for_each(|word| template::check(word, known, found));
+            http.headers.iter().for_each(|(_, value)| template::check(value, known, found));
+            http.ca.iter().for_each(|ca| template::check(ca, known, found));
+        }
         Target::Builtin(_) => {}
     }
+    let known = &with_port(server, known);
     server.env.iter().for_each(|(_, value)| template::check(value, known, found));
     if let Some(cwd) = &server.cwd {
         template::check(cwd, known, found);
     }
+}
+
+/// A server over HTTP that is started here gets a free port.
+fn with_port(server: &Server, known: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut known = known.clone();
+    if matches!(&server.target, Target::Url(http) if http.command.is_some()) {
+        known.insert("port".to_owned());
+    }
+    known
 }
 
 fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnostic>) {

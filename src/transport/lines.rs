@@ -3,7 +3,7 @@
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
-use super::Incoming;
+use super::{Incoming, Outgoing};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -15,14 +15,17 @@ pub(super) const WAITING_LINES: usize = 1024;
 const LONGEST_STDERR_LINE: u64 = 64 << 10;
 
 /// Writes lines until the channel closes, as many at a time as are waiting; then closes the stream.
-pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut lines: mpsc::UnboundedReceiver<Vec<u8>>) {
+pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mpsc::UnboundedReceiver<Outgoing>) {
     let mut waiting = Vec::new();
     let mut batch = Vec::new();
-    while lines.recv_many(&mut waiting, 64).await > 0 {
+    while messages.recv_many(&mut waiting, 64).await > 0 {
         batch.clear();
-        for line in waiting.drain(..) {
-            batch.extend_from_slice(&line);
-            batch.push(b'\n');
+        for outgoing in waiting.drain(..) {
+            // Who gave up a request has said so in a message.
+            if let Outgoing::Message(message) = outgoing {
+                batch.extend_from_slice(&message.bytes);
+                batch.push(b'\n');
+            }
         }
         // A server that does not read any more shows in what it sends, or does not.
         if writer.write_all(&batch).await.is_err() || writer.flush().await.is_err() {

@@ -1,27 +1,88 @@
-//! Ways for lines to reach a server and to come back.
+//! Ways for messages to reach a server and to come back.
 //!
-//! A [`Link`] is one connection: lines go in, [`Incoming`] comes out, in order, as bytes and without judgement.
-//! [`stdio`] starts a process, [`memory`] joins two halves of a stream; neither knows JSON.
+//! A [`Link`] is one connection: messages go in, [`Incoming`] comes out, in order, as bytes and without judgement.
+//! [`stdio`] starts a process, [`memory`] joins two halves of a stream, [`http`] posts; none keeps a conversation.
 //! Start reading in [`Link`].
 
+pub mod http;
 mod lines;
 pub mod memory;
 mod process;
 pub mod stdio;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use tokio::sync::{mpsc, oneshot};
+
+pub use self::http::{Break, HttpFailure, Refusal, excerpt};
+use crate::source::duration_text;
+use crate::wire::{Era, Http};
 
 /// One connection to a server.
 #[derive(Debug)]
 pub struct Link {
-    /// Lines to the server, without their line break; closing it closes the server's input.
-    pub outgoing: mpsc::UnboundedSender<Vec<u8>>,
+    /// What goes to the server; closing it closes the server's input.
+    pub outgoing: mpsc::UnboundedSender<Outgoing>,
     /// What comes back.
     pub incoming: mpsc::Receiver<Incoming>,
     /// The way to end it.
     pub stop: Stopper,
-    /// `stdio` or `memory`.
+    /// `stdio`, `memory`, `http` or `sse`.
     pub transport: &'static str,
+}
+
+/// What goes to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outgoing {
+    /// A message.
+    Message(Message),
+    /// Nobody waits for the answer to the request of that frame any more.
+    Abandon {
+        /// The frame.
+        frame: u32,
+    },
+}
+
+/// A message on its way to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// The message, without a line break.
+    pub bytes: Vec<u8>,
+    /// Its frame.
+    pub frame: u32,
+    /// Headers that the era demands where there are headers.
+    pub headers: Vec<(String, String)>,
+    /// What it is in the conversation.
+    pub kind: Kind,
+    /// The era in which it speaks.
+    pub era: Era,
+}
+
+/// What a message is in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `initialize`: its answer opens a session.
+    Handshake,
+    /// The end of the handshake.
+    Initialized,
+    /// Another request.
+    Request,
+    /// Another notification.
+    Notification,
+    /// An answer to the server.
+    Response,
+}
+
+/// Where a message came from over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It is the whole body of the response to the POST of that frame.
+    Body(u32),
+    /// It is an event in the response to the POST of that frame.
+    Event(u32),
+    /// It came on a stream that answers nothing.
+    Stream,
 }
 
 /// What comes from a server.
@@ -37,6 +98,26 @@ pub enum Incoming {
     Stderr(Vec<u8>),
     /// The protocol stream ended.
     Closed,
+    /// A message over HTTP.
+    Message {
+        /// The message.
+        bytes: Vec<u8>,
+        /// The head of the response that carried it.
+        http: Arc<Http>,
+        /// Where it came from.
+        origin: Origin,
+    },
+    /// A message went, or did not even go, and nothing can answer it any more.
+    Undelivered {
+        /// Its frame.
+        frame: u32,
+        /// Why.
+        failure: Box<HttpFailure>,
+        /// The response that shows it.
+        shown: Option<(Arc<Http>, Vec<u8>)>,
+    },
+    /// The connection as a whole is of no use any more.
+    Lost(HttpFailure),
     /// The process ended; nothing follows.
     Exited(Exit),
 }
@@ -91,6 +172,28 @@ pub enum ConnectError {
         program: String,
         /// What to do.
         help: String,
+    },
+    /// The address or what is sent with every request cannot be used.
+    #[error("{reason}")]
+    BadAddress {
+        /// Why, as a sentence.
+        reason: String,
+    },
+    /// Something listens at the address of a server that is yet to be started.
+    #[error("something listens at `{address}` already, so the server's `command` was not started")]
+    PortTaken {
+        /// Host and port.
+        address: String,
+    },
+    /// The server was started, and nothing listens where it should.
+    #[error("the server did not listen at `{address}` within {} (`start_timeout`)", duration_text(*.within))]
+    NotListening {
+        /// Host and port.
+        address: String,
+        /// The time that it had.
+        within: Duration,
+        /// The last lines of its log.
+        log: Vec<String>,
     },
     /// The program is there and cannot be started.
     #[error("`{program}` cannot be started: {reason}")]

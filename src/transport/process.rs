@@ -34,6 +34,8 @@ pub(super) struct Streams {
     pub(super) writing: JoinHandle<()>,
     pub(super) reading: JoinHandle<()>,
     pub(super) complaining: JoinHandle<()>,
+    /// Whether the end of its input tells the process to end.
+    pub(super) has_input: bool,
 }
 
 /// Waits for the process to end, or makes it end when asked; tells `incoming` how it ended.
@@ -52,7 +54,7 @@ pub(super) async fn supervise(
         Ended::Asked(done) => {
             // Ends the writing task, and with it the server's input.
             streams.writing.abort();
-            (end(&mut group, done.is_some()).await, done)
+            (end(&mut group, done.is_some(), streams.has_input).await, done)
         }
     };
     // Children of the server that outlived it hold its streams open.
@@ -77,9 +79,9 @@ enum Ended {
 }
 
 /// Politely first where somebody waits for it, then by force.
-async fn end(group: &mut Group, politely: bool) -> Option<ExitStatus> {
+async fn end(group: &mut Group, politely: bool, has_input: bool) -> Option<ExitStatus> {
     if politely {
-        if let Ok(status) = timeout(AFTER_INPUT, group.0.wait()).await {
+        if has_input && let Ok(status) = timeout(AFTER_INPUT, group.0.wait()).await {
             return status.ok();
         }
         let _ = group.0.signal(15);
@@ -116,6 +118,7 @@ mod tests {
             writing: tokio::spawn(async {}),
             reading: tokio::spawn(async {}),
             complaining: tokio::spawn(async {}),
+            has_input: true,
         };
         let (_stop, asked) = oneshot::channel();
         let (sender, mut incoming) = mpsc::channel(1);

@@ -6,9 +6,10 @@ use std::process::Stdio;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::process::{Group, Streams, supervise};
-use super::{ConnectError, Link, Stopper, lines};
+use super::{ConnectError, Incoming, Link, Stopper, lines};
 
 /// A program, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub struct Command {
 
 /// Starts the program in a process group of its own.
 pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
-    let mut child = start(command)?;
+    let mut child = start(command, Stdio::piped())?;
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin().take(), child.stdout().take(), child.stderr().take())
     else {
@@ -38,12 +39,32 @@ pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
         writing: tokio::spawn(lines::write(stdin, to_server)),
         reading: tokio::spawn(lines::read(stdout, from_server.clone())),
         complaining: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
+        has_input: true,
     };
     tokio::spawn(supervise(Group(child), streams, asked, from_server));
     Ok(Link { outgoing, incoming, stop, transport: "stdio" })
 }
 
-fn start(command: &Command) -> Result<Box<dyn ChildWrapper>, ConnectError> {
+/// Starts a program that is spoken to some other way; whatever it writes is a log. The task ends with the process.
+pub(super) fn spawn_apart(
+    command: &Command,
+    log: mpsc::Sender<Incoming>,
+) -> Result<(Stopper, JoinHandle<()>), ConnectError> {
+    let mut child = start(command, Stdio::null())?;
+    let (Some(stdout), Some(stderr)) = (child.stdout().take(), child.stderr().take()) else {
+        return Err(not_started(command, "its standard streams are missing".to_owned()));
+    };
+    let (stop, asked) = Stopper::new();
+    let streams = Streams {
+        writing: tokio::spawn(async {}),
+        reading: tokio::spawn(lines::read_stderr(stdout, log.clone())),
+        complaining: tokio::spawn(lines::read_stderr(stderr, log.clone())),
+        has_input: false,
+    };
+    Ok((stop, tokio::spawn(supervise(Group(child), streams, asked, log))))
+}
+
+fn start(command: &Command, input: Stdio) -> Result<Box<dyn ChildWrapper>, ConnectError> {
     let cwd = if command.cwd.as_os_str().is_empty() { Path::new(".") } else { command.cwd.as_path() };
     let program = located(&command.program, cwd);
     let mut wrapped = CommandWrap::with_new(&program, |process| {
@@ -52,7 +73,7 @@ fn start(command: &Command) -> Result<Box<dyn ChildWrapper>, ConnectError> {
             .env_clear()
             .envs(command.env.iter().map(|(name, value)| (name, value)))
             .current_dir(cwd)
-            .stdin(Stdio::piped())
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
     });

@@ -23,6 +23,32 @@ pub enum Channel {
     Stderr,
 }
 
+/// The head of an HTTP response.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Http {
+    /// The status code.
+    pub status: u16,
+    /// The headers in their order, names in lower case.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Http {
+    /// The first header of that name, which is in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the status says that all is well.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    fn to_json(&self) -> Value {
+        let headers: Vec<Value> = self.headers.iter().map(|(name, value)| json!([name, value])).collect();
+        json!({"status": self.status, "headers": headers})
+    }
+}
+
 /// One line that travelled, with its bytes as they were.
 #[derive(Debug, Clone)]
 pub struct Frame {
@@ -38,6 +64,8 @@ pub struct Frame {
     pub bytes: Arc<[u8]>,
     /// The JSON in the bytes; the reason in words where they hold none.
     pub json: Result<Arc<Value>, String>,
+    /// The head of the response that carried it, where HTTP did.
+    pub http: Option<Arc<Http>>,
 }
 
 impl Frame {
@@ -61,6 +89,9 @@ impl Frame {
                 line["problem"] = reason.clone().into();
             }
             (_, Channel::Stderr) => line["text"] = self.text().into(),
+        }
+        if let Some(http) = &self.http {
+            line["http"] = http.to_json();
         }
         line
     }

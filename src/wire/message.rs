@@ -1,5 +1,7 @@
 //! What a JSON value means in JSON-RPC 2.0, and how our own messages are written.
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 /// The id of a request; the type is part of it, so `7` and `"7"` differ.
@@ -72,6 +74,26 @@ pub fn classify(value: &Value) -> Message<'_> {
         (None, id) if fields.contains_key("result") || fields.contains_key("error") => Message::Response { id },
         (None, _) => Message::Invalid("the message has no `method`, no `result` and no `error`".to_owned()),
     }
+}
+
+/// Whether bytes are a response, well or badly formed, at a glance: members are not looked into.
+pub fn is_response(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Glance {
+        method: Option<IgnoredAny>,
+        result: Option<IgnoredAny>,
+        error: Option<IgnoredAny>,
+    }
+    let glance = serde_json::from_slice::<Glance>(bytes);
+    glance.is_ok_and(|seen| seen.method.is_none() && (seen.result.is_some() || seen.error.is_some()))
+}
+
+/// The message in bytes, where it is beyond doubt a response of the protocol.
+pub fn response_of(bytes: &[u8]) -> Option<Value> {
+    let message: Value = serde_json::from_slice(bytes).ok()?;
+    // Answers of web frameworks have an `error` too, but as text, or without the mark of the protocol.
+    let has_outcome = message["error"].is_object() || message.get("result").is_some();
+    (message["jsonrpc"] == "2.0" && has_outcome).then_some(message)
 }
 
 /// A request as one line without its line break; key order is that of the specification's examples.

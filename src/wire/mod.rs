@@ -12,8 +12,10 @@ mod scan;
 mod transcript;
 
 pub use self::catalog::{Catalog, ListKind, Tool};
-pub use self::frame::{Channel, Direction, Frame};
-pub use self::message::{Id, Message, classify, notification_line, request_line, response_line};
+pub use self::frame::{Channel, Direction, Frame, Http};
+pub use self::message::{
+    Id, Message, classify, is_response, notification_line, request_line, response_line, response_of,
+};
 pub use self::revision::{Era, Revision};
 pub use self::scan::{Scanner, Violation};
 pub use self::transcript::Transcript;

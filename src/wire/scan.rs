@@ -69,6 +69,10 @@ impl Scanner {
             (Ok(json), _) => json,
             (Err(_), Direction::Sent) => return Vec::new(),
             (Err(_), Direction::Received) if frame.bytes.iter().all(u8::is_ascii_whitespace) => return Vec::new(),
+            (Err(reason), Direction::Received) if frame.http.is_some() => {
+                let message = format!("the server sent an event that is no message: {reason}");
+                return vec![violation("malformed-envelope", message, "PROTO-MALFORMED-ENVELOPE", frame, None)];
+            }
             (Err(reason), Direction::Received) => {
                 let message = format!("the server wrote something to stdout that is no message: {reason}");
                 return vec![violation("stray-output", message, "PROTO-STDOUT-NOISE", frame, None)];
@@ -99,7 +103,9 @@ impl Scanner {
             ));
         }
         match classify(json) {
-            Message::Invalid(reason) if json.is_object() || json.is_array() => found.push(malformed(reason, id)),
+            Message::Invalid(reason) if json.is_object() || json.is_array() || frame.http.is_some() => {
+                found.push(malformed(reason, id));
+            }
             Message::Invalid(_) => {
                 let message = format!("the server wrote something to stdout that is no message: {json}");
                 found.push(violation("stray-output", message, "PROTO-STDOUT-NOISE", frame, None));
@@ -136,7 +142,10 @@ impl Scanner {
             |code, message: String, request| Some(violation(code, message, "PROTO-REPLY-CORRELATION", frame, request));
         let Some(id) = id else {
             // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
-            let allowed = json.get("error").is_some() && self.asked.values().any(|asked| *asked == Asked::Raw);
+            let was_raw = self.asked.values().any(|asked| *asked == Asked::Raw);
+            // A response that refuses with its status says by itself what it refuses.
+            let refuses = frame.http.as_ref().is_some_and(|http| !http.is_success());
+            let allowed = json.get("error").is_some() && (was_raw || refuses);
             let message = "an answer carries no usable `id`, so nobody can tell what it answers".to_owned();
             return if allowed { None } else { correlation("answer-without-id", message, None) };
         };

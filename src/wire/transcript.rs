@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Channel, Direction, Frame};
+use super::{Channel, Direction, Frame, Http};
 
 /// How many bytes of unparsable text a written transcript and a message may quote.
 const PROBLEM_QUOTE: usize = 120;
@@ -42,16 +42,29 @@ pub struct Transcript {
 impl Transcript {
     /// Adds a line that travelled and returns its frame.
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
-        self.last_seq = self.last_seq.saturating_add(1);
         let json = match channel {
-            Channel::Protocol => parse(bytes),
+            Channel::Protocol => parse(bytes).map_err(|problem| format!("the line {problem}")),
             Channel::Stderr => Err(String::new()),
         };
-        let frame = Frame { seq: self.last_seq, at, direction, channel, bytes: bytes.into(), json };
+        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), json, http: None };
         match channel {
             Channel::Protocol => self.record_protocol(frame),
             Channel::Stderr => self.record_stderr(frame),
         }
+    }
+
+    /// Adds what came over HTTP and returns its frame.
+    pub fn record_http(&mut self, at: Duration, http: &Arc<Http>, bytes: &[u8]) -> &Frame {
+        let json = parse(bytes).map_err(|problem| format!("the message {problem}"));
+        let (direction, channel) = (Direction::Received, Channel::Protocol);
+        let http = Some(Arc::clone(http));
+        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), json, http };
+        self.record_protocol(frame)
+    }
+
+    fn next_seq(&mut self) -> u32 {
+        self.last_seq = self.last_seq.saturating_add(1);
+        self.last_seq
     }
 
     fn record_protocol(&mut self, frame: Frame) -> &Frame {
@@ -106,12 +119,12 @@ impl Transcript {
 
 fn parse(bytes: &[u8]) -> Result<Arc<Value>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        format!("the line is not UTF-8: byte {:#04x} at position {}", bytes[error.valid_up_to()], error.valid_up_to())
+        format!("is not UTF-8: byte {:#04x} at position {}", bytes[error.valid_up_to()], error.valid_up_to())
     })?;
     serde_json::from_str(text).map(Arc::new).map_err(|_| {
         let shown: String = text.chars().take(PROBLEM_QUOTE).collect();
         let rest = if shown.len() < text.len() { " …" } else { "" };
-        format!("the line is no JSON: {shown:?}{rest}")
+        format!("is no JSON: {shown:?}{rest}")
     })
 }
 

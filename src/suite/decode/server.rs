@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{duration, flag, retries, texts};
 use crate::source::{Diagnostic, Node, Value, did_you_mean};
-use crate::suite::model::{Answers, Protocol, RestartPolicy, RunOptions, Server, Target};
+use crate::suite::model::{Answers, Http, HttpFlavour, Protocol, RestartPolicy, RunOptions, Server, Target};
 use crate::wire::Revision;
 
 pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
@@ -23,7 +23,11 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
     let ways: Vec<&str> = ["command", "url", "builtin"].into_iter().filter(|key| node.get(key).is_some()).collect();
     let target = match ways.as_slice() {
         ["command"] => Target::Command(command_words(node.get("command")?, found)?),
-        ["url"] => Target::Url(node.get("url")?.clone()),
+        ["url"] => Target::Url(Box::new(http(node, None)?)),
+        ["command", "url"] => {
+            let command = command_words(node.get("command")?, found)?;
+            Target::Url(Box::new(http(node, Some(command))?))
+        }
         ["builtin"] => Target::Builtin(node.get("builtin")?.text()?.to_owned()),
         [] => {
             found.push(
@@ -42,6 +46,7 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
             return None;
         }
     };
+    useless_keys(node, found);
     let env = node.get("env").map(|env| env.entries().to_vec()).unwrap_or_default();
     let secrets = texts(node.get("secrets"));
     let inherit_env = flag(node, "inherit_env");
@@ -67,6 +72,37 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
         folder: folder.to_owned(),
         protocol: protocols(node.get("protocol"), found),
     })
+}
+
+fn http(node: &Node, command: Option<Vec<Node>>) -> Option<Http> {
+    Some(Http {
+        url: node.get("url")?.clone(),
+        command,
+        headers: node.get("headers").map(|headers| headers.entries().to_vec()).unwrap_or_default(),
+        flavour: match node.get("transport").and_then(Node::text) {
+            Some("streamable-http") => HttpFlavour::Streamable,
+            Some("sse") => HttpFlavour::OldSse,
+            _ => HttpFlavour::Auto,
+        },
+        ca: node.get("tls").and_then(|tls| tls.get("ca")).cloned(),
+    })
+}
+
+/// Keys that would be ignored, since what they are about is missing.
+fn useless_keys(node: &Node, found: &mut Vec<Diagnostic>) {
+    let needs = |key: &str| match key {
+        "headers" | "transport" | "tls" => Some("url"),
+        // A built-in server may take the place of a command for a while.
+        "env" | "inherit_env" | "cwd" if node.get("builtin").is_none() => Some("command"),
+        _ => None,
+    };
+    for (key, _) in node.entries() {
+        let Some(needed) = needs(&key.value).filter(|needed| node.get(needed).is_none()) else { continue };
+        found.push(
+            Diagnostic::error("useless-key", format!("`{}` means nothing without `{needed}`", key.value), key.span)
+                .with_help(format!("write `{needed}`, or take `{}` out", key.value)),
+        );
+    }
 }
 
 fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> {

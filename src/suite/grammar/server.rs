@@ -11,7 +11,16 @@ pub(super) static SERVER: Object = Object {
             Shape::Either(&[Shape::List(&Shape::Text), Shape::Text]),
             "The program and its arguments; one string is split the way a shell splits words. Paths are relative to the suite's file.",
         ),
-        key("url", Shape::Text, "The address of a streamable HTTP server."),
+        key(
+            "url",
+            Shape::Text,
+            "The address of a server over HTTP. With `command` beside it the server is started first, and `{{ port }}` in both is a free port.",
+        ),
+        key(
+            "transport",
+            Shape::Choice(&["auto", "streamable-http", "sse"]),
+            "Which transport the `url` has: `auto` speaks streamable HTTP, and HTTP+SSE of 2024-11-05 to servers that know nothing else.",
+        ),
         key("builtin", Shape::Choice(&["demo"]), "A server that is part of mcprove and runs in process."),
         key(
             "env",
@@ -24,7 +33,12 @@ pub(super) static SERVER: Object = Object {
             Shape::List(&Shape::Text),
             "Variables whose values appear in no output: those under `env`, or with `inherit_env` any other.",
         ),
-        key("headers", Shape::Map(&Shape::Text), "HTTP headers."),
+        key(
+            "headers",
+            Shape::Map(&Shape::Text),
+            "HTTP headers of every request to the `url`; the values of those that carry credentials appear in no output.",
+        ),
+        key("tls", Shape::Object(&TLS), "How the certificate of an `https` server is checked."),
         key(
             "cwd",
             Shape::Text,
@@ -36,6 +50,16 @@ pub(super) static SERVER: Object = Object {
             "The protocol revision: `auto` finds out; a list runs every case once per revision.",
         ),
     ]],
+};
+
+static TLS: Object = Object {
+    name: "tls",
+    doc: "How the certificate of an `https` server is checked.",
+    keys: &[&[key(
+        "ca",
+        Shape::Text,
+        "A file in PEM with the certificates that count, instead of the system's; relative to the suite's file.",
+    )]],
 };
 
 const REVISIONS: &[&str] = &["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];

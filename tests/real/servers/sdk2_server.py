@@ -1,10 +1,11 @@
-"""A small warehouse on the official Python SDK 2.x, served over stdio in both eras.
+"""A small warehouse on the official Python SDK 2.x, served in both eras.
 
 The published servers ask nothing of a client that speaks 2026-07-28. This one does:
 `reserve` puts up to two questions, `describe` asks a model, `folders` asks for roots.
 """
 
 import asyncio
+import sys
 from typing import Annotated
 
 from mcp import types
@@ -115,4 +116,12 @@ def restock(sku: str) -> str:
     return f"Plan how to restock {sku}."
 
 
-server.run("stdio")
+# `sdk2_server.py` speaks over stdio; `sdk2_server.py sse 4000` and `sdk2_server.py streamable-http 4000 [json]` over
+# HTTP, the last with whole answers instead of streams.
+how, port, *words = [*sys.argv[1:], "stdio", "0"] if len(sys.argv) == 1 else sys.argv[1:]
+if how == "stdio":
+    server.run("stdio")
+elif how == "sse":
+    server.run("sse", port=int(port))
+else:
+    server.run("streamable-http", port=int(port), json_response="json" in words)

@@ -1,0 +1,279 @@
+//! What can go wrong with an exchange over HTTP, named as precisely as the evidence allows.
+//!
+//! Says what happened in words; how grave it is, is for others to say.
+
+use std::error::Error;
+use std::io;
+
+use super::tls;
+use crate::source::visible;
+
+/// How much of a body is quoted, in characters.
+const EXCERPT: usize = 300;
+
+/// Why a message got no answer over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HttpFailure {
+    /// Nothing listens there.
+    ConnectionRefused {
+        /// Host and port.
+        address: String,
+    },
+    /// The host has no address.
+    Dns {
+        /// The host.
+        host: String,
+    },
+    /// No connection for another reason.
+    Unreachable {
+        /// Host and port.
+        address: String,
+        /// The system's reason.
+        reason: String,
+    },
+    /// The connection broke.
+    Reset(Break),
+    /// The secure connection could not be made; the sentence says why.
+    Tls(String),
+    /// A status without a message of the protocol.
+    Status(Refusal),
+    /// The server wants credentials, or refuses those it got.
+    AuthRequired(Refusal),
+    /// The session id is not known any more.
+    SessionLost(Refusal),
+    /// A body of another kind.
+    ContentType {
+        /// The status with its words.
+        status: String,
+        /// The content type; empty where there is none.
+        got: String,
+        /// The beginning of the body.
+        excerpt: String,
+    },
+    /// A body that says it is JSON.
+    NotJson {
+        /// Why it is none.
+        reason: String,
+        /// The beginning of the body.
+        excerpt: String,
+    },
+    /// JSON that is no message of JSON-RPC.
+    NotAMessage {
+        /// Why it is none.
+        reason: String,
+        /// The beginning of the body.
+        excerpt: String,
+    },
+    /// A body that is compressed though nobody asked for it.
+    Encoded(String),
+    /// More than anybody can look at; says what of it.
+    TooLarge(&'static str),
+    /// The answer ended, and the message was not in it.
+    StreamEnded {
+        /// The status with its words.
+        status: String,
+    },
+    /// A redirect that is not followed; the sentence says why.
+    Redirect(String),
+    /// What came is not HTTP; the reason in words.
+    NotHttp(String),
+    /// The way to an older server is broken; the sentence says how.
+    Endpoint(String),
+}
+
+/// Where a connection broke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Break {
+    /// Before the head of the response was complete.
+    BeforeHeaders,
+    /// After the head, between events or within the body.
+    AfterHeaders,
+    /// In the middle of an event.
+    InEvent,
+}
+
+/// A response that refuses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Refusal {
+    /// The status code.
+    pub code: u16,
+    /// The status with its words.
+    pub status: String,
+    /// The header `retry-after`.
+    pub retry_after: Option<String>,
+    /// The header `www-authenticate`.
+    pub www_authenticate: Option<String>,
+    /// The beginning of the body.
+    pub excerpt: String,
+}
+
+impl HttpFailure {
+    /// What happened to the message of that name, as a sentence.
+    pub fn message(&self, method: &str) -> String {
+        match self {
+            Self::ConnectionRefused { address } => format!("nothing listens at `{address}`"),
+            Self::Dns { host } => format!("the host `{host}` is not known"),
+            Self::Unreachable { address, reason } => format!("`{address}` cannot be reached: {reason}"),
+            Self::Reset(Break::BeforeHeaders) => {
+                format!("the server closed the connection before it answered `{method}`")
+            }
+            Self::Reset(Break::AfterHeaders) => {
+                format!("the connection broke within the answer to `{method}`: its headers came, not all of its body")
+            }
+            Self::Reset(Break::InEvent) => {
+                format!("the connection broke in the middle of an event, before the answer to `{method}` was complete")
+            }
+            Self::Status(refusal) => format!("the server answered `{method}` with HTTP {}", refusal.status),
+            Self::AuthRequired(refusal) => {
+                format!("the server wants credentials: it answered `{method}` with HTTP {}", refusal.status)
+            }
+            Self::SessionLost(refusal) => {
+                format!(
+                    "the server does not know the session any more: it answered `{method}` with HTTP {}",
+                    refusal.status
+                )
+            }
+            Self::ContentType { status, got, .. } if got.is_empty() => format!(
+                "the server answered `{method}` with HTTP {status} and no content type; \
+                 MCP has `application/json` or `text/event-stream`"
+            ),
+            Self::ContentType { status, got, .. } => format!(
+                "the server answered `{method}` with HTTP {status} and the content type `{}`; \
+                 MCP has `application/json` or `text/event-stream`",
+                visible(got)
+            ),
+            Self::NotJson { reason, .. } => {
+                format!("the answer to `{method}` has the content type `application/json`, but {reason}")
+            }
+            Self::NotAMessage { reason, .. } => {
+                format!("the answer to `{method}` is JSON and no message of JSON-RPC: {reason}")
+            }
+            Self::Encoded(encoding) => format!(
+                "the server compressed its answer to `{method}` with `{}`, which nobody asked for; it was not unpacked",
+                visible(encoding)
+            ),
+            Self::TooLarge(what) => format!("the server's answer to `{method}` is too large: {what}"),
+            Self::StreamEnded { status } => {
+                format!("the response to `{method}` (HTTP {status}) ended without an answer in it")
+            }
+            Self::Tls(sentence) | Self::Redirect(sentence) | Self::Endpoint(sentence) => sentence.clone(),
+            Self::NotHttp(reason) => format!("what came back for `{method}` is not HTTP: {reason}"),
+        }
+    }
+
+    /// What supports the sentence, as name and text.
+    pub fn evidence(&self) -> Vec<(&'static str, String)> {
+        let mut evidence = Vec::new();
+        match self {
+            Self::Status(refusal) | Self::AuthRequired(refusal) | Self::SessionLost(refusal) => {
+                evidence.extend(refusal.retry_after.clone().map(|after| ("retry-after", after)));
+                evidence.extend(refusal.www_authenticate.clone().map(|wanted| ("www-authenticate", wanted)));
+                evidence.push(("body", refusal.excerpt.clone()));
+            }
+            Self::ContentType { excerpt, .. } | Self::NotJson { excerpt, .. } | Self::NotAMessage { excerpt, .. } => {
+                evidence.push(("body", excerpt.clone()));
+            }
+            Self::ConnectionRefused { .. }
+            | Self::Dns { .. }
+            | Self::Unreachable { .. }
+            | Self::Reset(_)
+            | Self::Tls(_)
+            | Self::Encoded(_)
+            | Self::TooLarge(_)
+            | Self::StreamEnded { .. }
+            | Self::Redirect(_)
+            | Self::NotHttp(_)
+            | Self::Endpoint(_) => {}
+        }
+        evidence.into_iter().map(|(name, text)| (name, visible(&text).into_owned())).collect()
+    }
+
+    /// What to do about it, where that can be said.
+    pub fn help(&self) -> Option<&'static str> {
+        if let Self::ConnectionRefused { .. } = self {
+            return Some("start the server first, or write its `command` beside the `url` and mcprove starts it");
+        }
+        if let Self::AuthRequired(_) = self {
+            return Some("give them with `headers: { Authorization: \"Bearer {{ env.TOKEN }}\" }`");
+        }
+        let is_tls = matches!(self, Self::Tls(sentence) if sentence.contains("self-signed"));
+        is_tls.then_some("name the certificate that signed it with `tls: { ca: ./root.pem }`")
+    }
+
+    /// The status of the response, where the failure is a response that says nothing but its status.
+    pub fn bare_status(&self) -> Option<u16> {
+        if let Self::Status(refusal) = self { Some(refusal.code) } else { None }
+    }
+
+    /// Whether there is no connection, or none any more.
+    pub(super) fn is_disconnection(&self) -> bool {
+        matches!(self, Self::ConnectionRefused { .. } | Self::Reset(_) | Self::Unreachable { .. })
+    }
+}
+
+/// A status as it is shown: the code and its words.
+pub(super) fn status_text(code: u16) -> String {
+    match reqwest::StatusCode::from_u16(code).ok().and_then(|status| status.canonical_reason()) {
+        Some(reason) => format!("{code} {reason}"),
+        None => code.to_string(),
+    }
+}
+
+/// The beginning of a body as text.
+pub fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    let short: String = text.chars().take(EXCERPT).collect();
+    if short.len() < text.len() { short + " …" } else { short }
+}
+
+/// Names what kept a response from coming, or from being complete.
+pub(super) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Break) -> HttpFailure {
+    let host = url.host_str().unwrap_or_default();
+    let address = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());
+    let chain = chain_of(error);
+    let said = |words: &str| chain.iter().any(|cause| cause.to_string().contains(words));
+    if let Some(error) = chain.iter().find_map(|cause| tls::error_in(*cause)) {
+        return HttpFailure::Tls(tls::sentence(&error, host));
+    }
+    if said("message head is too large") {
+        return HttpFailure::TooLarge("its headers are longer than any server needs");
+    }
+    if error.is_connect() {
+        if said("dns error") {
+            return HttpFailure::Dns { host: host.to_owned() };
+        }
+        let kinds: Vec<io::ErrorKind> =
+            chain.iter().filter_map(|cause| io_error(*cause)).map(io::Error::kind).collect();
+        if kinds.contains(&io::ErrorKind::ConnectionRefused) {
+            return HttpFailure::ConnectionRefused { address };
+        }
+        if url.scheme() == "https" && kinds.iter().any(|kind| is_end(*kind)) {
+            return HttpFailure::Tls(format!("`{host}` closed the connection while a secure one was being made"));
+        }
+        let reason = chain.last().map_or_else(String::new, ToString::to_string);
+        return HttpFailure::Unreachable { address, reason };
+    }
+    if said("invalid HTTP") || said("invalid content-length") || said("unexpected transfer-encoding") {
+        return HttpFailure::NotHttp(chain.last().map_or_else(String::new, ToString::to_string));
+    }
+    HttpFailure::Reset(broken)
+}
+
+fn is_end(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+    )
+}
+
+fn chain_of(error: &reqwest::Error) -> Vec<&(dyn Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| (*cause).source()).collect()
+}
+
+pub(super) fn io_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
+    cause.downcast_ref::<io::Error>()
+}

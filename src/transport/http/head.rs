@@ -1,0 +1,125 @@
+//! Requests as they leave: the client, its headers, and where it may be sent on to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, Response, Url};
+
+use super::failure::{self, Break, HttpFailure, status_text};
+use super::{Address, Tls};
+use crate::transport::ConnectError;
+use crate::wire::Http;
+
+/// How many redirects of one request are followed.
+const MOST_REDIRECTS: usize = 5;
+
+/// How long a connection is kept for the next request; servers hang up after five seconds at the earliest.
+const KEPT: Duration = Duration::from_secs(3);
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(20);
+
+/// A request before its headers are complete.
+pub(super) struct Request<'a> {
+    pub(super) method: Method,
+    pub(super) url: &'a Url,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// The client of one connection to a server.
+pub(super) fn client(address: &Address, url: &Url) -> Result<Client, ConnectError> {
+    // Fails where it was done before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut headers = HeaderMap::new();
+    for (name, value) in &address.headers {
+        headers.append(header_name(name)?, header_value(name, value)?);
+    }
+    let builder = Client::builder()
+        .default_headers(headers)
+        .user_agent(concat!("mcprove/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_proxy()
+        .tcp_nodelay(true)
+        .http1_only()
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(KEPT);
+    let builder = match &address.tls {
+        // Reading the system's certificates takes longer than a run over plain HTTP.
+        _ if url.scheme() == "http" => builder.tls_certs_only([]),
+        Tls::System => builder,
+        Tls::Roots(pem) => {
+            let bad = |reason: String| ConnectError::BadAddress { reason };
+            let roots = reqwest::Certificate::from_pem_bundle(pem)
+                .map_err(|_| bad("the file of `tls: { ca }` holds no certificate in PEM".to_owned()))?;
+            if roots.is_empty() {
+                return Err(bad("the file of `tls: { ca }` holds no certificate in PEM".to_owned()));
+            }
+            builder.tls_certs_only(roots)
+        }
+    };
+    builder.build().map_err(|error| ConnectError::BadAddress { reason: format!("the client cannot be made: {error}") })
+}
+
+fn header_name(name: &str) -> Result<HeaderName, ConnectError> {
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| ConnectError::BadAddress { reason: format!("`{name}` is no name for a header") })
+}
+
+fn header_value(name: &str, value: &str) -> Result<HeaderValue, ConnectError> {
+    HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| ConnectError::BadAddress {
+        reason: format!("the value of the header `{name}` holds a character that no header may have"),
+    })
+}
+
+/// Sends a request, follows what may be followed, and returns the response with its head.
+pub(super) async fn send(client: &Client, request: Request<'_>) -> Result<(Response, Arc<Http>), HttpFailure> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &request.headers {
+        // What a session adds is encoded already; a server's own session id may be anything.
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+            headers.insert(name, value);
+        }
+    }
+    let mut url = request.url.clone();
+    for _ in 0..=MOST_REDIRECTS {
+        let sending = client.request(request.method.clone(), url.clone()).headers(headers.clone());
+        let sending = if request.body.is_empty() { sending } else { sending.body(request.body.clone()) };
+        let response = sending.send().await.map_err(|error| failure::of_error(&error, &url, Break::BeforeHeaders))?;
+        let head = head_of(&response);
+        match next_stop(&request.method, &url, &head)? {
+            Some(next) => url = next,
+            None => return Ok((response, head)),
+        }
+    }
+    Err(HttpFailure::Redirect(format!(
+        "the server redirects `{}` again and again; {MOST_REDIRECTS} redirects were followed, the last to `{url}`",
+        request.method
+    )))
+}
+
+fn head_of(response: &Response) -> Arc<Http> {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let headers = response.headers().iter().map(|(name, value)| (name.as_str().to_owned(), text(value)));
+    Arc::new(Http { status: response.status().as_u16(), headers: headers.collect() })
+}
+
+/// Where a redirect leads that keeps method, body and origin; others are told.
+fn next_stop(method: &Method, url: &Url, head: &Http) -> Result<Option<Url>, HttpFailure> {
+    let (301..=303 | 307 | 308, Some(location)) = (head.status, head.header("location")) else { return Ok(None) };
+    let status = status_text(head.status);
+    let refused = |why: String| Err(HttpFailure::Redirect(format!("the server redirects `{method}` with {why}")));
+    let Ok(next) = url.join(location) else {
+        return refused(format!("HTTP {status} to `{location}`, which is no address"));
+    };
+    if next.origin() != url.origin() {
+        return refused(format!("HTTP {status} to another origin, `{next}`; it is not followed"));
+    }
+    if head.status < 307 && *method != Method::GET {
+        return refused(format!("HTTP {status} to `{next}`, which would drop the message; it is not followed"));
+    }
+    Ok(Some(next))
+}

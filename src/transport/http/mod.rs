@@ -1,0 +1,249 @@
+//! Streamable HTTP in both eras, and the older HTTP+SSE where a server knows nothing else.
+//!
+//! One task takes messages in order and starts another one for every POST; answers come back as they arrive.
+//! Knows sessions ids, streams and their resumption; what a message means it knows only where a status alone cannot
+//! tell. Start reading in [`connect`].
+
+mod failure;
+mod head;
+mod old_sse;
+mod post;
+mod served;
+mod sse;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use reqwest::{Client, Method, Url};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
+
+use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, lines};
+use crate::wire::Era;
+
+pub use self::failure::{Break, HttpFailure, Refusal, excerpt};
+pub use self::served::start;
+
+/// How long the next message waits for the head of the response to a notification, so that order is kept.
+const NOTIFIED: Duration = Duration::from_secs(5);
+
+/// How long the next message waits for the server's own stream to open; many servers have none.
+const STREAM_OPEN: Duration = Duration::from_millis(250);
+
+/// How long the end of a session may take.
+const DELETED: Duration = Duration::from_millis(1500);
+
+/// Where a server is, and how it is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// The address of its endpoint.
+    pub url: String,
+    /// Headers of every request.
+    pub headers: Vec<(String, String)>,
+    /// Which of the two transports.
+    pub flavour: Flavour,
+    /// Whose signatures count.
+    pub tls: Tls,
+}
+
+/// Which transport over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// Streamable HTTP, or HTTP+SSE where the server has only that.
+    Auto,
+    /// Streamable HTTP.
+    Streamable,
+    /// HTTP+SSE of 2024-11-05.
+    OldSse,
+}
+
+/// Whose signatures count for `https`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tls {
+    /// The authorities that the system trusts.
+    System,
+    /// These certificates in PEM, and no others.
+    Roots(Vec<u8>),
+}
+
+/// What every request of a connection needs.
+struct Shared {
+    client: Client,
+    url: Url,
+    flavour: Flavour,
+    incoming: mpsc::Sender<Incoming>,
+    /// Whether this program started the server, so that its end explains a broken connection.
+    is_ours: bool,
+    session: Mutex<SessionState>,
+    /// Streams that live longer than a request.
+    streams: Mutex<JoinSet<()>>,
+}
+
+/// What the server said in the handshake.
+#[derive(Default, Clone)]
+struct SessionState {
+    id: Option<String>,
+    /// The headers of the revision that is spoken.
+    headers: Vec<(String, String)>,
+    /// Where messages go in HTTP+SSE.
+    endpoint: Option<Url>,
+}
+
+/// Connects to a server that runs already; the first request opens a socket.
+pub fn connect(address: &Address) -> Result<Link, ConnectError> {
+    let (from_server, incoming) = mpsc::channel(lines::WAITING_LINES);
+    link(address, (from_server, incoming), None)
+}
+
+fn link(
+    address: &Address,
+    (from_server, incoming): (mpsc::Sender<Incoming>, mpsc::Receiver<Incoming>),
+    process: Option<Stopper>,
+) -> Result<Link, ConnectError> {
+    let url = parsed(&address.url)?;
+    let shared = Arc::new(Shared {
+        client: head::client(address, &url)?,
+        url,
+        flavour: address.flavour,
+        incoming: from_server,
+        is_ours: process.is_some(),
+        session: Mutex::default(),
+        streams: Mutex::default(),
+    });
+    let (outgoing, to_server) = mpsc::unbounded_channel();
+    let (stop, asked) = Stopper::new();
+    tokio::spawn(run(shared, to_server, asked, process));
+    let transport = if address.flavour == Flavour::OldSse { "sse" } else { "http" };
+    Ok(Link { outgoing, incoming, stop, transport })
+}
+
+fn parsed(text: &str) -> Result<Url, ConnectError> {
+    let bad = |reason: &str| ConnectError::BadAddress { reason: format!("`{text}` {reason}") };
+    let url = Url::parse(text).map_err(|_| bad("is no address; write it like `http://127.0.0.1:3000/mcp`"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(bad("is no address of HTTP; it must begin with `http://` or `https://`"));
+    }
+    Ok(url)
+}
+
+impl Shared {
+    fn session(&self) -> MutexGuard<'_, SessionState> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn streams(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Headers that a session demands of every request in it.
+    fn session_headers(&self) -> Vec<(String, String)> {
+        let session = self.session().clone();
+        let mut headers = session.headers;
+        headers.extend(session.id.map(|id| ("mcp-session-id".to_owned(), id)));
+        headers
+    }
+
+    async fn tell(&self, incoming: Incoming) {
+        // Fails where nobody listens any more.
+        let _ = self.incoming.send(incoming).await;
+    }
+}
+
+/// Serves a connection until it is told to end.
+async fn run(
+    shared: Arc<Shared>,
+    mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
+    mut asked: oneshot::Receiver<oneshot::Sender<()>>,
+    process: Option<Stopper>,
+) {
+    let mut posts = Posts { shared: Arc::clone(&shared), tasks: JoinSet::new(), handles: BTreeMap::new() };
+    let done = loop {
+        tokio::select! {
+            asked = &mut asked => break asked.ok(),
+            Some(ended) = posts.tasks.join_next(), if !posts.tasks.is_empty() => {
+                // A task that was aborted is not listed any more.
+                drop(ended.map(|frame| posts.handles.remove(&frame)));
+            }
+            message = outgoing.recv() => {
+                let Some(message) = message else { break None };
+                tokio::select! {
+                    asked = &mut asked => break asked.ok(),
+                    () = posts.take(message) => {}
+                }
+            }
+        }
+    };
+    posts.tasks.shutdown().await;
+    shared.streams().abort_all();
+    if let Some(done) = done {
+        end_session(&shared).await;
+        if let Some(process) = process {
+            process.stop().await;
+        }
+        drop(shared);
+        drop(done);
+    }
+}
+
+/// Tells the server that its session is over; whether it cares is its own affair.
+async fn end_session(shared: &Shared) {
+    let session = shared.session().clone();
+    if session.id.is_none() || session.endpoint.is_some() {
+        return;
+    }
+    let headers = shared.session_headers();
+    let request = head::Request { method: Method::DELETE, url: &shared.url, headers, body: Vec::new() };
+    let _ = timeout(DELETED, head::send(&shared.client, request)).await;
+}
+
+/// The messages that are under way.
+struct Posts {
+    shared: Arc<Shared>,
+    tasks: JoinSet<u32>,
+    handles: BTreeMap<u32, AbortHandle>,
+}
+
+impl Posts {
+    async fn take(&mut self, outgoing: Outgoing) {
+        let message = match outgoing {
+            Outgoing::Message(message) => message,
+            Outgoing::Abandon { frame } => {
+                if let Some(task) = self.handles.remove(&frame) {
+                    task.abort();
+                }
+                return;
+            }
+        };
+        let (kind, era, frame) = (message.kind, message.era, message.frame);
+        if kind == Kind::Initialized {
+            self.shared.session().headers.clone_from(&message.headers);
+        }
+        let (heard, is_heard) = oneshot::channel();
+        let shared = Arc::clone(&self.shared);
+        let task = self.tasks.spawn(async move {
+            post::post(&shared, message, heard).await;
+            frame
+        });
+        self.handles.insert(frame, task);
+        if matches!(kind, Kind::Notification | Kind::Initialized) {
+            let _ = timeout(NOTIFIED, is_heard).await;
+        }
+        if kind == Kind::Initialized && era == Era::Session && self.shared.session().endpoint.is_none() {
+            self.open_stream().await;
+        }
+    }
+
+    /// Opens the stream on which a server sends what answers nothing.
+    async fn open_stream(&self) {
+        let (opened, is_opened) = oneshot::channel();
+        let shared = Arc::clone(&self.shared);
+        self.shared.streams().spawn(async move { stream::listen(&shared, opened).await });
+        let _ = timeout(STREAM_OPEN, is_opened).await;
+    }
+}

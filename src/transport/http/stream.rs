@@ -1,0 +1,123 @@
+//! Streams of events: read, handed on, resumed where they broke.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Method, Response};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::failure::{self, Break, HttpFailure, status_text};
+use super::sse::Parser;
+use super::{Incoming, Shared, head};
+use crate::transport::Origin;
+use crate::wire::{Http, is_response};
+
+/// How long to wait before a stream is resumed where the server says nothing.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How often in a row a stream is resumed without an event on it.
+const MOST_RETRIES: usize = 5;
+
+/// One stream, through all its resumptions.
+pub(super) struct Events<'a> {
+    shared: &'a Shared,
+    origin: Origin,
+    parser: Parser,
+    last_id: Option<String>,
+    /// Whether a message came that answers something.
+    has_answered: bool,
+    has_moved: bool,
+}
+
+impl<'a> Events<'a> {
+    pub(super) fn new(shared: &'a Shared, origin: Origin) -> Self {
+        let parser = Parser::default();
+        Self { shared, origin, parser, last_id: None, has_answered: false, has_moved: false }
+    }
+
+    /// Whether a message came that answers something.
+    pub(super) fn has_answered(&self) -> bool {
+        self.has_answered
+    }
+
+    /// Hands on every event of one response until it ends; says how it ended.
+    pub(super) async fn read(&mut self, mut response: Response, http: &Arc<Http>) -> HttpFailure {
+        self.parser = Parser::default();
+        loop {
+            let piece = match response.chunk().await {
+                Ok(Some(piece)) => piece,
+                Ok(None) if self.parser.is_in_event() => return HttpFailure::Reset(Break::InEvent),
+                Ok(None) => return HttpFailure::StreamEnded { status: status_text(http.status) },
+                Err(error) => {
+                    let broken = if self.parser.is_in_event() { Break::InEvent } else { Break::AfterHeaders };
+                    return failure::of_error(&error, response.url(), broken);
+                }
+            };
+            let Ok(events) = self.parser.feed(&piece) else {
+                return HttpFailure::TooLarge("one event has more than 64 MiB");
+            };
+            self.last_id = self.parser.last_id().map(str::to_owned).or(self.last_id.take());
+            for event in events.into_iter().filter(super::sse::Event::is_message) {
+                self.has_moved = true;
+                self.has_answered |= is_response(&event.data);
+                let (bytes, http) = (event.data, Arc::clone(http));
+                self.shared.tell(Incoming::Message { bytes, http, origin: self.origin }).await;
+            }
+        }
+    }
+
+    /// Goes on after the last event that came, for as long as that makes sense; returns how it ended.
+    pub(super) async fn resume(&mut self, mut ended: HttpFailure) -> HttpFailure {
+        let mut left = MOST_RETRIES;
+        while !self.has_answered && left > 0 && self.last_id.is_some() && can_go_on(&ended) {
+            left = if std::mem::take(&mut self.has_moved) { MOST_RETRIES } else { left - 1 };
+            sleep(self.parser.retry().unwrap_or(RETRY)).await;
+            match open(self.shared, self.last_id.as_deref()).await {
+                Ok(Some((response, http))) => ended = self.read(response, &http).await,
+                Ok(None) => return ended,
+                Err(failure) => ended = failure,
+            }
+        }
+        ended
+    }
+}
+
+fn can_go_on(ended: &HttpFailure) -> bool {
+    matches!(ended, HttpFailure::StreamEnded { .. }) || ended.is_disconnection()
+}
+
+/// Asks for a stream; `None` where the server has none to give.
+pub(super) async fn open(shared: &Shared, last_id: Option<&str>) -> Result<Option<(Response, Arc<Http>)>, HttpFailure> {
+    let mut headers = shared.session_headers();
+    headers.push(("accept".to_owned(), "text/event-stream".to_owned()));
+    headers.extend(last_id.map(|id| ("last-event-id".to_owned(), id.to_owned())));
+    let request = head::Request { method: Method::GET, url: &shared.url, headers, body: Vec::new() };
+    let (response, http) = head::send(&shared.client, request).await?;
+    Ok((http.is_success() && is_event_stream(&http)).then_some((response, http)))
+}
+
+pub(super) fn is_event_stream(http: &Http) -> bool {
+    let kind = http.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("text/event-stream")
+}
+
+/// Listens to what the server sends by itself, for as long as the session lives; `opened` is told of the first head.
+pub(super) async fn listen(shared: &Shared, opened: oneshot::Sender<()>) {
+    let first = open(shared, None).await;
+    // The session may have gone on without.
+    let _ = opened.send(());
+    let Ok(Some((response, http))) = first else { return };
+    let mut events = Events::new(shared, Origin::Stream);
+    let mut ended = events.read(response, &http).await;
+    let mut left = MOST_RETRIES;
+    while left > 0 && can_go_on(&ended) {
+        left = if std::mem::take(&mut events.has_moved) { MOST_RETRIES } else { left - 1 };
+        sleep(events.parser.retry().unwrap_or(RETRY)).await;
+        match open(shared, events.last_id.as_deref()).await {
+            Ok(Some((response, http))) => ended = events.read(response, &http).await,
+            Ok(None) => return,
+            Err(failure) => ended = failure,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Why a secure connection could not be made, in words.
+
+use std::error::Error;
+
+use rustls::CertificateError;
+
+use super::failure::io_error;
+use crate::source::visible;
+
+/// A TLS error itself, or one inside an error of the system's.
+pub(super) fn error_in(cause: &(dyn Error + 'static)) -> Option<rustls::Error> {
+    let inner = io_error(cause).and_then(|error| error.get_ref()?.downcast_ref::<rustls::Error>());
+    cause.downcast_ref::<rustls::Error>().or(inner).cloned()
+}
+
+/// What is wrong with the connection to a host, as a sentence.
+#[expect(clippy::wildcard_enum_match_arm, reason = "both enums are open, and the rest speaks for itself")]
+pub(super) fn sentence(error: &rustls::Error, host: &str) -> String {
+    use CertificateError as Bad;
+    let rustls::Error::InvalidCertificate(reason) = error else {
+        return match error {
+            rustls::Error::InvalidMessage(_) => {
+                format!("what answers at `{host}` does not speak TLS; is the address `http://` rather than `https://`?")
+            }
+            _ => format!("no secure connection to `{host}`: {error}"),
+        };
+    };
+    let certificate = format!("the certificate of `{host}`");
+    match reason {
+        Bad::Expired | Bad::ExpiredContext { .. } => format!("{certificate} has expired"),
+        Bad::NotValidYet | Bad::NotValidYetContext { .. } => format!("{certificate} is not valid yet"),
+        Bad::Revoked => format!("{certificate} was revoked"),
+        Bad::UnknownIssuer => {
+            format!("{certificate} is self-signed, or signed by somebody whom this machine does not trust")
+        }
+        Bad::NotValidForName => format!("{certificate} is for another host"),
+        Bad::NotValidForNameContext { presented, .. } if presented.is_empty() => {
+            format!("{certificate} names no host")
+        }
+        Bad::NotValidForNameContext { presented, .. } => {
+            format!("{certificate} is for another host: {}", visible(&presented.join(", ")))
+        }
+        // How rustls says that an authority's certificate stands where a server's should.
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            format!("{certificate} is self-signed: it is that of an authority")
+        }
+        other => format!("{certificate} is not accepted: {other}"),
+    }
+}
