@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::{duration, flag, retries, texts};
 use crate::source::{Diagnostic, Node, Value, did_you_mean};
-use crate::suite::model::{Answers, Http, HttpFlavour, Protocol, RestartPolicy, RunOptions, Server, Target};
+use crate::suite::model::{Answers, Protocol, RestartPolicy, RunOptions, Server, Target};
+use crate::suite::{Http, HttpFlavour};
 use crate::wire::Revision;
 
 pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
