@@ -46,6 +46,9 @@ tests:
 
 const STDIO: &str = "{ command: [python3, ../../servers/slow_at.py, STAGE], protocol: 2025-11-25 }";
 
+const HTTP: &str = "{ command: [python3, ../../servers/slow_at.py, STAGE, '{{ port }}'], \
+                    url: 'http://127.0.0.1:{{ port }}/mcp', protocol: 2025-11-25 }";
+
 /// Where a run can be caught.
 struct Stage {
     name: &'static str,
@@ -85,6 +88,11 @@ fn reports_are_written_after_an_interrupt() {
 #[test]
 fn every_stage_can_be_stopped_over_stdio() {
     stop_everywhere("stdio", STDIO);
+}
+
+#[test]
+fn every_stage_can_be_stopped_over_http() {
+    stop_everywhere("http", HTTP);
 }
 
 /// Stops a run at every stage, with either signal, all runs at once: most wait for the end of teardown's time.

@@ -83,13 +83,13 @@ def hangs_up(server):
 
 @mode
 def speaks_ssh(server):
-    """Greets every connection the way SSH does."""
+    """Greets the way SSH does, whatever comes in."""
 
-    def greet(connection):
-        connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n")
+    def greet(exchange):
+        exchange.write(b"SSH-2.0-OpenSSH_9.6\r\n")
         hang()
 
-    server.on_connection = greet
+    server.on_post = greet
 
 
 @strike
@@ -137,10 +137,12 @@ def trickles(exchange, answer):
 
 @mode
 def closes_each_time(server):
-    """Closes the connection after every answer and does not say so before."""
+    """Closes the connection with every answer and does not say so before, which is right."""
     respond = server.on_post
 
     def post(exchange):
+        # The last bytes of the answer and the end of the connection travel in one segment.
+        exchange.connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, "TCP_CORK", 4), 1)
         respond(exchange)
         exchange.close()
 
@@ -203,10 +205,17 @@ def error_with_500(exchange, answer):
     exchange.json({"jsonrpc": "2.0", "id": answer["id"], "error": error}, 500)
 
 
-@strike
-def redirects_in_a_loop(exchange, answer):
-    """Answers 307 to itself."""
-    exchange.send(307, location="/mcp")
+@mode
+def redirects_in_a_loop(server):
+    """Answers 307 to itself, from its second call on."""
+    reply = server.reply
+
+    def redirect(exchange, answer):
+        if exchange.call < 2 and server.at == "call":
+            return reply(exchange, answer)
+        exchange.send(307, location="/mcp")
+
+    server.reply = redirect
 
 
 @mode
@@ -228,9 +237,10 @@ def redirects_elsewhere(server):
 
 @strike
 def informs_forever(exchange, answer):
-    """Sends nothing but 103 early hints."""
+    """Sends nothing but 103 early hints, now and then."""
     while True:
-        exchange.write(b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" * 1000)
+        exchange.write(b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n")
+        time.sleep(0.02)
 
 
 # Bodies.
@@ -377,8 +387,14 @@ def endless_headers(exchange, answer):
 
 @strike
 def hostile_page(exchange, answer):
-    """Answers 500 with markup, control characters and overrides of the reading direction, in headers too."""
-    exchange.send(500, HOSTILE_TEXT.encode(), "text/html", x_powered_by="\x1b[31mred\x9b1m")
+    """Answers 500 with markup, control characters and overrides of the reading direction."""
+    exchange.send(500, HOSTILE_TEXT.encode(), "text/html")
+
+
+@strike
+def hostile_headers(exchange, answer):
+    """Puts control characters into a header."""
+    exchange.send(401, b"", "", www_authenticate="Bearer \x1b[31mred\x9b1m")
 
 
 @mode

@@ -4,6 +4,7 @@
 //! was shown.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+mod http;
 mod page;
 mod secrets;
 mod stdio;

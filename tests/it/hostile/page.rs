@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Row, stdio};
+use super::{Row, http, stdio};
 use crate::harness::root;
 
 const PAGE: &str = "docs/robustness.md";
@@ -19,7 +19,7 @@ const HEAD: &str = "\
 Made by the tests: each line is a server that does everything right but one thing, a run of the real program against it, and what that run showed.
 No run panics, hangs longer than its timeout, leaves a process behind, or loses the result of a test.
 *Class* is the code of the first failure that is shown, *words* is its sentence; times and ports are left out.
-Where a line names both revisions, they showed the same.
+Over HTTP a fault strikes from the *start* on, or in the second *call*; where a line names both revisions, they showed the same.
 The servers are `tests/servers/hostile.py` and `tests/servers/hostile_http.py`, and can be started by hand.
 ";
 
@@ -35,6 +35,7 @@ struct Shown {
 fn the_page_about_hostile_servers_is_up_to_date() {
     let mut page = HEAD.to_owned();
     write_section(&mut page, "Over stdio", &stdio::rows());
+    write_section(&mut page, "Over HTTP", &http::rows());
     let path = root().join(PAGE);
     if fs::read_to_string(&path).is_ok_and(|found| found == page) {
         return;
@@ -46,11 +47,25 @@ fn the_page_about_hostile_servers_is_up_to_date() {
 fn write_section(page: &mut String, title: &str, rows: &[Row]) {
     write!(page, "\n## {title}\n\n| the server | where | outcome | class | words |\n| --- | --- | --- | --- | --- |\n")
         .unwrap();
-    for row in rows {
-        let Shown { outcome, class, words } = shown(row);
-        let (input, place) = (&row.input, &row.place);
-        writeln!(page, "| {input} | {place} | {outcome} | {class} | {} |", cell(&words)).unwrap();
+    let mut rows = rows.iter().map(|row| (row, shown(row))).peekable();
+    while let Some((row, shown)) = rows.next() {
+        let alike = |(next, other): &(&Row, Shown)| next.input == row.input && next.is_twin_of(row) && *other == shown;
+        let twin = rows.next_if(alike);
+        let place = twin.map_or_else(|| row.place.clone(), |(twin, _)| [revision(row), " and ", &twin.place].concat());
+        let Shown { outcome, class, words } = shown;
+        writeln!(page, "| {} | {place} | {outcome} | {class} | {} |", row.input, cell(&words)).unwrap();
     }
+}
+
+impl Row {
+    /// Whether it is the same at the same time in another revision.
+    fn is_twin_of(&self, other: &Self) -> bool {
+        self.snapshot == other.snapshot && self.section != other.section
+    }
+}
+
+fn revision(row: &Row) -> &str {
+    row.place.split(',').next().unwrap_or_default()
 }
 
 /// Reads what a run showed from its snapshot.
@@ -67,11 +82,15 @@ fn shown(row: &Row) -> Shown {
         let whole: Vec<&str> = words.take(1).chain(rest).map(str::trim).collect();
         (format!("`{}`", &found[1]), whole.join(" "))
     });
-    Shown { outcome: format!("exit {exit}: {cases}"), class, words: words.replace("[TIME]", "…") }
+    Shown {
+        outcome: format!("exit {exit}: {cases}"),
+        class,
+        words: words.replace("[TIME]", "…").replace(":[PORT]", ""),
+    }
 }
 
 static EXIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^--- exit (-?\d+)$").unwrap());
-static CASES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^[✓✗!?] \d+ cases?: (.*?)  \[TIME\]").unwrap());
+static CASES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^[✓✗!?-] \d+ cases?: (.*?)  \[TIME\]").unwrap());
 static FAILURE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^  error\[([\w-]+)\]: (.*)$").unwrap());
 
 fn find(pattern: &Regex, text: &str) -> Option<String> {

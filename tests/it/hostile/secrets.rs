@@ -18,6 +18,16 @@ fn secrets_over_stdio() {
 }
 
 #[test]
+fn secrets_over_http() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let headers = "headers: { Authorization: 'Bearer {{ env.TOKEN }}' }";
+        let command = "command: [python3, ../../servers/hostile_http.py, tells-secrets, --port, '{{ port }}']";
+        let url = "url: 'http://127.0.0.1:{{ port }}/mcp'";
+        check(&format!("http-{revision}"), &format!("{headers}, {command}, {url}, protocol: {revision}"));
+    }
+}
+
+#[test]
 fn secrets_in_a_command_that_is_not_there() {
     check("command", "command: ['{{ env.TOKEN }}', --token, '{{ env.TOKEN }}']");
 }
