@@ -1,5 +1,6 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
 
+pub mod baseline;
 pub mod cli;
 pub mod coverage;
 pub mod demo;
@@ -14,5 +15,6 @@ pub mod session;
 pub mod source;
 pub mod suite;
 pub mod taxonomy;
+pub mod testing;
 pub mod transport;
 pub mod wire;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub(super) struct Environment {
     /// Every environment variable that is text.
     pub(super) variables: Arc<BTreeMap<String, String>>,
+    /// Whether somebody can be asked: standard input and standard error are a terminal.
+    pub(super) can_ask: bool,
     /// Whether standard output is a terminal.
     pub(super) output_is_terminal: bool,
     /// The width of that terminal, or of what `COLUMNS` says.
@@ -29,6 +31,7 @@ impl Environment {
         let columns = variables.get("COLUMNS").and_then(|columns| columns.parse().ok());
         let terminal = console_width();
         Self {
+            can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             output_is_terminal: std::io::stdout().is_terminal(),
             width: terminal.or(columns),
             processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

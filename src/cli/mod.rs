@@ -4,14 +4,17 @@
 //! `commands` and turns what was typed into what the layers below want.
 //! Start reading in [`main`].
 
+mod baseline;
 mod commands;
 mod environment;
 mod exit;
 mod files;
 mod output;
 mod paths;
+mod snapshots;
 mod state;
 mod suites;
+mod targets;
 
 use std::process::ExitCode;
 

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::environment::Environment;
 use super::exit::Exit;
-use crate::source::{Color, Diagnostic, Severity, Sources, Style, render};
+use crate::source::{Color, Diagnostic, Sources, Style, render, render_all};
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,15 +77,7 @@ impl Output {
 
     /// Shows diagnostics in the order of the files, and how many there are.
     pub(super) fn diagnostics(&self, found: &[Diagnostic], sources: &Sources) {
-        let mut ordered: Vec<&Diagnostic> = found.iter().collect();
-        ordered.sort_by_key(|diagnostic| diagnostic.label.as_ref().map(|label| label.span));
-        let mut text: String =
-            ordered.iter().map(|diagnostic| render(diagnostic, sources, self.error_style) + "\n").collect();
-        let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-        if errors > 0 {
-            let noun = if errors == 1 { "mistake" } else { "mistakes" };
-            text += &[&errors.to_string(), " ", noun, " found, nothing was run\n"].concat();
-        }
+        let text = render_all(found, sources, self.error_style);
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 }

@@ -1,5 +1,6 @@
 //! From words on the command line to a plan, with every mistake shown.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -66,6 +67,13 @@ impl SuiteArgs {
         })
     }
 
+    /// Whether the words name some cases of the suites rather than all of them.
+    pub(super) fn picked(&self, plan: &Plan) -> state::Picked {
+        let picks =
+            !self.filter.is_empty() || !self.row.is_empty() || self.last_failed || !plan.selection.lines.is_empty();
+        if picks { state::Picked::Some } else { state::Picked::All }
+    }
+
     fn selection(
         &self,
         lines: Vec<plan::LineSelection>,
@@ -83,7 +91,7 @@ impl SuiteArgs {
         let mut failed = None;
         if self.last_failed {
             let folder = self.state_folder(files.first().map_or(Path::new(""), |file| file));
-            match state::last_failed(&folder) {
+            match state::last_failed(&folder, files) {
                 Ok(ids) => failed = Some(ids),
                 Err(reason) => mistakes.push(
                     Diagnostic::without_place(
@@ -151,10 +159,18 @@ pub(super) fn registry(path: Option<&Path>, output: &Output) -> Result<ChosenReg
     }
 }
 
+/// Says that nothing failed, where only what failed was asked for.
+pub(super) fn nothing_failed(plan: &Plan, output: &Output) -> bool {
+    let nothing = plan.selection.failed.as_ref().is_some_and(BTreeSet::is_empty);
+    if nothing {
+        output.note("nothing failed last time");
+    }
+    nothing
+}
+
 /// Says that nothing is left to do, and why that may be.
 pub(super) fn nothing_selected(args: &SuiteArgs, plan: &Plan, output: &Output) {
-    let has_choice =
-        !args.filter.is_empty() || !args.row.is_empty() || args.last_failed || !plan.selection.lines.is_empty();
+    let has_choice = args.picked(plan) == state::Picked::Some;
     let message = if has_choice { "no case matches what was asked for" } else { "the suites plan no cases" };
     let help = if has_choice {
         "`mcprove plan` lists the cases and their names"

@@ -112,7 +112,8 @@ fn explain(error: ErrorData, method: &str) -> ErrorData {
     error
 }
 
-fn unknown_method(method: &str) -> String {
+/// What is said about a method that is not served.
+pub(super) fn unknown_method(method: &str) -> String {
     format!("the server offers no method `{method}`; it serves tools, resources, prompts and completions")
 }
 

@@ -2,10 +2,11 @@
 //!
 //! It is what `mcprove serve demo` runs and what mcprove measures itself against, so a finding about it is a bug here or
 //! in the check. [`serve`] holds one conversation over any pair of byte streams, in both eras of the protocol, and knows
-//! nothing about suites. A message travels `transport` (lines and envelopes) → `era` (which era, is it open) → `server`
+//! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels `transport` (lines and envelopes) → `era` (which era, is it open) → `server`
 //! (rmcp's handler) → `tools`, `resources` or `prompts`.
 
 mod era;
+pub mod http;
 mod prompts;
 mod resources;
 mod schema;

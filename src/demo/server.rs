@@ -1,7 +1,7 @@
 //! What the demo server offers, as rmcp's handler: one short method for each of the protocol's.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
@@ -14,12 +14,12 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::watch;
 
-use super::store::Store;
+use super::store::{SharedStore, Store};
 use super::transport::Input;
 use super::{prompts, resources, tools};
 
 /// Revisions that open with `initialize`; a client that asks for another one is offered the newest.
-const LEGACY: [ProtocolVersion; 4] = [
+pub(super) const LEGACY: [ProtocolVersion; 4] = [
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2025_06_18,
     ProtocolVersion::V_2025_03_26,
@@ -27,21 +27,26 @@ const LEGACY: [ProtocolVersion; 4] = [
 ];
 
 /// Revisions that a request can name for itself.
-const MODERN: [ProtocolVersion; 1] = [ProtocolVersion::V_2026_07_28];
+pub(super) const MODERN: [ProtocolVersion; 1] = [ProtocolVersion::V_2026_07_28];
 
 const INSTRUCTIONS: &str = "A directory of users that starts empty and forgets everything when the conversation ends. \
     Call `create_user` first; every other tool takes the ids that it and `list_users` return.";
 
 /// One conversation's server.
 pub(super) struct Demo {
-    store: Mutex<Store>,
+    store: SharedStore,
     input: watch::Receiver<Input>,
 }
 
 impl Demo {
     /// A server without users that stops its work once `input` is over.
     pub(super) fn new(input: watch::Receiver<Input>) -> Self {
-        Self { store: Mutex::default(), input }
+        Self::sharing(SharedStore::default(), input)
+    }
+
+    /// A server that works on the users in `store`, as others may.
+    pub(super) fn sharing(store: SharedStore, input: watch::Receiver<Input>) -> Self {
+        Self { store, input }
     }
 
     /// Name and version, as both eras show them.

@@ -1,5 +1,7 @@
 //! The users, in memory and in the order in which they came. Knows nothing about the protocol.
 
+use std::sync::{Arc, Mutex};
+
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
@@ -26,6 +28,9 @@ impl User {
         user
     }
 }
+
+/// Users that several requests work on.
+pub(super) type SharedStore = Arc<Mutex<Store>>;
 
 /// All users of one conversation.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Finding;
+use super::{Finding, Level};
 
 /// What identifies a case and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +52,20 @@ pub enum Outcome {
     Errored,
 }
 
+impl Outcome {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Warned => "warned",
+            Self::Skipped => "skipped",
+            Self::Inconclusive => "inconclusive",
+            Self::Errored => "errored",
+        }
+    }
+}
+
 /// One case with everything a report may want to show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseResult {
@@ -65,7 +79,10 @@ pub struct CaseResult {
     pub duration_us: u64,
     /// The attempts before the last one; a passed case with any is flaky.
     pub earlier: Vec<Attempt>,
-    /// What went wrong in the last attempt.
+    /// Every run of the case in order where it was repeated; it passes only if all of them pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repetitions: Vec<Attempt>,
+    /// What went wrong in the last attempt, or in the repetition that is shown: the first of the worst.
     pub findings: Vec<Finding>,
     /// What was sent and answered, in order; long texts cut.
     pub exchanges: Vec<Exchange>,
@@ -79,14 +96,43 @@ pub struct CaseResult {
     pub frames: Vec<u32>,
 }
 
+/// How the reason of a case begins whose revision the server does not speak.
+pub const NOT_SPOKEN: &str = "the server speaks ";
+
+/// How the reason of a case begins that was planned and not begun.
+pub const NOT_RUN: &str = "not run: ";
+
 impl CaseResult {
+    /// Whether nothing can be said of it here: it was not reached, or the server does not speak its revision.
+    pub fn does_not_apply(&self) -> bool {
+        let begins = |words| self.reason.as_deref().is_some_and(|reason| reason.starts_with(words));
+        self.outcome == Outcome::Skipped && (begins(NOT_SPOKEN) || begins(NOT_RUN))
+    }
+
+    /// How many of its repetitions passed, and how many there were; `None` where it was not repeated.
+    pub fn passed_of(&self) -> Option<(usize, usize)> {
+        let passed = self.repetitions.iter().filter(|run| matches!(run.outcome, Outcome::Passed | Outcome::Warned));
+        (!self.repetitions.is_empty()).then(|| (passed.count(), self.repetitions.len()))
+    }
+
     /// Whether it passed only after an earlier attempt had not.
     pub fn is_flaky(&self) -> bool {
         self.outcome == Outcome::Passed && !self.earlier.is_empty()
     }
+
+    /// Whether it failed in no way that a baseline does not excuse.
+    pub fn is_known(&self) -> bool {
+        let mut broken = self.findings.iter().filter(|finding| finding.level == Level::Must).peekable();
+        self.outcome == Outcome::Failed && broken.peek().is_some() && broken.all(|finding| finding.known.is_some())
+    }
+
+    /// Why it failed as was known; `None` for every other case.
+    pub fn known(&self) -> Option<&str> {
+        self.findings.iter().find_map(|finding| finding.known.as_deref()).filter(|_| self.is_known())
+    }
 }
 
-/// An attempt that was followed by another.
+/// An attempt that was followed by another, or one of several repetitions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// How it ended.

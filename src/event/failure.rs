@@ -96,6 +96,9 @@ pub struct Finding {
     pub evidence: Vec<(String, String)>,
     /// What to do.
     pub help: Option<String>,
+    /// Why it is known and does not count against the server, where a baseline says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<String>,
 }
 
 impl Finding {
@@ -115,6 +118,7 @@ impl Finding {
             frame: None,
             evidence: Vec::new(),
             help: None,
+            known: None,
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod case;
 mod failure;
+mod isolation;
 mod texts;
 
 use schemars::JsonSchema;
@@ -13,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::taxonomy::score::Score;
 
-pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome};
+pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome};
 pub use self::failure::{FailureClass, Finding, Level};
+pub use self::isolation::{Isolation, Verdicts};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
 pub const FORMAT: u32 = 1;
@@ -50,6 +52,9 @@ pub struct RunStarted {
     pub suites: Vec<SuiteInfo>,
     /// How many cases are planned; blocks that depend on the server's tools may add more.
     pub planned: usize,
+    /// The seed of the order where it was shuffled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
 }
 
 /// One suite of a run.
@@ -104,6 +109,14 @@ pub struct SessionJudged {
     pub findings: Vec<Finding>,
 }
 
+impl SessionJudged {
+    /// The id under which reports and baselines know it.
+    pub fn id(&self) -> String {
+        let Self { file, server, revision, .. } = self;
+        format!("{file}::protocol of {server}@{server}/{revision}")
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
@@ -115,6 +128,12 @@ pub struct RunFinished {
     pub not_run: usize,
     /// What the run says about fault coverage.
     pub coverage: Option<Coverage>,
+    /// Recorded answers that no test uses any more.
+    #[serde(default)]
+    pub stale_snapshots: Vec<String>,
+    /// Whether cases depend on one another, where that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
 }
 
 /// What a run says about fault coverage.
@@ -124,4 +143,28 @@ pub struct Coverage {
     pub declared: Score,
     /// From what ran.
     pub exercised: Score,
+    /// The thresholds that were asked for; recordings of before do not know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
+}
+
+/// A threshold for exercised coverage, and whether it was met.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// Which figure it is about.
+    pub figure: Figure,
+    /// The least that was asked for, in percent.
+    pub threshold: f64,
+    /// Whether the run reached it.
+    pub met: bool,
+}
+
+/// One of the two figures of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// The share of leaves.
+    Plain,
+    /// The share that is weighted by how often families fail.
+    Weighted,
 }

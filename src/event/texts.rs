@@ -18,7 +18,8 @@ impl Event {
 
 fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
     option(&mut result.reason, change);
-    let earlier = result.earlier.iter_mut().flat_map(|Attempt { findings, .. }| findings);
+    let earlier =
+        result.earlier.iter_mut().chain(&mut result.repetitions).flat_map(|Attempt { findings, .. }| findings);
     earlier.chain(&mut result.findings).for_each(|found| finding(found, change));
     for Exchange { title, sent, received, .. } in &mut result.exchanges {
         for text in [title, sent, received] {
@@ -29,7 +30,9 @@ fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
 
 fn finding(found: &mut Finding, change: &dyn Fn(&str) -> String) {
     found.message = change(&found.message);
-    for text in [&mut found.path, &mut found.expected, &mut found.actual, &mut found.diff, &mut found.help] {
+    for text in
+        [&mut found.path, &mut found.expected, &mut found.actual, &mut found.diff, &mut found.help, &mut found.known]
+    {
         option(text, change);
     }
     found.evidence.iter_mut().for_each(|(_, text)| *text = change(text));

@@ -50,6 +50,35 @@ pub(super) fn order(left: &Number, right: &Number) -> Option<Ordering> {
     left.as_f64()?.partial_cmp(&right.as_f64()?)
 }
 
+/// The way from two values to the first place where they part, in the manner of a path; empty where they are the place.
+pub(super) fn first_difference(expected: &Json, actual: &Json) -> String {
+    match (expected, actual) {
+        (Json::Object(expected), Json::Object(actual)) => {
+            let parts = |(key, value): (&String, &Json)| match actual.get(key) {
+                Some(found) if same(value, found) => None,
+                Some(found) => Some(field(key) + &first_difference(value, found)),
+                None => Some(field(key)),
+            };
+            let added = || actual.keys().find(|key| !expected.contains_key(*key)).map(|key| field(key));
+            expected.iter().find_map(parts).or_else(added).unwrap_or_default()
+        }
+        (Json::Array(expected), Json::Array(actual)) => {
+            let mut pairs = expected.iter().zip(actual).enumerate();
+            let parted = pairs.find(|(_, (value, found))| !same(value, found));
+            parted.map_or_else(
+                || format!("[{}]", expected.len().min(actual.len())),
+                |(at, (value, found))| format!("[{at}]{}", first_difference(value, found)),
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+fn field(key: &str) -> String {
+    let is_plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    if is_plain { format!(".{key}") } else { format!("[{}]", Json::from(key)) }
+}
+
 /// Where two values part, in words, the first few places.
 pub(super) fn differences(expected: &Json, actual: &Json, extent: Extent) -> String {
     let mut found = Vec::new();

@@ -14,6 +14,7 @@ mod mismatch;
 mod path;
 mod read;
 mod reply;
+mod sample;
 mod show;
 mod table;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use self::expectation::Expectation;
 pub use self::item::EXPECTATION;
 pub use self::mismatch::Mismatch;
 pub use self::path::Path;
+pub use self::sample::{Sample, Taken, text as snapshot_text};
 
 /// What a step got: everything that an expectation may look at.
 #[derive(Debug, Clone, Copy)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Selection;
 use super::case::{Body, Case, Lane, Plan, SkipReason, SuitePlan};
 use super::planner::Planner;
+use super::{Selection, snapshot};
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::Suite;
 use crate::taxonomy::Registry;
@@ -21,15 +21,26 @@ pub fn build(
     if !found.is_empty() {
         return Err(found);
     }
-    let suites = suites
-        .into_iter()
-        .map(|suite| {
-            let mut planned = plan_suite(Arc::new(suite), &sources);
-            planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.lanes));
-            planned
-        })
-        .collect();
+    let mut suites: Vec<SuitePlan> = suites.into_iter().map(|suite| plan_suite(Arc::new(suite), &sources)).collect();
+    let found = snapshot::duplicates(&suites);
+    if !found.is_empty() {
+        return Err(found);
+    }
+    for planned in &mut suites {
+        keep_selected(planned, &selection);
+    }
     Ok(Plan { suites, selection, sources })
+}
+
+/// Plans the selected cases of one suite.
+pub(super) fn select_suite(suite: Suite, selection: &Selection, sources: &Sources) -> SuitePlan {
+    let mut planned = plan_suite(Arc::new(suite), sources);
+    keep_selected(&mut planned, selection);
+    planned
+}
+
+fn keep_selected(planned: &mut SuitePlan, selection: &Selection) {
+    planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.lanes));
 }
 
 /// The probes and variants that a plan declares: what the suite says it looks at, whether or not it can run yet.

@@ -33,6 +33,7 @@ pub(super) fn bare(action: Action, span: Span) -> Step {
         expect: Vec::new(),
         expects: false,
         capture: Vec::new(),
+        snapshot: None,
         timeout: None,
         progress: false,
     }

@@ -10,13 +10,17 @@ mod expand;
 mod filter;
 mod generated;
 mod negative;
+mod order;
 mod output;
 mod planner;
 mod select;
+mod snapshot;
 mod witness;
 
 pub use self::build::{build, declared};
 pub use self::case::{Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template};
 pub use self::expand::expand;
 pub use self::filter::Filter;
+pub use self::order::{replanned, shuffle};
 pub use self::select::{LineSelection, Selection};
+pub use self::snapshot::{SnapshotFiles, snapshot_files};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::case::{Body, Case, Lane, Mistake, Place, Script, SessionNeed, SkipReason, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
+use super::snapshot;
 use crate::matching::Expectation;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
@@ -67,6 +68,9 @@ impl Planner<'_> {
         }
         if all_steps(test).any(|step| matches!(step.action, Action::Restart) || hears_others(step)) {
             case.session = SessionNeed::Own;
+        }
+        if let Body::Script(script) = &mut case.body {
+            snapshot::place(&mut script.steps, self.suite, self.lane, (test, case.row.as_deref()));
         }
         case.variants.extend(judged(&test.steps));
         case.variants.extend(test.judges.iter().map(|variant| variant.value.clone()));
@@ -276,7 +280,10 @@ fn looks_at_notifications(item: &Node, has_progress: bool) -> bool {
 
 /// The variants that the expectations of steps judge.
 fn judged(steps: &[Step]) -> BTreeSet<String> {
-    steps.iter().flat_map(|step| &step.expect).flat_map(Expectation::judges).map(str::to_owned).collect()
+    let snapshots =
+        steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
+    let expectations = steps.iter().flat_map(|step| &step.expect).flat_map(Expectation::judges);
+    expectations.chain(snapshots).map(str::to_owned).collect()
 }
 
 fn script(test: &Test) -> Body {

@@ -29,6 +29,11 @@ pub struct LineSelection {
 }
 
 impl Selection {
+    /// Whether nothing was asked for in particular.
+    pub fn is_everything(&self) -> bool {
+        self.filters.is_empty() && self.lines.is_empty() && self.rows.is_empty() && self.failed.is_none()
+    }
+
     /// Whether a case is wanted. What a template will become is only known later, so it is kept unless what is
     /// known already rules it out.
     pub(super) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {

@@ -54,7 +54,7 @@ pub(super) fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Cat
     if !harmless || !editable {
         return None;
     }
-    let unjudged = |step: Step| Step { expect: Vec::new(), ..step };
+    let unjudged = |step: Step| Step { expect: Vec::new(), snapshot: None, ..step };
     let names = test.rows.first().map(|row| row.values.clone()).unwrap_or_default();
     Some(Witness {
         names,
@@ -70,11 +70,13 @@ fn is_forbidden(suite: &Suite, tool: &Tool) -> bool {
 
 /// Whether nothing in a step's expectations says that the call must fail.
 fn expects_success(step: &Step) -> bool {
-    step.expect.iter().all(|item| {
-        let item = item.node();
-        item.get("is_error").is_none_or(|value| value.flag() != Some(true))
-            && ["error", "refused", "readable_error"].iter().all(|key| item.get(key).is_none())
-    })
+    let records_error = step.snapshot.as_ref().is_some_and(|snapshot| snapshot.sample.is_of_error());
+    !records_error
+        && step.expect.iter().all(|item| {
+            let item = item.node();
+            item.get("is_error").is_none_or(|value| value.flag() != Some(true))
+                && ["error", "refused", "readable_error"].iter().all(|key| item.get(key).is_none())
+        })
 }
 
 /// The name of the tool that a step calls, unless it is a template.

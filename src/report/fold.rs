@@ -11,6 +11,8 @@ use crate::event::{
 };
 
 use super::limit;
+use super::parity::{self, Parity};
+use super::repetition::{self, Repetition};
 
 /// Everything that documents are made of.
 ///
@@ -20,8 +22,6 @@ use super::limit;
 pub struct Report {
     events: Vec<Event>,
     totals: Totals,
-    /// The least exercised coverage in percent that was asked for; what a recording cannot know.
-    pub threshold: Option<f64>,
 }
 
 /// How many cases ended in which way; every case is counted once.
@@ -33,8 +33,10 @@ pub struct Totals {
     pub flaky: usize,
     /// Broke a SHOULD.
     pub warned: usize,
-    /// Broke an expectation or a MUST.
+    /// Broke an expectation or a MUST, in a way that no baseline excuses.
     pub failed: usize,
+    /// Failed in no way that a baseline does not excuse.
+    pub known: usize,
     /// Could not be run because the environment or this program broke.
     pub errored: usize,
     /// Ran and could not be judged.
@@ -46,13 +48,15 @@ pub struct Totals {
 impl Totals {
     /// All cases.
     pub fn cases(&self) -> usize {
-        self.passed + self.flaky + self.warned + self.failed + self.errored + self.inconclusive + self.skipped
+        let judged = self.passed + self.flaky + self.warned + self.failed + self.known;
+        judged + self.errored + self.inconclusive + self.skipped
     }
 
     fn count(&mut self, result: &CaseResult) {
         let number = match result.outcome {
             Outcome::Passed if result.is_flaky() => &mut self.flaky,
             Outcome::Passed => &mut self.passed,
+            Outcome::Failed if result.is_known() => &mut self.known,
             Outcome::Failed => &mut self.failed,
             Outcome::Warned => &mut self.warned,
             Outcome::Skipped => &mut self.skipped,
@@ -138,6 +142,16 @@ impl Report {
         self.suites().into_iter().flat_map(|suite| suite.cases).collect()
     }
 
+    /// Where cases end differently on different servers or in different revisions, by the file of the suite.
+    pub fn parities(&self) -> Vec<(&str, Parity)> {
+        self.suites().iter().filter_map(|suite| Some((suite.file, parity::of(suite)?))).collect()
+    }
+
+    /// How often cases passed that ran more than once.
+    pub fn repetition(&self) -> Option<Repetition> {
+        repetition::of(&self.cases())
+    }
+
     /// The servers that answered, in order.
     pub fn servers(&self) -> impl Iterator<Item = &ServerReady> {
         self.events.iter().filter_map(|event| if let Event::ServerReady(ready) = event { Some(ready) } else { None })
@@ -213,7 +227,7 @@ pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
     let name = format!("protocol of {server}");
     CaseResult {
         case: CaseInfo {
-            id: format!("{file}::{name}@{server}/{revision}"),
+            id: judged.id(),
             file: file.clone(),
             line: *line,
             column: 1,
@@ -230,6 +244,7 @@ pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
         reason: None,
         duration_us: 0,
         earlier: Vec::new(),
+        repetitions: Vec::new(),
         findings: findings.clone(),
         exchanges: Vec::new(),
         spoken: revision.clone(),

@@ -5,11 +5,13 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Coverage, Event, ServerReady, SessionJudged};
+use crate::event::{CaseResult, Coverage, Event, Isolation, ServerReady, SessionJudged};
 
 use super::Format;
 use super::fold::{Report, Suite, Totals};
 use super::json_text::{self, Layout};
+use super::parity::{self, Parity};
+use super::repetition::Repetition;
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -44,6 +46,17 @@ struct Document<'a> {
     suites: Vec<SuiteDocument<'a>>,
     /// What the run says about fault coverage.
     coverage: Option<&'a Coverage>,
+    /// Recorded answers that no test uses any more.
+    stale_snapshots: &'a [String],
+    /// The seed of the order where it was shuffled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+    /// How often cases passed that ran more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repetition: Option<Repetition>,
+    /// Whether cases depend on one another, where that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<&'a Isolation>,
 }
 
 /// The cases of one file.
@@ -60,6 +73,9 @@ struct SuiteDocument<'a> {
     cases: Vec<&'a CaseResult>,
     /// What servers did wrong outside of any case.
     sessions: Vec<&'a SessionJudged>,
+    /// Where cases end differently on different servers or in different revisions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parity: Option<Parity>,
 }
 
 fn document(report: &Report) -> Document<'_> {
@@ -75,13 +91,18 @@ fn document(report: &Report) -> Document<'_> {
         servers: report.servers().collect(),
         suites: report.suites().into_iter().map(|suite| suite_document(report, suite)).collect(),
         coverage: finished.and_then(|run| run.coverage.as_ref()),
+        stale_snapshots: finished.map_or(&[], |run| run.stale_snapshots.as_slice()),
+        seed: started.and_then(|run| run.seed),
+        repetition: report.repetition(),
+        isolation: finished.and_then(|run| run.isolation.as_ref()),
     }
 }
 
 fn suite_document<'a>(report: &'a Report, suite: Suite<'a>) -> SuiteDocument<'a> {
+    let parity = parity::of(&suite);
     let Suite { file, name, cases, totals, sessions: _ } = suite;
     let sessions = report.judgements().filter(|judged| judged.file == file).collect();
-    SuiteDocument { file, name, totals, cases, sessions }
+    SuiteDocument { file, name, totals, cases, sessions, parity }
 }
 
 /// The JSON Schema of the JSON report.

@@ -49,7 +49,7 @@ fn case(result: &mut CaseResult) {
     option(&mut info.row);
     option(&mut result.reason);
     result.findings.iter_mut().for_each(finding);
-    result.earlier.iter_mut().for_each(attempt);
+    result.earlier.iter_mut().chain(&mut result.repetitions).for_each(attempt);
     result.exchanges.iter_mut().for_each(exchange);
 }
 
@@ -63,7 +63,14 @@ fn exchange(exchange: &mut Exchange) {
 
 fn finding(finding: &mut Finding) {
     shorten(&mut finding.message);
-    for text in [&mut finding.path, &mut finding.expected, &mut finding.actual, &mut finding.diff, &mut finding.help] {
+    for text in [
+        &mut finding.path,
+        &mut finding.expected,
+        &mut finding.actual,
+        &mut finding.diff,
+        &mut finding.help,
+        &mut finding.known,
+    ] {
         option(text);
     }
     if let Some(quote) = &mut finding.quote {

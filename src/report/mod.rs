@@ -7,16 +7,23 @@
 
 pub mod coverage;
 mod fold;
+mod github;
 mod json;
 mod json_text;
 mod junit;
 mod limit;
 pub mod live;
+mod markdown;
 pub mod ndjson;
+pub mod parity;
+pub mod repetition;
+mod sarif;
 pub mod sink;
+mod tap;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
+mod wording;
 
 use crate::source::Style;
 
@@ -39,7 +46,16 @@ pub struct Format {
 }
 
 /// Every kind of document.
-pub const FORMATS: &[Format] = &[terminal::FORMAT, junit::FORMAT, json::FORMAT, ndjson::FORMAT];
+pub const FORMATS: &[Format] = &[
+    terminal::FORMAT,
+    junit::FORMAT,
+    json::FORMAT,
+    ndjson::FORMAT,
+    github::FORMAT,
+    markdown::FORMAT,
+    tap::FORMAT,
+    sarif::FORMAT,
+];
 
 /// The format of that name.
 pub fn format(name: &str) -> Option<Format> {

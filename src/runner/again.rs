@@ -26,6 +26,11 @@ pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
     words.join(" ")
 }
 
+/// The command line that runs the whole suite in the same order, for a case whose verdict may depend on it.
+pub(super) fn in_order(planned: &SuitePlan, seed: u32) -> String {
+    format!("mcprove run {} --shuffle={seed}", shell_words::quote(&planned.suite.file))
+}
+
 /// Brackets end a filter's text, so a text that has one is matched by a pattern.
 fn field(name: &str, text: &str) -> String {
     if text.contains(')') { format!("{name}(/^{}$/)", regex::escape(text)) } else { format!("{name}(={text})") }

@@ -1,14 +1,17 @@
 //! One attempt at a case: setup, witness, steps, teardown, and what the scans say.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
 use super::exchange::{Speaker, blank};
-use super::finding;
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{Conversation, violations};
+use super::pool::Turn;
+use super::snapshot::Recorder;
+use super::{again, finding};
 use crate::event::{Exchange, FailureClass, Finding, Outcome};
 use crate::plan::{Case, Script, SessionNeed};
 use crate::source::template::Names;
@@ -37,6 +40,8 @@ pub(super) struct Bounds<'a> {
     /// What is left of it, where a restart divided the case.
     pub(super) left: Duration,
     pub(super) stop: &'a Stop,
+    /// Whether the case was counted on for this session.
+    pub(super) turn: Turn,
 }
 
 /// The verdict before the scans had their say.
@@ -61,7 +66,7 @@ impl Verdict {
 }
 
 /// Runs a script once, in the lane's session or in one of its own.
-pub(super) async fn attempt(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let begun = Instant::now();
     let attempted = match case.session {
         SessionNeed::Shared => match bounds.unless_stopped(lane.session()).await {
@@ -90,13 +95,13 @@ impl Bounds<'_> {
 }
 
 /// Runs a script in sessions that nobody shares; every `restart` step begins another one.
-async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let mut whole: Option<Attempted> = None;
     let mut rest = script.clone();
     let mut bounds = *bounds;
     let mut names = None;
     loop {
-        let mut opened = match bounds.unless_stopped(lane.own_session(case)).await {
+        let mut opened = match bounds.unless_stopped(lane.own_session(case, bounds.turn)).await {
             Ok(opened) => opened,
             Err(none) => return joined(whole.take(), without_session(none)),
         };
@@ -123,9 +128,10 @@ async fn in_own_session(lane: &Lane, case: &Case, script: &Script, bounds: &Boun
         let attempted = joined(whole.take(), attempted);
         bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {
-            Some(later) if goes_on && attempted.outcome == Outcome::Passed => {
+            Some(later) if goes_on && matches!(attempted.outcome, Outcome::Passed | Outcome::Warned) => {
                 rest = later;
                 names = Some(learned);
+                bounds.turn = Turn::Again;
                 whole = Some(attempted);
             }
             _ => return attempted,
@@ -153,6 +159,11 @@ fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
         earlier.exchanges.push(blank("", "restart".to_owned()));
         earlier.exchanges.append(&mut later.exchanges);
         later.exchanges = earlier.exchanges;
+        // Only doubts let a case go on after its restart.
+        if later.outcome == Outcome::Passed && earlier.outcome == Outcome::Warned {
+            later.outcome = Outcome::Warned;
+        }
+        later.findings.append(&mut earlier.findings);
         // Frames are numbered per session; those of the last one are the ones to look at.
     }
     later
@@ -180,7 +191,9 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let mut names = opened.names.clone();
     names.extend(case.names.clone());
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
-    Conversation::new(speaker, names, &lane.plan.sources)
+    let again = again::command(lane.planned(), case);
+    let recorder = Some(Recorder { emitter: lane.emitter(), case: &case.id, again });
+    Conversation { recorder, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.
@@ -204,7 +217,11 @@ async fn torn_down<'a>(
     concluded(conversation, verdict, opened, case)
 }
 
-fn concluded(conversation: Conversation<'_>, verdict: Verdict, opened: &Opened, case: &Case) -> (Attempted, Names) {
+fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Opened, case: &Case) -> (Attempted, Names) {
+    if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
+        verdict.outcome = Outcome::Warned;
+    }
+    verdict.findings.extend(conversation.doubts);
     let frames = opened.session.frames_of(&case.id);
     let spoken = opened.session.server.revision.to_string();
     (attempted(verdict, conversation.exchanges, spoken, frames), conversation.names)

@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt};
 use super::lane::{Lane, NoSession};
-use super::{Emitter, Options, again, finding, micros};
-use crate::event::{Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, Outcome};
-use crate::plan::{Body, Case, SuitePlan};
+use super::pool::Turn;
+use super::{Emitter, Options, again, finding, isolation, micros, snapshot};
+use crate::event::{
+    Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome,
+};
+use crate::plan::{Body, Case, Script, SessionNeed, SuitePlan};
 use crate::source::Sources;
+use crate::suite::Order;
 
 /// The time for a case where neither suite nor command line says anything.
 pub(super) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How the reason of a case begins that was planned and not begun.
-const NOT_RUN: &str = "not run: ";
-
-/// Runs a case, again if it may be tried again, and returns its result.
+/// Runs a case, again if it may be tried again or is to be repeated, and returns its result.
 pub(super) async fn run(
     lane: Arc<Lane>,
     suite: usize,
@@ -37,23 +38,96 @@ pub(super) async fn run(
             return unrun(planned, &case, Outcome::Skipped, Some("nothing was made of it".to_owned()), Vec::new());
         }
     };
+    snapshot::announce(&emitter, script);
     let timeout = options.timeout.or(planned.suite.options.timeout).unwrap_or(CASE_TIMEOUT);
-    let bounds = Bounds { timeout, left: timeout, stop: &options.stop };
-    let mut earlier = Vec::new();
-    for number in 1.. {
-        emitter.event(Event::CaseStarted(CaseStarted { id: case.id.clone(), attempt: number }));
-        let attempted = attempt(&lane, &case, script, &bounds).await;
-        let again = matches!(attempted.outcome, Outcome::Failed | Outcome::Errored) && number <= case.retries;
-        if !again || options.stop.is_set() {
-            return result(planned, &case, attempted, earlier);
-        }
-        earlier.push(Attempt {
-            outcome: attempted.outcome,
-            duration_us: micros(attempted.duration),
-            findings: attempted.findings,
-        });
+    let bounds = Bounds { timeout, left: timeout, stop: &options.stop, turn: Turn::First };
+    let attempts = Attempts { lane: &lane, case: &case, script, bounds, emitter: &emitter };
+    let mut decided = if options.repeat > 1 {
+        attempts.repeated(planned, options.repeat).await
+    } else {
+        attempts.retried(planned, options.retries.unwrap_or(case.retries)).await
+    };
+    if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
+        decided.again = again::in_order(planned, options.seed);
     }
-    unreachable!("attempts are counted up to a limit")
+    decided
+}
+
+/// What every attempt at a case needs.
+struct Attempts<'a> {
+    lane: &'a Arc<Lane>,
+    case: &'a Case,
+    script: &'a Script,
+    bounds: Bounds<'a>,
+    emitter: &'a Emitter,
+}
+
+impl Attempts<'_> {
+    async fn one(&self, number: u32, turn: Turn) -> Attempted {
+        self.emitter.event(Event::CaseStarted(CaseStarted { id: self.case.id.clone(), attempt: number }));
+        attempt(self.lane, self.case, self.script, &Bounds { turn, ..self.bounds }).await
+    }
+
+    /// Tries until it passes, as often as allowed.
+    async fn retried(&self, planned: &SuitePlan, retries: u32) -> CaseResult {
+        let mut earlier: Vec<Attempt> = Vec::new();
+        let mut turn = Turn::First;
+        let mut left = retries;
+        loop {
+            let number = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
+            let attempted = self.one(number, turn).await;
+            let again = matches!(attempted.outcome, Outcome::Failed | Outcome::Errored) && left > 0;
+            if !again || self.bounds.stop.is_set() {
+                return result(planned, self.case, attempted, earlier);
+            }
+            earlier.push(told(&attempted));
+            (left, turn) = (left - 1, Turn::Again);
+        }
+    }
+
+    /// Runs it so many times, whatever comes of it; what is shown is the first of the worst.
+    async fn repeated(&self, planned: &SuitePlan, times: u32) -> CaseResult {
+        let mut shown = self.one(1, Turn::First).await;
+        let mut runs = vec![told(&shown)];
+        for number in 2..=times {
+            if shown.outcome == Outcome::Skipped || self.bounds.stop.is_set() {
+                break;
+            }
+            let next = self.one(number, Turn::First).await;
+            runs.push(told(&next));
+            if badness(next.outcome) > badness(shown.outcome) {
+                shown = next;
+            }
+        }
+        if shown.outcome == Outcome::Skipped {
+            return result(planned, self.case, shown, Vec::new());
+        }
+        let mut result = CaseResult { repetitions: runs, ..result(planned, self.case, shown, Vec::new()) };
+        if let Some((passed, of)) = result.passed_of().filter(|(passed, of)| passed < of) {
+            let reason = result.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            result.reason = Some(format!("passed {passed} of {of}{reason}"));
+        }
+        result
+    }
+}
+
+fn told(attempted: &Attempted) -> Attempt {
+    Attempt {
+        outcome: attempted.outcome,
+        duration_us: micros(attempted.duration),
+        findings: attempted.findings.clone(),
+    }
+}
+
+/// Which of several outcomes counts.
+fn badness(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Passed | Outcome::Skipped => 0,
+        Outcome::Warned => 1,
+        Outcome::Inconclusive => 2,
+        Outcome::Errored => 3,
+        Outcome::Failed => 4,
+    }
 }
 
 /// The result of a template whose server could not be asked what it offers.
@@ -82,10 +156,23 @@ pub(super) fn suite_teardown(
     sources: &Sources,
     (findings, exchanges): (Vec<Finding>, Vec<Exchange>),
 ) -> CaseResult {
+    let steps = &planned.suite.teardown;
+    let place = sources.place(steps.first().map_or(planned.suite.name.span, |step| step.span));
+    let reason = Some("the suite's teardown failed".to_owned());
+    CaseResult {
+        outcome: Outcome::Errored,
+        reason,
+        findings,
+        exchanges,
+        ..beside(planned, at, place, "teardown of the suite".to_owned())
+    }
+}
+
+/// A passed case of a lane that no test stands for.
+fn beside(planned: &SuitePlan, at: usize, place: (&str, usize, usize), name: String) -> CaseResult {
     let suite = &planned.suite;
     let (server, revision) = (&planned.lanes[at].server, planned.lanes[at].protocol.as_str());
-    let name = "teardown of the suite".to_owned();
-    let (file, line, column) = sources.place(suite.teardown.first().map_or(suite.name.span, |step| step.span));
+    let (file, line, column) = place;
     let case = CaseInfo {
         id: format!("{}::{name}@{server}/{revision}", suite.file),
         file: file.to_owned(),
@@ -102,17 +189,36 @@ pub(super) fn suite_teardown(
     };
     CaseResult {
         case,
-        outcome: Outcome::Errored,
-        reason: Some("the suite's teardown failed".to_owned()),
+        outcome: Outcome::Passed,
+        reason: None,
         duration_us: 0,
         earlier: Vec::new(),
-        findings,
-        exchanges,
+        repetitions: Vec::new(),
+        findings: Vec::new(),
+        exchanges: Vec::new(),
         spoken: String::new(),
         again: format!("mcprove run {}", shell_words::quote(&suite.file)),
         judged: Vec::new(),
         frames: Vec::new(),
     }
+}
+
+/// The verdict on whether the cases of a lane depend on one another.
+pub(super) fn of_lane(
+    planned: &SuitePlan,
+    at: usize,
+    sources: &Sources,
+    (findings, frames): (Vec<Finding>, Vec<u32>),
+    seed: u32,
+) -> CaseResult {
+    let name = format!("isolation of the cases on {}", planned.lanes[at].server);
+    let outcome = if findings.is_empty() { Outcome::Passed } else { Outcome::Failed };
+    let mut result = beside(planned, at, sources.place(planned.suite.name.span), name);
+    result.case.probes.push("test-isolation".to_owned());
+    result.case.variants.push(isolation::JUDGES.to_owned());
+    result.again = format!("{} --verify-isolation --shuffle={seed}", result.again);
+    let judged = result.case.variants.clone();
+    CaseResult { outcome, findings, judged, frames, ..result }
 }
 
 /// The result of a case whose task panicked.
@@ -151,6 +257,7 @@ fn result(planned: &SuitePlan, case: &Case, attempted: Attempted, earlier: Vec<A
         reason: attempted.reason,
         duration_us: micros(attempted.duration),
         earlier,
+        repetitions: Vec::new(),
         findings: attempted.findings,
         exchanges: attempted.exchanges,
         spoken: attempted.spoken,

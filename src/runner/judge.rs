@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::SessionFrames;
+use super::{Isolation, Options, SessionFrames, Thresholds, isolation};
 use crate::coverage::{self, Judged, Planned};
-use crate::event::{CaseResult, Coverage, ServerReady};
+use crate::event::{CaseResult, Coverage, Figure, Gate, ServerReady};
 use crate::plan::{Plan, declared};
 use crate::taxonomy::Registry;
-use crate::taxonomy::score::Evidence;
+use crate::taxonomy::score::{Evidence, Score};
 use crate::wire::{Direction, Scanner};
 
 /// Collects what cases and scans judged.
@@ -17,8 +17,12 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let (probes, variants) = declared(plan);
+    pub(super) fn new(plan: &Plan, options: &Options) -> Self {
+        let (mut probes, mut variants) = declared(plan);
+        if options.isolation == Isolation::Verified {
+            probes.insert("test-isolation".to_owned());
+            variants.insert(isolation::JUDGES.to_owned());
+        }
         let agents = probes.contains("agent");
         let planned = Planned { probes, claimed: BTreeSet::new(), variants, agents, settings: BTreeSet::new() };
         Self { planned, judged: Judged::default() }
@@ -56,10 +60,15 @@ impl Judge {
         }
     }
 
-    pub(super) fn score(&self, registry: &Registry) -> Coverage {
-        Coverage {
-            declared: coverage::declared(registry, &self.planned),
-            exercised: coverage::exercised(registry, &self.planned, &self.judged),
-        }
+    pub(super) fn score(&self, registry: &Registry, thresholds: Thresholds) -> Coverage {
+        let exercised = coverage::exercised(registry, &self.planned, &self.judged);
+        let asked = [
+            (Figure::Plain, thresholds.plain, coverage::meets as fn(&Score, f64) -> bool),
+            (Figure::Weighted, thresholds.weighted, coverage::meets_weighted),
+        ];
+        let gates = asked.into_iter().filter_map(|(figure, threshold, meets)| {
+            threshold.map(|threshold| Gate { figure, threshold, met: meets(&exercised, threshold) })
+        });
+        Coverage { declared: coverage::declared(registry, &self.planned), gates: gates.collect(), exercised }
     }
 }

@@ -7,9 +7,10 @@ use tokio::sync::{Mutex, OnceCell};
 
 use super::exchange::Speaker;
 use super::phases::{self, Conversation};
+use super::pool::{Pool, Turn};
 use super::resolve::{self, Reachable};
 use super::{Emitter, Options, SessionFrames, Stop, case, finding, micros};
-use crate::event::{Event, FailureClass, Finding, ServerReady, SessionJudged};
+use crate::event::{Event, FailureClass, Finding, NOT_SPOKEN, ServerReady, SessionJudged};
 use crate::plan::{Case, Plan, SuitePlan};
 use crate::session::{Connector, OpenFailure, OwnedViolation, Session, Settings};
 use crate::source::duration_text;
@@ -31,6 +32,7 @@ pub(super) struct Lane {
     /// Fetched once, by the first session.
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
     shared: Mutex<Shared>,
+    pub(super) pool: Pool,
     emitter: Emitter,
     stop: Stop,
 }
@@ -66,9 +68,10 @@ impl Lane {
         let mentioned = super::names::mentioned(plan, &options.environment);
         let names = super::names::of_suite(&planned.suite, &mentioned);
         let written = &planned.suite.servers[&planned.lanes[index].server];
-        let server = match &names {
-            Ok(names) => resolve::server(written, names, &options.environment),
-            Err(reason) => Err(Finding::new("unfilled-template", reason.clone())),
+        let server = match (options.in_process.get(&planned.lanes[index].server), &names) {
+            (Some(given), _) => Ok(Reachable::InProcess(given.clone())),
+            (None, Ok(names)) => resolve::server(written, names, &options.environment),
+            (None, Err(reason)) => Err(Finding::new("unfilled-template", reason.clone())),
         };
         let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));
         Self {
@@ -79,12 +82,17 @@ impl Lane {
             server,
             catalog: OnceCell::new(),
             shared: Mutex::default(),
+            pool: Pool::new(options.parallel_of(&planned.suite)),
             emitter: emitter.clone(),
             stop: options.stop.clone(),
         }
     }
 
-    fn planned(&self) -> &SuitePlan {
+    pub(super) fn emitter(&self) -> &Emitter {
+        &self.emitter
+    }
+
+    pub(super) fn planned(&self) -> &SuitePlan {
         &self.plan.suites[self.suite]
     }
 
@@ -160,14 +168,14 @@ impl Lane {
     ///
     /// Where every case has a fresh server, the suite's setup runs in it; elsewhere the setup ran once, in the shared
     /// session, and what it captured is known.
-    pub(super) async fn own_session(&self, case: &Case) -> Result<Opened, NoSession> {
+    pub(super) async fn own_session(self: &Arc<Self>, case: &Case, turn: Turn) -> Result<Opened, NoSession> {
         self.catalog().await.map(drop).or_else(|none| match none {
             // A server whose list is broken may still serve calls.
             NoSession::Broken(_) if self.catalog.get().is_some() => Ok(()),
             NoSession::Broken(_) | NoSession::NotSpoken(_) | NoSession::Interrupted => Err(none),
         })?;
         let known = self.shared.lock().await.known;
-        let session = self.open(known, &case.answers, &case.names).await?;
+        let session = self.fresh(known, case, turn).await?;
         session.learn(&self.known_catalog());
         if self.sets_up_every_session() {
             return self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)));
@@ -211,7 +219,13 @@ impl Lane {
         }
     }
 
-    async fn open(&self, known: Option<Revision>, answers: &Answers, own: &Names) -> Result<Session, NoSession> {
+    /// Starts a server and shakes hands.
+    pub(super) async fn open(
+        &self,
+        known: Option<Revision>,
+        answers: &Answers,
+        own: &Names,
+    ) -> Result<Session, NoSession> {
         let broken = |found: Finding| NoSession::Broken(Box::new(self.at_server(found)));
         let server = self.server.clone().map_err(|found| NoSession::Broken(Box::new(found)))?;
         let names = self.names.as_ref().map_err(|reason| broken(Finding::new("unfilled-template", reason.clone())))?;
@@ -242,7 +256,7 @@ impl Lane {
         }
         match &failed.failure {
             OpenFailure::NotSpoken { asked, speaks } => {
-                Err(NoSession::NotSpoken(format!("the server speaks {speaks}, not {asked}")))
+                Err(NoSession::NotSpoken(format!("{NOT_SPOKEN}{speaks}, not {asked}")))
             }
             OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
                 Err(broken(failed.failure.finding()))
@@ -283,7 +297,8 @@ impl Lane {
     }
 
     /// Runs the suite's teardown and ends the session; what it broke of the protocol is told.
-    pub(super) async fn finish(&self) {
+    pub(super) async fn finish(self: &Arc<Self>) {
+        self.end_unused().await;
         let opened = self.shared.lock().await.session.take();
         if let Some(opened) = opened {
             self.tear_down(&opened).await;

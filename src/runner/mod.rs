@@ -1,36 +1,46 @@
 //! Runs a plan against its servers and tells what happens, event by event.
 //!
-//! Suites run one after another; within a suite, cases begin in declared order, as many at a time as allowed, and a
+//! Suites run one after another; within a suite, cases begin in order, as many at a time as allowed, and a
 //! panic or a hang of one ends that one only.
 //! Knows nothing about reports: whoever watches is an [`Observer`]. Start reading in [`run`].
 
 mod again;
+mod ahead;
 mod attempt;
 mod case;
 mod exchange;
 mod finding;
+mod isolation;
 mod judge;
 mod lane;
 mod names;
 mod options;
 mod phases;
+mod pool;
 mod resolve;
+mod snapshot;
 mod suite;
+mod watch;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::judge::Judge;
+use self::snapshot::{Recordings, Seen};
 use self::suite::SuiteRun;
-use crate::event::{Event, FORMAT, Outcome, RunFinished, RunStarted, SuiteInfo};
+use self::watch::Watch;
+use crate::baseline;
+use crate::event::{Event, FORMAT, RunFinished, RunStarted, SuiteInfo};
 use crate::plan::{Body, Plan};
-use crate::redact::Redactor;
+use crate::suite::Order;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
-pub use self::options::{Bail, Observer, Options, SessionFrames, Stop};
+pub use self::options::{Bail, InProcess, Isolation, Observer, Options, SessionFrames, Stop, Thresholds};
+pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 
 /// What a run comes to; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -47,28 +57,45 @@ pub struct Summary {
     pub interrupted: bool,
     /// The coverage that was declared and exercised.
     pub coverage: Option<(Score, Score)>,
-    /// The ids of the cases that did not pass.
+    /// The ids of the cases that did not pass; failures that are known are not among them.
     pub not_passed: Vec<String>,
+    /// What the run says about recorded answers.
+    pub snapshots: SnapshotNews,
+    /// The ids of all cases that are decided.
+    pub decided: Vec<String>,
+    /// The ids of the cases that passed only after they had failed.
+    pub flaky: Vec<String>,
+    /// How many entries of the baseline could not be held against this run.
+    pub unmatched: usize,
 }
 
 /// What tasks tell the one that tells the observer.
 enum Message {
     Event(Event),
     Session(SessionFrames),
+    Snapshot(Seen),
+    SnapshotFiles(Vec<PathBuf>),
 }
 
-/// The way from tasks to the observer.
+/// The way from tasks to the observer, and what all tasks may look at.
 #[derive(Clone)]
-struct Emitter(mpsc::UnboundedSender<Message>);
+struct Emitter {
+    sender: mpsc::UnboundedSender<Message>,
+    recordings: Arc<Recordings>,
+}
 
 impl Emitter {
     fn event(&self, event: Event) {
-        // The receiver lives as long as the run.
-        let _ = self.0.send(Message::Event(event));
+        self.send(Message::Event(event));
     }
 
     fn session(&self, frames: SessionFrames) {
-        let _ = self.0.send(Message::Session(frames));
+        self.send(Message::Session(frames));
+    }
+
+    fn send(&self, message: Message) {
+        // The receiver lives as long as the run.
+        let _ = self.sender.send(message);
     }
 }
 
@@ -77,16 +104,54 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let begun = Instant::now();
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
-    let mut watch = Watch { judge: Judge::new(&plan), summary: Summary::default(), redactor, observer };
+    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
+    let (baseline, thresholds) = (Arc::clone(&options.baseline), options.thresholds);
+    let mut watch = Watch {
+        judge: Judge::new(&plan, &options),
+        recorded: snapshot::Ledger::new(&plan, Arc::clone(&recordings)),
+        known: baseline::Ledger::new(&baseline),
+        summary: Summary::default(),
+        recordings,
+        observer,
+    };
     watch.event(&Event::RunStarted(started(&plan, &options)));
-    let (sender, mut receiver) = mpsc::unbounded_channel();
     let stop = options.stop.clone();
+    let options = Arc::new(options);
+    let (not_run, isolation) = match options.isolation {
+        Isolation::Trusted => {
+            let recordings = Arc::clone(&watch.recordings);
+            (listened(&plan, &options, &recordings, &mut |message| watch.message(message)).await, None)
+        }
+        Isolation::Verified => isolation::verify(&plan, &options, &mut watch).await,
+    };
+    watch.summary.interrupted = stop.is_set();
+    watch.close(&plan, not_run);
+    let coverage = watch.judge.score(registry, thresholds);
+    watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
+    watch.event(&Event::RunFinished(RunFinished {
+        duration_us: micros(begun.elapsed()),
+        interrupted: watch.summary.interrupted,
+        not_run,
+        coverage: Some(coverage),
+        stale_snapshots: watch.summary.snapshots.stale.iter().map(|file| file.display().to_string()).collect(),
+        isolation,
+    }));
+    watch.summary
+}
+
+/// Runs the suites one after another and hands on what they tell; returns how many cases were not reached.
+async fn listened(
+    plan: &Arc<Plan>,
+    options: &Arc<Options>,
+    recordings: &Arc<Recordings>,
+    hear: &mut dyn FnMut(Message),
+) -> usize {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let suites = async {
-        let emitter = Emitter(sender);
+        let emitter = Emitter { sender, recordings: Arc::clone(recordings) };
         let mut not_run = 0;
-        let options = Arc::new(options);
         for index in 0..plan.suites.len() {
-            not_run += SuiteRun::new(&plan, index, &options, &emitter).run().await;
+            not_run += SuiteRun::new(plan, index, options, &emitter).run().await;
         }
         not_run
     };
@@ -94,23 +159,14 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let not_run = loop {
         tokio::select! {
             biased;
-            Some(message) = receiver.recv() => watch.message(message),
+            Some(message) = receiver.recv() => hear(message),
             not_run = &mut suites => break not_run,
         }
     };
     while let Ok(message) = receiver.try_recv() {
-        watch.message(message);
+        hear(message);
     }
-    watch.summary.interrupted = stop.is_set();
-    let coverage = watch.judge.score(registry);
-    watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
-    watch.event(&Event::RunFinished(RunFinished {
-        duration_us: micros(begun.elapsed()),
-        interrupted: watch.summary.interrupted,
-        not_run,
-        coverage: Some(coverage),
-    }));
-    watch.summary
+    not_run
 }
 
 fn started(plan: &Plan, options: &Options) -> RunStarted {
@@ -118,70 +174,14 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
         .suites
         .iter()
         .map(|planned| SuiteInfo { file: planned.suite.file.clone(), name: planned.suite.name.value.clone() });
+    let is_shuffled = plan.suites.iter().any(|planned| options.order_of(&planned.suite) == Order::Shuffled);
     RunStarted {
         format: FORMAT,
         program: concat!("mcprove ", env!("CARGO_PKG_VERSION")).to_owned(),
         started_unix_ms: options.started_unix_ms,
         suites: suites.collect(),
         planned: plan.cases().filter(|case| !matches!(case.body, Body::Template(_))).count(),
-    }
-}
-
-/// Sees every message once, in order.
-struct Watch<'a> {
-    judge: Judge,
-    summary: Summary,
-    redactor: Redactor,
-    observer: &'a mut dyn Observer,
-}
-
-impl Watch<'_> {
-    fn message(&mut self, message: Message) {
-        match message {
-            Message::Event(event) => {
-                self.count(&event);
-                self.event(&event);
-            }
-            Message::Session(frames) => {
-                self.judge.session(&frames);
-                self.observer.session(&frames, &self.redactor);
-            }
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        if self.redactor.is_empty() {
-            return self.observer.event(event);
-        }
-        let mut hidden = event.clone();
-        hidden.change_texts(&|text| self.redactor.text(text));
-        self.observer.event(&hidden);
-    }
-
-    fn count(&mut self, event: &Event) {
-        match event {
-            Event::CaseFinished(result) => {
-                self.judge.case(result);
-                match result.outcome {
-                    Outcome::Failed => self.summary.failed += 1,
-                    Outcome::Errored => self.summary.errored += 1,
-                    Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => {}
-                }
-                if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed) {
-                    self.summary.judged += 1;
-                }
-                if result.findings.iter().any(|finding| finding.class == Some(crate::event::FailureClass::Internal)) {
-                    self.summary.internal += 1;
-                }
-                let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
-                if has_failed || case::is_unreached(result) {
-                    self.summary.not_passed.push(result.case.id.clone());
-                }
-            }
-            Event::SessionJudged(judged) => self.summary.failed += usize::from(!judged.findings.is_empty()),
-            Event::ServerReady(ready) => self.judge.ready(ready),
-            Event::RunStarted(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
-        }
+        seed: is_shuffled.then_some(options.seed),
     }
 }
 

@@ -7,8 +7,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::Snapshots;
+use crate::baseline::Baseline;
 use crate::event::Event;
 use crate::redact::Redactor;
+use crate::suite::{Order, Suite};
+use crate::transport::Link;
 use crate::wire::Frame;
 
 /// Everything about a run that the plan does not say.
@@ -22,12 +26,103 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// When to stop early.
     pub bail: Bail,
+    /// How often failed cases are tried again, whatever the suites say.
+    pub retries: Option<u32>,
+    /// How often every case runs; more than once, nothing is tried again.
+    pub repeat: u32,
+    /// The order of cases, whatever the suites say.
+    pub order: Option<Order>,
+    /// What a shuffled order follows from.
+    pub seed: u32,
+    /// Whether cases are also run alone and in another order.
+    pub isolation: Isolation,
     /// The environment of this process, for `{{ env.NAME }}` and for what servers inherit.
     pub environment: Arc<BTreeMap<String, String>>,
+    /// Servers in this process, by name, that stand in for those of the suites.
+    pub in_process: BTreeMap<String, InProcess>,
+    /// The least exercised coverage; reports say whether it was reached.
+    pub thresholds: Thresholds,
+    /// The failures that are known and do not count.
+    pub baseline: Arc<Baseline>,
     /// When the run began, in milliseconds since 1970.
     pub started_unix_ms: u64,
+    /// What is recorded of answers.
+    pub snapshots: Arc<Snapshots>,
     /// Says when somebody wants the run to stop.
     pub stop: Stop,
+}
+
+/// Whether cases are also run alone and in another order, to see whether they depend on one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// They run once, as the suite says.
+    Trusted,
+    /// They run in three ways, and their verdicts are compared.
+    Verified,
+}
+
+impl Options {
+    /// One case at a time, each once, in the order of the suites; everything else is to be changed by who wants it.
+    pub fn new(started_unix_ms: u64, stop: Stop) -> Self {
+        Self {
+            parallel: None,
+            processors: 1,
+            timeout: None,
+            bail: Bail::Never,
+            retries: None,
+            repeat: 1,
+            order: None,
+            seed: 0,
+            isolation: Isolation::Trusted,
+            environment: Arc::default(),
+            in_process: BTreeMap::new(),
+            thresholds: Thresholds::default(),
+            baseline: Arc::default(),
+            started_unix_ms,
+            snapshots: Arc::default(),
+            stop,
+        }
+    }
+
+    /// The order in which the cases of a suite begin.
+    pub(super) fn order_of(&self, suite: &Suite) -> Order {
+        self.order.unwrap_or(suite.options.order)
+    }
+
+    /// How many cases of a suite run at a time.
+    pub(super) fn parallel_of(&self, suite: &Suite) -> usize {
+        self.parallel.or(suite.options.parallel).unwrap_or(self.processors).max(1)
+    }
+}
+
+/// The least exercised coverage in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Thresholds {
+    /// Of the share of leaves.
+    pub plain: Option<f64>,
+    /// Of the share that is weighted by how often families fail.
+    pub weighted: Option<f64>,
+}
+
+/// A way to fresh servers in this process.
+#[derive(Clone)]
+pub struct InProcess(Arc<dyn Fn() -> Link + Send + Sync>);
+
+impl InProcess {
+    /// Connects to a fresh server each time.
+    pub fn new(connect: impl Fn() -> Link + Send + Sync + 'static) -> Self {
+        Self(Arc::new(connect))
+    }
+
+    pub(super) fn connect(&self) -> Link {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for InProcess {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("InProcess").finish_non_exhaustive()
+    }
 }
 
 /// When to stop early.

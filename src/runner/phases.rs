@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::exchange::{Heard, Speaker, intend};
 use super::finding;
-use crate::event::{Exchange, FailureClass, Finding};
+use super::snapshot::Recorder;
+use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, unknown_tool_help};
 use crate::session::OwnedViolation;
 use crate::source::Sources;
@@ -18,11 +19,15 @@ pub(super) struct Conversation<'a> {
     pub(super) names: Names,
     pub(super) exchanges: Vec<Exchange>,
     pub(super) sources: &'a Sources,
+    /// Compares answers with recorded ones; `None` where nothing is judged.
+    pub(super) recorder: Option<Recorder<'a>>,
+    /// What is doubtful and fails nothing.
+    pub(super) doubts: Vec<Finding>,
 }
 
 impl<'a> Conversation<'a> {
     pub(super) fn new(speaker: Speaker<'a>, names: Names, sources: &'a Sources) -> Self {
-        Self { speaker, names, exchanges: Vec::new(), sources }
+        Self { speaker, names, exchanges: Vec::new(), sources, recorder: None, doubts: Vec::new() }
     }
 
     /// Does steps until one goes wrong.
@@ -121,6 +126,12 @@ impl<'a> Conversation<'a> {
             .flat_map(|expectation| expectation.evaluate(&answer))
             .map(|mismatch| finding::mismatch(mismatch, self.sources, index))
             .collect();
+        if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &self.recorder) {
+            let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));
+            let (broken, doubts): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);
+            found.extend(broken);
+            self.doubts.extend(doubts);
+        }
         // A value that could not be captured matters only where everything else held.
         if found.is_empty() {
             found = problems.into_iter().map(|found| Finding { exchange: Some(index), ..found }).collect();

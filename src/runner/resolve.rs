@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::InProcess;
 use crate::demo;
 use crate::event::Finding;
 use crate::session::ClientAnswers;
@@ -27,6 +28,8 @@ pub(super) enum Reachable {
     Command(Command),
     /// The demo server, in process.
     Demo,
+    /// A server of whoever runs the suite, in process.
+    InProcess(InProcess),
     /// A server over HTTP that runs already.
     Http(Address),
     /// A server over HTTP that is started for every connection, with a port of its own.
@@ -137,6 +140,7 @@ fn roots(server: &Server, file: &str) -> Result<Tls, Finding> {
 pub(super) async fn connect(server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
     match server {
         Reachable::Command(command) => stdio::spawn(command),
+        Reachable::InProcess(server) => Ok(server.connect()),
         Reachable::Http(address) => http::connect(address),
         Reachable::Served(started) => {
             let bad = |reason: String| ConnectError::BadAddress { reason };

@@ -1,4 +1,4 @@
-//! One suite: its cases begin in declared order, as many at a time as allowed.
+//! One suite: its cases begin in order, as many at a time as allowed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use super::attempt::INTERRUPTED;
 use super::lane::{Lane, NoSession};
 use super::{Bail, Emitter, Options, case};
 use crate::event::{CaseResult, Event, Outcome};
-use crate::plan::{Body, Case, Plan, SuitePlan, expand};
+use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
+use crate::suite::Order;
 
 /// One suite while it runs.
 pub(super) struct SuiteRun<'a> {
@@ -28,14 +29,13 @@ impl<'a> SuiteRun<'a> {
     pub(super) fn new(plan: &'a Arc<Plan>, index: usize, options: &'a Arc<Options>, emitter: &'a Emitter) -> Self {
         let planned = &plan.suites[index];
         let lanes = (0..planned.lanes.len()).map(|lane| Arc::new(Lane::new(plan, index, lane, options, emitter)));
-        let parallel = options.parallel.or(planned.suite.options.parallel).unwrap_or(options.processors).max(1);
         Self {
             plan,
             index,
             options,
             emitter,
             lanes: lanes.collect(),
-            slots: Arc::new(Semaphore::new(parallel)),
+            slots: Arc::new(Semaphore::new(options.parallel_of(&planned.suite))),
             running: JoinSet::new(),
             begun: std::collections::HashMap::new(),
             broken: 0,
@@ -49,16 +49,11 @@ impl<'a> SuiteRun<'a> {
     /// Runs the cases; returns how many were not reached.
     pub(super) async fn run(mut self) -> usize {
         let planned = self.planned();
-        let mut unreached = Vec::new();
-        for case in &planned.cases {
-            if self.is_over() {
-                unreached.push(Arc::clone(case));
-                continue;
-            }
-            for case in self.expanded(case).await {
-                unreached.extend(self.begin(case).await);
-            }
-        }
+        self.expect(&planned.cases);
+        let unreached = match self.options.order_of(&planned.suite) {
+            Order::Declared => self.declared().await,
+            Order::Shuffled => self.shuffled().await,
+        };
         while let Some(finished) = self.running.join_next_with_id().await {
             self.finished(finished);
         }
@@ -71,6 +66,43 @@ impl<'a> SuiteRun<'a> {
             self.emitter.event(Event::CaseFinished(Box::new(result)));
         }
         unreached.len()
+    }
+
+    /// Begins the cases as they are written; what a template stands for is found out when its turn comes.
+    async fn declared(&mut self) -> Vec<Arc<Case>> {
+        let mut unreached = Vec::new();
+        for case in &self.planned().cases {
+            if self.is_over() {
+                unreached.push(Arc::clone(case));
+                continue;
+            }
+            for case in self.expanded(case).await {
+                unreached.extend(self.begin(case).await);
+            }
+        }
+        unreached
+    }
+
+    /// Begins the cases as the seed says, once it is known what all templates stand for.
+    async fn shuffled(&mut self) -> Vec<Arc<Case>> {
+        let mut cases = Vec::new();
+        for case in &self.planned().cases {
+            cases.extend(self.expanded(case).await);
+        }
+        shuffle(self.planned(), &mut cases, self.options.seed);
+        let mut unreached = Vec::new();
+        for case in cases {
+            unreached.extend(self.begin(case).await);
+        }
+        unreached
+    }
+
+    /// Lets servers be started ahead.
+    fn expect(&self, cases: &[Arc<Case>]) {
+        let times = usize::try_from(self.options.repeat).unwrap_or(1).max(1);
+        for case in cases {
+            self.lanes[case.lane].expect(case, times);
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -88,7 +120,11 @@ impl<'a> SuiteRun<'a> {
             () = self.options.stop.wait() => Err(NoSession::Interrupted),
         };
         match known {
-            Ok(catalog) => expand(self.plan, self.planned(), case, &catalog),
+            Ok(catalog) => {
+                let cases = expand(self.plan, self.planned(), case, &catalog);
+                self.expect(&cases);
+                cases
+            }
             Err(none) => {
                 let result = case::unexpanded(self.planned(), case, none);
                 self.count(result);
@@ -138,8 +174,9 @@ impl<'a> SuiteRun<'a> {
         }
     }
 
-    fn count(&mut self, result: CaseResult) {
-        if matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
+    fn count(&mut self, mut result: CaseResult) {
+        self.options.baseline.mark(&result.case.id, &mut result.findings);
+        if matches!(result.outcome, Outcome::Failed | Outcome::Errored) && !result.is_known() {
             self.broken += 1;
         }
         self.emitter.event(Event::CaseFinished(Box::new(result)));

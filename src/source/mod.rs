@@ -25,7 +25,7 @@ pub use self::duration::{duration_text, parse_duration};
 pub use self::manual::manual;
 pub use self::node::{Node, Value};
 pub use self::quote::Quote;
-pub use self::render::{Color, Excerpt, Style, render, render_excerpt};
+pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};
 pub use self::suggest::{did_you_mean, nearest};
 pub use self::visible::{is_hidden, visible, visible_line};
 pub use self::yaml::parse;
@@ -138,6 +138,11 @@ impl Sources {
     /// The text with that number.
     pub fn file(&self, id: SourceId) -> &SourceFile {
         &self.files[id.0 as usize]
+    }
+
+    /// The name of every text, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.name.as_str())
     }
 
     /// Every text, in order.

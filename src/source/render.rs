@@ -68,6 +68,19 @@ pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style) -> Strin
     )
 }
 
+/// Shows diagnostics in the order of the texts, and how many mistakes there are.
+pub fn render_all(found: &[Diagnostic], sources: &Sources, style: Style) -> String {
+    let mut ordered: Vec<&Diagnostic> = found.iter().collect();
+    ordered.sort_by_key(|diagnostic| diagnostic.label.as_ref().map(|label| label.span));
+    let mut text: String = ordered.iter().map(|diagnostic| render(diagnostic, sources, style) + "\n").collect();
+    let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
+    if errors > 0 {
+        let noun = if errors == 1 { "mistake" } else { "mistakes" };
+        text += &[&errors.to_string(), " ", noun, " found, nothing was run\n"].concat();
+    }
+    text
+}
+
 /// Shows a finding with its marked lines; ends with a line break.
 pub fn render_excerpt(excerpt: &Excerpt<'_>, style: Style) -> String {
     let level = match excerpt.severity {

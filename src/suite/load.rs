@@ -17,10 +17,29 @@ pub trait Files {
     fn read(&self, path: &Path) -> io::Result<String>;
 }
 
+/// Who says which servers there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Servers {
+    /// The suite, which is refused where it names none.
+    Written,
+    /// The suite, or whoever loads it.
+    Given,
+}
+
 /// Reads the suite at `path` with everything it includes; `Err` holds every mistake in all of them.
 /// Warnings are added to `warnings`.
 pub fn load(
     path: &Path,
+    files: &dyn Files,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Suite, Vec<Diagnostic>> {
+    load_with((path, Servers::Written), files, sources, warnings)
+}
+
+/// The same, for whoever may have the servers that the suite does not name.
+pub fn load_with(
+    (path, servers): (&Path, Servers),
     files: &dyn Files,
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
@@ -31,7 +50,7 @@ pub fn load(
     let names_server = loader.names_server;
     let mut found = loader.found;
     if let Some(suite) = &suite {
-        if suite.servers.is_empty() && !names_server {
+        if servers == Servers::Written && suite.servers.is_empty() && !names_server {
             found.push(lint::missing_server(suite));
         }
         lint::check(suite, &mut found);

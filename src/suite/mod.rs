@@ -14,15 +14,15 @@ mod merge;
 mod model;
 mod rows;
 mod schema;
-mod web;
+mod snapshot;
 
 pub use self::builtin::builtin_names;
 pub use self::decode::{block_negative_path, skip_reason};
-pub use self::load::{Files, load, why_unreadable};
+pub use self::load::{Files, Servers, load, load_with, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
-    Action, Answers, Block, ForEach, Loop, NegativeCheck, NegativePath, Protocol, RestartPolicy, Row, RunOptions,
-    Server, Step, Suite, Target, Test, ToolSelection,
+    Action, Answers, Block, ForEach, Http, HttpFlavour, Loop, NegativeCheck, NegativePath, Order, Protocol,
+    RestartPolicy, Row, RunOptions, Server, Step, Suite, Target, Test, ToolSelection,
 };
 pub use self::schema::json_schema;
-pub use self::web::{Http, HttpFlavour};
+pub use self::snapshot::{Per, Snapshot};

@@ -1,9 +1,20 @@
 //! A server in this process, over a pair of streams.
 
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot};
+use std::future::Future;
+use std::time::Duration;
 
-use super::{Link, Stopper, lines};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::timeout;
+
+use super::{Exit, Incoming, Link, Stopper, lines};
+
+/// How many bytes may wait on their way to a server, and on the way back.
+const BUFFER: usize = 256 << 10;
+
+/// How long a server may take to end once nobody speaks to it any more.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Connects to a server that reads what is written to `writer` and writes to `reader`.
 pub fn connect<R, W>(reader: R, writer: W) -> Link
@@ -23,4 +34,136 @@ where
         drop(asked);
     });
     Link { outgoing, incoming, stop, transport: "memory" }
+}
+
+/// Runs a server in a task of its own and connects to it; it ends with the connection.
+///
+/// Its error, and the words of its panic, count as its standard error.
+pub fn host<S, F>(serve: S) -> Link
+where
+    S: FnOnce(DuplexStream) -> F,
+    F: Future<Output = Result<(), String>> + Send + 'static,
+{
+    let (ours, theirs) = tokio::io::duplex(BUFFER);
+    let (reader, writer) = tokio::io::split(ours);
+    let (outgoing, to_server) = mpsc::unbounded_channel();
+    let (from_server, incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (stop, asked) = Stopper::new();
+    let hosted = Hosted {
+        serving: tokio::spawn(serve(theirs)),
+        writing: tokio::spawn(lines::write(writer, to_server)),
+        reading: tokio::spawn(lines::read(reader, from_server.clone())),
+        from_server,
+    };
+    tokio::spawn(hosted.attend(asked));
+    Link { outgoing, incoming, stop, transport: "memory" }
+}
+
+/// The tasks of a server in this process.
+struct Hosted {
+    serving: JoinHandle<Result<(), String>>,
+    writing: JoinHandle<()>,
+    reading: JoinHandle<()>,
+    from_server: mpsc::Sender<Incoming>,
+}
+
+impl Hosted {
+    /// Lasts until the server is gone and somebody asked for that.
+    async fn attend(mut self, mut asked: oneshot::Receiver<oneshot::Sender<()>>) {
+        let done = tokio::select! {
+            ended = &mut self.serving => {
+                tokio::select! {
+                    () = self.tell(ended) => asked.await,
+                    done = &mut asked => done,
+                }
+            }
+            done = &mut asked => {
+                self.hang_up();
+                if timeout(FAREWELL, &mut self.serving).await.is_err() {
+                    self.serving.abort();
+                    let _ = (&mut self.serving).await;
+                }
+                done
+            }
+        };
+        self.hang_up();
+        drop(done);
+    }
+
+    fn hang_up(&self) {
+        self.writing.abort();
+        self.reading.abort();
+    }
+
+    /// Says how the server ended, after everything that it wrote.
+    async fn tell(&mut self, ended: Result<Result<(), String>, JoinError>) {
+        let _ = (&mut self.reading).await;
+        let (words, exit) = match ended {
+            Ok(Ok(())) => (None, Exit::Returned),
+            Ok(Err(reason)) => (Some(reason), Exit::Returned),
+            Err(error) => (words_of(error), Exit::Panicked),
+        };
+        // Nobody listens where the conversation is over.
+        if let Some(words) = words {
+            let _ = self.from_server.send(Incoming::Stderr(words.into_bytes())).await;
+        }
+        let _ = self.from_server.send(Incoming::Exited(exit)).await;
+    }
+}
+
+fn words_of(error: JoinError) -> Option<String> {
+    let panic = error.try_into_panic().ok()?;
+    let text = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+
+    type End = fn() -> Result<(), String>;
+
+    /// What comes from a server that says hello and then ends in some way.
+    async fn seen(end: End) -> Vec<Incoming> {
+        let mut link = host(move |mut stream| async move {
+            stream.write_all(b"hello\n").await.map_err(|error| error.to_string())?;
+            end()
+        });
+        let mut seen = Vec::new();
+        while let Some(incoming) = link.incoming.recv().await {
+            let is_last = matches!(incoming, Incoming::Exited(_));
+            seen.push(incoming);
+            if is_last {
+                break;
+            }
+        }
+        link.stop.stop().await;
+        seen
+    }
+
+    #[tokio::test]
+    async fn everything_is_read_before_the_end_is_told() {
+        let hello = || vec![Incoming::Line(b"hello".to_vec()), Incoming::Closed];
+        let ends: [(End, &[Incoming]); 3] = [
+            (|| Ok(()), &[Incoming::Exited(Exit::Returned)]),
+            (|| Err("no".into()), &[Incoming::Stderr(b"no".to_vec()), Incoming::Exited(Exit::Returned)]),
+            (|| panic!("oh"), &[Incoming::Stderr(b"oh".to_vec()), Incoming::Exited(Exit::Panicked)]),
+        ];
+        for (end, last) in ends {
+            assert_eq!(seen(end).await, [hello(), last.to_vec()].concat());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_end_is_ended() {
+        let held = std::sync::Arc::new(());
+        let kept = std::sync::Arc::clone(&held);
+        let link = host(move |stream| async move {
+            let _kept = (kept, stream);
+            std::future::pending().await
+        });
+        link.stop.stop().await;
+        assert_eq!(std::sync::Arc::strong_count(&held), 1);
+    }
 }

@@ -118,11 +118,11 @@ pub enum Incoming {
     },
     /// The connection as a whole is of no use any more.
     Lost(HttpFailure),
-    /// The process ended; nothing follows.
+    /// The server ended; nothing follows.
     Exited(Exit),
 }
 
-/// How a process ended.
+/// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// With a status.
@@ -131,6 +131,10 @@ pub enum Exit {
     Signal(i32),
     /// In a way that the system does not tell.
     Unknown,
+    /// A server in this process returned.
+    Returned,
+    /// A server in this process panicked.
+    Panicked,
 }
 
 impl std::fmt::Display for Exit {
@@ -142,6 +146,8 @@ impl std::fmt::Display for Exit {
                 None => write!(formatter, "signal {signal}"),
             },
             Self::Unknown => formatter.write_str("an unknown status"),
+            Self::Returned => formatter.write_str("the end of its task"),
+            Self::Panicked => formatter.write_str("a panic"),
         }
     }
 }

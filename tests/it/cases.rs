@@ -55,3 +55,23 @@ fn colours_are_where_they_are_asked_for() {
     assert!(!has_colour("CLICOLOR_FORCE=1 NO_COLOR=1 mcprove run suite.yml"));
     assert!(!has_colour("CLICOLOR_FORCE=1 mcprove run suite.yml --color never"));
 }
+
+/// A link must not turn a recording into a way to write anywhere else.
+#[cfg(unix)]
+#[test]
+fn snapshots_stay_in_their_folder() {
+    for link in ["snapshots", "snapshots/suite", "snapshots/suite/repeated.json"] {
+        let scene = Scene::copied("cases/snapshots-secret", &format!("links-{}", link.len()));
+        let outside = scene.folder.parent().unwrap().join("outside");
+        fs::create_dir_all(outside.join("suite")).unwrap();
+        let target = if link.ends_with("json") { outside.join("precious.json") } else { outside.clone() };
+        fs::write(outside.join("precious.json"), "{}").unwrap();
+        fs::create_dir_all(scene.folder.join(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, scene.folder.join(link)).unwrap();
+        let seen = scene.line("TOKEN=hunter2-is-secret mcprove run suite.yml --update --yes");
+        assert_eq!(seen.status, 3, "{link}: {}", seen.text());
+        assert!(seen.stderr.contains("a link leads out of the folder"), "{link}: {}", seen.text());
+        assert_eq!(fs::read_to_string(outside.join("precious.json")).unwrap(), "{}", "{link}");
+        assert_eq!(scene.line("list ../outside").stdout.lines().count(), 1, "{link}");
+    }
+}

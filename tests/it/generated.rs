@@ -10,6 +10,7 @@ type Generated = (&'static str, fn() -> String);
 
 const GENERATED: &[Generated] = &[
     ("schema/suite.schema.json", || pretty(&mcprove::suite::json_schema())),
+    ("schema/baseline.schema.json", || pretty(&mcprove::baseline::json_schema())),
     ("docs/faults.md", || mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin())),
 ];
 

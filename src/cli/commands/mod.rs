@@ -6,6 +6,7 @@ pub(super) mod fault_coverage;
 pub(super) mod plan;
 pub(super) mod report;
 pub(super) mod run;
+mod run_update;
 mod run_watch;
 pub(super) mod schema;
 pub(super) mod serve;

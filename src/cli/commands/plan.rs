@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_selected};
+use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_failed, nothing_selected};
 use crate::plan::{Body, Case, Plan, SessionNeed, SuitePlan};
 use crate::source::visible_line;
 use crate::taxonomy::Registry;
@@ -36,6 +36,9 @@ pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
         Ok(plan) => plan,
         Err(exit) => return exit,
     };
+    if nothing_failed(&plan, output) {
+        return Exit::Passed;
+    }
     if plan.cases().next().is_none() {
         nothing_selected(&args.suites, &plan, output);
         return Exit::Nothing;

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
+use crate::cli::targets;
 use crate::report::{self, Report, read_events, sink};
 use crate::source::{SourceFile, Sources};
 use crate::suite::why_unreadable;
@@ -16,7 +17,7 @@ pub(in crate::cli) struct ReportArgs {
     /// The recording: what `--report ndjson=FILE` wrote.
     #[arg(value_name = "EVENTS")]
     events: PathBuf,
-    /// The format: `junit`, `json`, `ndjson` or `text`.
+    /// The format: `text`, `junit`, `json`, `ndjson`, `github`, `markdown`, `tap` or `sarif`.
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     format: String,
     /// The file to write; standard output by default.
@@ -49,6 +50,10 @@ pub(in crate::cli) fn report(args: &ReportArgs, output: &Output) -> Exit {
             return Exit::Usage;
         }
     };
+    if let Err(reason) = targets::check([args.output.as_path()], [args.events.as_path()]) {
+        output.error(&reason, None);
+        return Exit::Usage;
+    }
     let folded = Report::of(&recording.events);
     let document = report::render(format.name, &folded, &output.style_for(&args.output)).unwrap_or_default();
     match sink::write(&args.output, &document) {

@@ -1,25 +1,31 @@
 //! `mcprove run`: runs suites and gives CI a verdict.
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use tokio::sync::watch;
 
 use super::fault_coverage::gate;
+use super::run_update::{self, Consent};
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
+use crate::baseline::Baseline;
+use crate::cli::baseline::BaselineArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::state;
-use crate::cli::suites::{SuiteArgs, nothing_selected, refuse_only, registry};
+use crate::cli::suites::{SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
+use crate::cli::{snapshots, state, targets};
 use crate::coverage::parse_threshold;
 use crate::plan::Plan;
 use crate::report::Format;
-use crate::report::sink::parse_target;
-use crate::runner::{self, Bail, Options, Stop, Summary};
-use crate::source::parse_duration;
+use crate::report::sink::{SinkError, parse_target};
+use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds};
+use crate::source::{parse_duration, visible_line};
+use crate::suite::Order;
 use crate::taxonomy::Registry;
 
 /// Runs suites against their servers.
@@ -33,12 +39,34 @@ pub(in crate::cli) struct RunArgs {
     /// Stops after N cases have failed; 1 without a number.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
     bail: Option<NonZero<usize>>,
+    /// Begins the cases in another order, which follows from SEED; one is drawn and printed if none is given.
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "the flag, and its value")]
+    shuffle: Option<Option<u32>>,
+    /// Runs every case N times; it passes only if all of them pass.
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true, conflicts_with = "retries")]
+    repeat: NonZero<u32>,
+    /// Tries failed cases again, up to N times, whatever the suites say; one that passes then is flaky.
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+    /// Lets flaky cases end the run with exit code 1.
+    #[arg(long)]
+    fail_on_flaky: bool,
+    /// Runs the cases in three ways (as written, each on a fresh server, shuffled) and fails where a verdict differs.
+    #[arg(long, conflicts_with_all = ["repeat", "bail"])]
+    verify_isolation: bool,
     /// The time for a case, whatever the suites say.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `ndjson=events.ndjson`, `text=out.txt`.
+    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
     report: Vec<(Format, PathBuf)>,
+    /// Records what answers are compared with under `snapshot`: shows each difference and asks; refused in CI.
+    #[arg(long)]
+    update: bool,
+    /// With `--update`, writes without asking.
+    #[arg(long, requires = "update")]
+    yes: bool,
     /// Writes everything that travelled into this folder, a file per session.
     #[arg(long, value_name = "FOLDER")]
     transcript: Option<PathBuf>,
@@ -48,6 +76,8 @@ pub(in crate::cli) struct RunArgs {
     /// The same for the figure that is weighted by how often faults occur.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold_weighted: Option<f64>,
+    #[command(flatten)]
+    known: BaselineArgs,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     registry: Option<PathBuf>,
@@ -64,34 +94,77 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 impl RunArgs {
     /// The only place that turns flags into runner options.
-    fn options(&self, environment: &Environment, stop: Stop) -> Options {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    fn options(&self, surroundings: &Surroundings<'_>, stop: Stop) -> Options {
+        let Surroundings { environment, now, .. } = surroundings;
         Options {
             parallel: self.parallel.map(NonZero::get),
             processors: environment.processors,
             timeout: self.timeout,
             bail: self.bail.map_or(Bail::Never, |limit| Bail::After(limit.get())),
-            environment: std::sync::Arc::clone(&environment.variables),
-            started_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            stop,
+            retries: self.retries,
+            repeat: self.repeat.get(),
+            order: self.shuffle.map(|_| Order::Shuffled),
+            seed: self.shuffle.flatten().unwrap_or_else(|| drawn_seed(*now)),
+            isolation: if self.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
+            environment: Arc::clone(&environment.variables),
+            thresholds: Thresholds { plain: self.threshold, weighted: self.threshold_weighted },
+            baseline: Arc::clone(&surroundings.known),
+            snapshots: Arc::clone(&surroundings.snapshots),
+            ..Options::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), stop)
         }
+    }
+
+    /// Refuses to write two documents to one file, or one over a file that is read.
+    fn check_targets(&self, plan: &Plan, output: &Output) -> Result<(), Exit> {
+        let reports = self.report.iter().map(|(_, path)| path.as_path());
+        let targets = reports.chain(self.known.write_baseline.as_deref());
+        let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
+        targets::check(targets, inputs).map_err(|reason| {
+            output.error(&reason, None);
+            Exit::Usage
+        })
     }
 }
 
+/// What a run depends on beside its flags.
+struct Surroundings<'a> {
+    environment: &'a Environment,
+    snapshots: Arc<Snapshots>,
+    known: Arc<Baseline>,
+    /// Since 1970.
+    now: Duration,
+}
+
+/// Another one every time, short enough to be typed.
+fn drawn_seed(now: Duration) -> u32 {
+    (now.subsec_nanos() ^ std::process::id().rotate_left(16)) % 1_000_000
+}
+
 pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Output) -> Exit {
+    let consent = match Consent::of((args.update, args.yes), environment, output) {
+        Ok(consent) => consent,
+        Err(exit) => return exit,
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let prepared = registry(args.registry.as_deref(), output).and_then(|registry| {
         let plan = args.suites.plan(registry, output)?;
         refuse_only(&plan, environment, output)?;
-        Ok((registry, plan))
+        args.check_targets(&plan, output)?;
+        Ok((registry, plan, args.known.load(now, output)?))
     });
-    let (registry, plan) = match prepared {
+    let (registry, plan, known) = match prepared {
         Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
+    if nothing_failed(&plan, output) {
+        return Exit::Passed;
+    }
     if plan.cases().next().is_none() {
         nothing_selected(&args.suites, &plan, output);
         return Exit::Nothing;
     }
+    let files: Vec<String> = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
+    let picked = args.suites.picked(&plan);
     let first = plan.suites.first().map(|planned| PathBuf::from(&planned.suite.file)).unwrap_or_default();
     let mut watch = match RunWatch::new(&args.report, args.transcript.clone(), plan.cases().count(), output) {
         Ok(watch) => watch,
@@ -100,35 +173,62 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
-    let Some((mut summary, stop)) = run_plan(args, environment, (plan, registry.get()), &mut watch) else {
+    let snapshots = Arc::new(snapshots::read(&plan, consent.purpose()));
+    let roots = snapshots::roots(&plan);
+    let surroundings = Surroundings { environment, snapshots, known, now };
+    let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan, registry.get()), &mut watch);
+    let Some((mut summary, urgency)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
-    let thresholds = (args.threshold, args.threshold_weighted);
-    let written = watch.finish(args.threshold, output);
-    let remembered = state::remember(&args.suites.state_folder(&first), &summary.not_passed);
+    let (written, failures) = match watch.finish(output) {
+        Ok(failures) => (Ok(()), failures),
+        Err(failures) => (Err(()), failures),
+    };
+    let updated = run_update::update(consent, &mut summary, &roots, (urgency.clone(), output));
+    args.known.tell(summary.unmatched, output);
+    let written = args.known.write(&failures, output).and(written);
+    let remembered = remember(args, &first, &summary, (&files, picked));
     if let Err(error) = &remembered {
         output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
     }
     // Whoever stops the program while it writes reports is told so as well.
-    summary.interrupted |= stop.is_set();
-    let exit = verdict(&summary, thresholds, output);
-    if written.is_err() && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing) {
+    summary.interrupted |= *urgency.borrow() > Urgency::None;
+    let exit = verdict(args, &summary, output);
+    if (written.is_err() || updated.is_err()) && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing) {
         Exit::Environment
     } else {
         exit
     }
 }
 
-fn run_plan(
+fn remember(
     args: &RunArgs,
-    environment: &Environment,
+    first: &Path,
+    summary: &Summary,
+    (files, picked): (&[String], state::Picked),
+) -> Result<(), SinkError> {
+    // A run that was cut off tells nothing, not even that cases passed.
+    if summary.interrupted && summary.decided.is_empty() && summary.not_passed.is_empty() {
+        return Ok(());
+    }
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let mut not_passed = summary.not_passed.clone();
+    if args.fail_on_flaky {
+        not_passed.extend(summary.flaky.iter().cloned());
+    }
+    let ran = state::Ran { files: &files, decided: &summary.decided, not_passed: &not_passed, picked };
+    state::remember(&args.suites.state_folder(first), &ran)
+}
+
+fn run_plan(
+    options: &dyn Fn(Stop) -> Options,
     (plan, registry): (Plan, &Registry),
     watch: &mut RunWatch,
-) -> Option<(Summary, Stop)> {
+) -> Option<(Summary, watch::Receiver<Urgency>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
-    let options = args.options(environment, stop.clone());
+    let options = options(stop);
     let mut urgency = signals::listen(wish);
     let summary = runtime.block_on(async {
         tokio::select! {
@@ -138,11 +238,11 @@ fn run_plan(
     });
     // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), stop))
+    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), urgency))
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).
-fn verdict(summary: &Summary, thresholds: (Option<f64>, Option<f64>), output: &Output) -> Exit {
+fn verdict(args: &RunArgs, summary: &Summary, output: &Output) -> Exit {
     if summary.interrupted {
         return Exit::Interrupted;
     }
@@ -150,6 +250,10 @@ fn verdict(summary: &Summary, thresholds: (Option<f64>, Option<f64>), output: &O
         return Exit::Internal;
     }
     if summary.failed > 0 {
+        return Exit::Findings;
+    }
+    if args.fail_on_flaky && !summary.flaky.is_empty() {
+        tell_flaky(&summary.flaky, output);
         return Exit::Findings;
     }
     if summary.errored > 0 {
@@ -160,7 +264,19 @@ fn verdict(summary: &Summary, thresholds: (Option<f64>, Option<f64>), output: &O
         return Exit::Nothing;
     }
     match &summary.coverage {
-        Some((_, exercised)) => gate(exercised, thresholds, output),
+        Some((_, exercised)) => gate(exercised, (args.threshold, args.threshold_weighted), output),
         None => Exit::Passed,
     }
+}
+
+/// The most names in one sentence.
+const NAMES: usize = 5;
+
+fn tell_flaky(ids: &[String], output: &Output) {
+    let named: Vec<String> = ids.iter().take(NAMES).map(|id| format!("`{}`", visible_line(id))).collect();
+    let more = ids.len().saturating_sub(NAMES);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let cases = if ids.len() == 1 { "1 case is" } else { &format!("{} cases are", ids.len()) };
+    let message = format!("{cases} flaky, passed only after a retry: {}{more}", named.join(", "));
+    output.error(&message, Some("`--repeat 10` without `--fail-on-flaky` shows how often they pass"));
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::Event;
@@ -19,6 +20,8 @@ pub(super) struct RunWatch {
     logs: Vec<EventLog>,
     transcripts: Option<PathBuf>,
     sessions: usize,
+    /// What a baseline could excuse.
+    failures: Writer,
     problems: Vec<SinkError>,
 }
 
@@ -35,13 +38,13 @@ impl RunWatch {
         let logs = logs.iter().map(|(_, path)| EventLog::create(path)).collect::<Result<_, _>>()?;
         let live = Live::new(output.error_style, total);
         let report = Report::default();
-        Ok(Self { report, live, targets, logs, transcripts, sessions: 0, problems: Vec::new() })
+        let (failures, problems) = (Writer::default(), Vec::new());
+        Ok(Self { report, live, targets, logs, transcripts, sessions: 0, failures, problems })
     }
 
-    /// Writes what is left to write and shows the run; a report that could not be written is told.
-    pub(super) fn finish(mut self, threshold: Option<f64>, output: &Output) -> Result<(), ()> {
+    /// Writes what is left to write and shows the run; a report that could not be written is told. Returns what failed.
+    pub(super) fn finish(mut self, output: &Output) -> Result<Writer, Writer> {
         let failures = self.live.finish();
-        self.report.threshold = threshold;
         for (format, path) in &self.targets {
             let document = report::render(format.name, &self.report, &output.style_for(path)).unwrap_or_default();
             self.problems.extend(sink::write(path, &document).err());
@@ -53,7 +56,7 @@ impl RunWatch {
         for problem in &self.problems {
             output.error(&problem.to_string(), None);
         }
-        if shown && self.problems.is_empty() { Ok(()) } else { Err(()) }
+        if shown && self.problems.is_empty() { Ok(self.failures) } else { Err(self.failures) }
     }
 
     /// Remembers the first problem of each kind of writing; the run goes on.
@@ -69,6 +72,11 @@ impl Observer for RunWatch {
     fn event(&mut self, event: &Event) {
         for log in &mut self.logs {
             Self::note(&mut self.problems, log.write(event));
+        }
+        match event {
+            Event::CaseFinished(result) => self.failures.case(result),
+            Event::SessionJudged(judged) => self.failures.session(judged),
+            Event::RunStarted(_) | Event::ServerReady(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
         }
         self.live.apply(event);
         self.report.apply(event);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use crate::baseline;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::report::{schema_of_event, schema_of_report};
@@ -29,6 +30,8 @@ enum Document {
     Events,
     /// A fault registry.
     Registry,
+    /// A baseline of known failures.
+    Baseline,
 }
 
 pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
@@ -37,6 +40,7 @@ pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
         Document::Report => schema_of_report(),
         Document::Events => schema_of_event(),
         Document::Registry => registry_schema(),
+        Document::Baseline => baseline::json_schema(),
     };
     output.data(&format!("{schema:#}\n"))
 }

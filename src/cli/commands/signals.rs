@@ -15,26 +15,33 @@ pub(super) enum Urgency {
     Now,
 }
 
-/// Listens from now on; `stop` is told of the first signal, the receiver of each.
+/// Listens once it returns; `stop` is told of the first signal, the receiver of each.
 pub(super) fn listen(stop: watch::Sender<bool>) -> watch::Receiver<Urgency> {
     let (sender, receiver) = watch::channel(Urgency::None);
+    let (ready, listening) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async move {
             survive_full_files();
-            wait().await;
+            let Ok(mut signals) = Signals::new() else { return };
+            // Whoever does not wait for it loses nothing but time.
+            let _ = ready.send(());
+            signals.next().await;
             tell("stopping: teardown runs, then reports are written; again to end at once");
             // Whoever runs holds the other ends.
             let _ = stop.send(true);
             let _ = sender.send(Urgency::Soon);
-            wait().await;
+            signals.next().await;
             tell("ending at once; again to leave without reports");
             let _ = sender.send(Urgency::Now);
-            wait().await;
+            signals.next().await;
             #[expect(clippy::exit, reason = "the user asked three times: nothing may hold up the end any more")]
             std::process::exit(130);
         });
     });
+    // A signal that comes before it is listened for would end the program without a report, or be lost. Where the
+    // system gives no thread or no signals, the channel closes.
+    let _ = listening.recv();
     receiver
 }
 
@@ -43,16 +50,26 @@ fn tell(words: &str) {
     eprintln!("\n{words}");
 }
 
+/// What is listened for, without a gap between one signal and the next.
 #[cfg(unix)]
-async fn wait() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else {
-        return drop(tokio::signal::ctrl_c().await);
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = term.recv() => {}
-        _ = hangup.recv() => {}
+struct Signals([tokio::signal::unix::Signal; 3]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let heard = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        let [interrupt, terminate, hangup] = heard;
+        Ok(Self([interrupt?, terminate?, hangup?]))
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
     }
 }
 
@@ -68,10 +85,16 @@ fn survive_full_files() {
 #[cfg(not(unix))]
 fn survive_full_files() {}
 
-#[cfg(not(unix))]
-async fn wait() {
-    // Without signals there is nothing to wait for.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
     }
 }

@@ -1,9 +1,12 @@
 //! The demo server, driven with raw lines over an in-memory stream, in both eras.
 //!
-//! The clock is paused: what takes seconds on the server takes none here.
+//! The clock is paused: what takes seconds on the server takes none here. `http` and `http_abuse` use sockets, so theirs
+//! runs.
 
 mod catalog;
 mod ends;
+mod http;
+mod http_abuse;
 mod lifecycle;
 mod peer;
 mod robustness;

@@ -6,14 +6,14 @@
 use rmcp::model::{
     CallToolRequest, CancelledNotification, ClientJsonRpcMessage, ClientRequest, CompleteRequest, CustomRequest,
     DiscoverRequest, ErrorCode, GetPromptRequest, InitializeRequest, JsonObject, ListPromptsRequest,
-    ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, PingRequest, ReadResourceRequest, RequestId,
-    SubscriptionsListenRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, PingRequest, ProtocolVersion,
+    ReadResourceRequest, RequestId, SubscriptionsListenRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// What is to be done with a message.
-pub(super) enum Judged {
+pub(in crate::demo) enum Judged {
     /// rmcp answers it.
     Message(Box<ClientJsonRpcMessage>),
     /// It is a mistake.
@@ -25,7 +25,7 @@ pub(super) enum Judged {
 }
 
 /// An error that is answered at once.
-pub(super) struct Refusal {
+pub(in crate::demo) struct Refusal {
     id: Option<Value>,
     code: ErrorCode,
     message: String,
@@ -33,12 +33,23 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// A mistake in a message whose id cannot be read.
-    pub(super) fn unidentified(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub(in crate::demo) fn unidentified(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { id: None, code, message: message.into() }
     }
 
+    /// A mistake in the message that carries `id`, where that can be sent back.
+    pub(in crate::demo) fn identified(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Self {
+        let id = id.filter(|id| can_be_sent_back(id)).cloned();
+        Self { id, code, message: message.into() }
+    }
+
+    /// The code of the error.
+    pub(in crate::demo) fn code(&self) -> ErrorCode {
+        self.code
+    }
+
     /// The answer. JSON-RPC has a null for an id that cannot be read, newer revisions leave it out.
-    pub(super) fn into_answer(self, unread_id: UnreadId) -> Value {
+    pub(in crate::demo) fn into_answer(self, unread_id: UnreadId) -> Value {
         let mut answer = json!({ "jsonrpc": "2.0" });
         match (self.id, unread_id) {
             (Some(id), UnreadId::Null | UnreadId::LeftOut) => answer["id"] = id,
@@ -52,11 +63,21 @@ impl Refusal {
 
 /// How an answer to a message without a readable id shows that.
 #[derive(Clone, Copy)]
-pub(super) enum UnreadId {
+pub(in crate::demo) enum UnreadId {
     /// As JSON-RPC has it, up to 2025-06-18.
     Null,
     /// As MCP has it since 2025-11-25.
     LeftOut,
+}
+
+impl UnreadId {
+    /// How a session of this revision does it; without one, as the newest.
+    pub(in crate::demo) fn of(revision: Option<&ProtocolVersion>) -> Self {
+        match revision {
+            Some(revision) if *revision < ProtocolVersion::V_2025_11_25 => Self::Null,
+            Some(_) | None => Self::LeftOut,
+        }
+    }
 }
 
 type Reader = fn(Value) -> Result<ClientRequest, serde_json::Error>;
@@ -87,7 +108,7 @@ pub(super) fn judge_line(line: &[u8]) -> Judged {
 }
 
 /// Judges one message.
-pub(super) fn judge(message: Value) -> Judged {
+pub(in crate::demo) fn judge(message: Value) -> Judged {
     let Value::Object(mut message) = message else {
         return refuse(None, ErrorCode::INVALID_REQUEST, "a message must be an object");
     };
@@ -102,17 +123,17 @@ pub(super) fn judge(message: Value) -> Judged {
                 Judged::Ignored
             }
         }
-        (Some(Value::String(method)), Some(id)) if !is_answer && speaks_2_0 => request(&method, id, params),
+        (Some(Value::String(method)), Some(id)) if !is_answer && speaks_2_0 => request(&method, &id, params),
         (None, _) if is_answer => Judged::Ignored,
         (_, id) => {
             let message =
                 "a request needs `jsonrpc` (`2.0`), an `id`, a `method` (a string), and no `result` or `error`";
-            refuse(id, ErrorCode::INVALID_REQUEST, message)
+            refuse(id.as_ref(), ErrorCode::INVALID_REQUEST, message)
         }
     }
 }
 
-fn request(method: &str, id: Value, params: Option<Value>) -> Judged {
+fn request(method: &str, id: &Value, params: Option<Value>) -> Judged {
     let Ok(request_id) = serde_json::from_value::<RequestId>(id.clone()) else {
         let message = format!("the id `{id}` is not a string or an integer of 64 bits");
         return refuse(Some(id), ErrorCode::INVALID_REQUEST, message);
@@ -164,8 +185,11 @@ fn read<T: DeserializeOwned + Into<ClientRequest>>(body: Value) -> Result<Client
     serde_json::from_value::<T>(body).map(Into::into)
 }
 
-fn refuse(id: Option<Value>, code: ErrorCode, message: impl Into<String>) -> Judged {
-    // An id of another type cannot be sent back: an answer's id is a string or an integer.
-    let id = id.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
-    Judged::Refused(Refusal { id, code, message: message.into() })
+fn refuse(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Judged {
+    Judged::Refused(Refusal::identified(id, code, message))
+}
+
+/// An answer's id is a string or an integer.
+fn can_be_sent_back(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
 }

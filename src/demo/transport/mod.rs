@@ -5,7 +5,7 @@
 //! the server from reading.
 
 mod batch;
-mod envelope;
+pub(super) mod envelope;
 
 use std::collections::VecDeque;
 use std::future::{Future, pending, ready};
@@ -169,10 +169,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     fn unread_id(&self) -> UnreadId {
-        match &self.revision {
-            Some(revision) if *revision < ProtocolVersion::V_2025_11_25 => UnreadId::Null,
-            Some(_) | None => UnreadId::LeftOut,
-        }
+        UnreadId::of(self.revision.as_ref())
     }
 
     fn refuse(&self, refusal: Refusal) {

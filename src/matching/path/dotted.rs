@@ -69,6 +69,11 @@ impl Dotted {
         Ok(current)
     }
 
+    /// Changes the value at the path, if there is one; JSON within a text is written back as text.
+    pub(super) fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
+        edit(&self.steps, value, change)
+    }
+
     fn sentence(&self, root: &Json, failed: &Step, problem: &Problem) -> String {
         let before = self.text[..failed.start].trim_end_matches('.');
         let place = if before.is_empty() { "the answer".to_owned() } else { format!("`{before}`") };
@@ -84,6 +89,29 @@ impl Dotted {
             Problem::Words(words) => format!("{place} {words}"),
             Problem::NotJson(words) => format!("the text at {place} is no JSON: {words}"),
         }
+    }
+}
+
+fn edit(steps: &[Step], value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
+    let Some((step, rest)) = steps.split_first() else {
+        change(value);
+        return 1;
+    };
+    match (&step.kind, value) {
+        (Kind::Field(name), Json::Object(fields)) => fields.get_mut(name).map_or(0, |found| edit(rest, found, change)),
+        (Kind::Index(index), Json::Array(items)) => {
+            let found = position(*index, items.len()).and_then(|at| items.get_mut(at));
+            found.map_or(0, |found| edit(rest, found, change))
+        }
+        (Kind::Json, Json::String(text)) => {
+            let Ok(mut inner) = serde_json::from_str(text) else { return 0 };
+            let edited = edit(rest, &mut inner, change);
+            if edited > 0 {
+                *text = inner.to_string();
+            }
+            edited
+        }
+        (Kind::Field(_) | Kind::Index(_) | Kind::Json, _) => 0,
     }
 }
 
@@ -128,11 +156,15 @@ impl Kind {
 }
 
 fn element(index: i64, items: &[Json]) -> Result<Cow<'_, Json>, Problem> {
-    let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    let from_start = if index < 0 { index.saturating_add(length) } else { index };
-    usize::try_from(from_start).ok().and_then(|at| items.get(at)).map(Cow::Borrowed).ok_or_else(|| {
+    position(index, items.len()).and_then(|at| items.get(at)).map(Cow::Borrowed).ok_or_else(|| {
         Problem::Words(format!("has {}, so there is no `[{index}]`", show::count(items.len(), "element")))
     })
+}
+
+/// Where an index leads that may count from the end.
+fn position(index: i64, length: usize) -> Option<usize> {
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    usize::try_from(if index < 0 { index.saturating_add(length) } else { index }).ok()
 }
 
 fn no_field(name: &str, fields: &serde_json::Map<String, Json>) -> Problem {

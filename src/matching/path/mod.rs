@@ -52,6 +52,14 @@ impl Path {
         }
     }
 
+    /// Changes every value at the path; the answer says how many there were.
+    pub fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
+        match &self.way {
+            Way::Dotted(dotted) => dotted.edit(value, change),
+            Way::Query(query) => query.edit(value, change),
+        }
+    }
+
     /// The path as it was written.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -30,6 +30,20 @@ impl Query {
         }
         Ok(found.into())
     }
+
+    /// Changes every match; one within another that was replaced before is gone and does not count.
+    pub(super) fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
+        let found = self.path.query_located(value).dedup();
+        let pointers: Vec<String> = found.iter().map(|node| node.location().to_json_pointer()).collect();
+        let mut edited = 0;
+        for pointer in pointers {
+            if let Some(place) = value.pointer_mut(&pointer) {
+                change(place);
+                edited += 1;
+            }
+        }
+        edited
+    }
 }
 
 /// Whether a JSONPath, given without its `$`, can match at most one value.

@@ -213,7 +213,7 @@ pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
 }
 
 /// What a matcher judges that pins down the value itself.
-const RESULT: &[&str] = &["TOOL-WRONG-RESULT", "TOOL-RESULT-LOST"];
+pub(super) const RESULT: &[&str] = &["TOOL-WRONG-RESULT", "TOOL-RESULT-LOST"];
 
 /// What a matcher judges that only notices a wrong value.
 const WRONG: &[&str] = &["TOOL-WRONG-RESULT"];

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestRerun, XmlString};
 
-use crate::event::{Attempt, CaseInfo, CaseResult, Exchange, Finding, Outcome};
+use crate::event::{Attempt, CaseResult, Exchange, Outcome};
 use crate::source::{Color, Style};
 
 use super::super::limit::{self, TEXT_LIMIT};
-use super::super::terminal;
+use super::super::{terminal, wording};
 use super::{property, text};
 
 /// Wide enough for excerpts, narrow enough for the boxes in which CI shows them.
@@ -20,7 +20,7 @@ const EXCHANGE_LIMIT: usize = 1024;
 /// Turns a case into an element.
 pub(super) fn test_case(result: &CaseResult, several_servers: bool) -> TestCase {
     let info = &result.case;
-    let mut element = TestCase::new(text::attribute(&name(info, several_servers)), status(result));
+    let mut element = TestCase::new(text::attribute(&wording::name(info, several_servers)), status(result));
     element.set_classname(text::attribute(&text::classname(&info.file)));
     element.set_time(Duration::from_micros(result.duration_us));
     element.extra.insert(XmlString::new("file"), text::attribute(&info.file));
@@ -38,12 +38,6 @@ pub(super) fn test_case(result: &CaseResult, several_servers: bool) -> TestCase 
     element
 }
 
-fn name(info: &CaseInfo, several_servers: bool) -> String {
-    let row = info.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
-    let server = if several_servers { format!(" @{}/{}", info.server, info.revision) } else { String::new() };
-    format!("{}{row}{server}", info.name)
-}
-
 fn properties(result: &CaseResult) -> Vec<(&'static str, String)> {
     let info = &result.case;
     let all = [
@@ -53,12 +47,20 @@ fn properties(result: &CaseResult) -> Vec<(&'static str, String)> {
         ("server", info.server.clone()),
         ("revision", if result.spoken.is_empty() { info.revision.clone() } else { result.spoken.clone() }),
         ("judged", result.judged.join(",")),
+        ("known", result.known().unwrap_or_default().to_owned()),
         ("again", result.again.clone()),
+        ("repetitions", result.passed_of().map(|(passed, of)| format!("passed {passed} of {of}")).unwrap_or_default()),
     ];
     all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
 fn status(result: &CaseResult) -> TestCaseStatus {
+    if let Some(reason) = result.known() {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(text::attribute(&format!("known failure: {reason}")));
+        status.set_description(text::element(&body(result)));
+        return status;
+    }
     let mut status = match result.outcome {
         Outcome::Passed | Outcome::Warned => TestCaseStatus::success(),
         Outcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -68,44 +70,33 @@ fn status(result: &CaseResult) -> TestCaseStatus {
     match result.outcome {
         Outcome::Passed | Outcome::Warned => {}
         Outcome::Failed | Outcome::Errored => {
-            status.set_type(text::attribute(&kind(&result.findings, result.outcome)));
-            status.set_message(text::attribute(&message(&result.findings, result.reason.as_deref())));
+            status.set_type(text::attribute(&wording::kind(&result.findings, result.outcome)));
+            status.set_message(text::attribute(&wording::message(&result.findings, result.reason.as_deref())));
             status.set_description(text::element(&body(result)));
         }
         Outcome::Skipped => {
             status.set_message(text::attribute(result.reason.as_deref().unwrap_or("no reason given")));
         }
         Outcome::Inconclusive => {
-            let message = message(&result.findings, result.reason.as_deref());
+            let message = wording::message(&result.findings, result.reason.as_deref());
             status.set_message(text::attribute(&format!("inconclusive: {message}")));
             status.set_description(text::element(&body(result)));
         }
     }
-    status.add_reruns(result.earlier.iter().map(|attempt| rerun(result, attempt)));
+    status.add_reruns(result.earlier.iter().chain(other_repetitions(result)).map(|attempt| rerun(result, attempt)));
     status
-}
-
-/// The failure class, or the code of what was expected.
-fn kind(findings: &[Finding], outcome: Outcome) -> String {
-    match findings.first() {
-        Some(Finding { class: Some(class), .. }) => class.as_str().to_owned(),
-        Some(finding) => finding.code.clone(),
-        None if outcome == Outcome::Errored => "errored".to_owned(),
-        None => "failed".to_owned(),
-    }
-}
-
-fn message(findings: &[Finding], reason: Option<&str>) -> String {
-    match findings {
-        [] => reason.unwrap_or("no reason given").to_owned(),
-        [only] => only.message.clone(),
-        [first, more @ ..] => format!("{} (and {} more)", first.message, more.len()),
-    }
 }
 
 /// What the terminal shows.
 fn body(result: &CaseResult) -> String {
     limit::cut(&format!("\n{}", terminal::failure(result, &Style::new(Color::Never, WIDTH)))).into_owned()
+}
+
+/// The repetitions that did not pass, but for the one that the case shows.
+fn other_repetitions(result: &CaseResult) -> impl Iterator<Item = &Attempt> {
+    let shown = result.repetitions.iter().position(|run| run.outcome == result.outcome);
+    let others = result.repetitions.iter().enumerate().filter(move |(at, _)| Some(*at) != shown);
+    others.map(|(_, run)| run).filter(|run| !matches!(run.outcome, Outcome::Passed | Outcome::Warned))
 }
 
 /// An earlier attempt, shown like a case of its own.
@@ -121,6 +112,7 @@ fn rerun(result: &CaseResult, attempt: &Attempt) -> TestRerun {
         duration_us: attempt.duration_us,
         findings: attempt.findings.clone(),
         earlier: Vec::new(),
+        repetitions: Vec::new(),
         // Exchanges are kept for the last attempt only.
         exchanges: Vec::new(),
         reason: None,
@@ -128,15 +120,15 @@ fn rerun(result: &CaseResult, attempt: &Attempt) -> TestRerun {
     };
     let mut rerun = TestRerun::new(kind_of_run);
     rerun.set_time(Duration::from_micros(attempt.duration_us));
-    rerun.set_type(text::attribute(&kind(&attempt.findings, attempt.outcome)));
-    rerun.set_message(text::attribute(&message(&attempt.findings, None)));
+    rerun.set_type(text::attribute(&wording::kind(&attempt.findings, attempt.outcome)));
+    rerun.set_message(text::attribute(&wording::message(&attempt.findings, None)));
     rerun.set_description(text::element(&body(&alone)));
     rerun
 }
 
 /// What was sent and answered, the last exchanges where there are many.
 fn system_out(result: &CaseResult) -> String {
-    if !terminal::is_trouble(result) {
+    if !terminal::is_trouble(result) && !result.is_known() {
         return String::new();
     }
     let mut text = String::new();

@@ -23,6 +23,10 @@ const NAME: usize = 160;
 ///
 /// Also fit for XML and HTML once escaped: with [`Style::PLAIN`] it holds no control character but the line break.
 pub fn failure(result: &CaseResult, style: &Style) -> String {
+    layout::without_commands(&told(result, style))
+}
+
+fn told(result: &CaseResult, style: &Style) -> String {
     let mut text = title(result, style);
     if result.is_flaky() {
         text.push_str(&attempts(result, style));
@@ -41,7 +45,7 @@ pub fn failure(result: &CaseResult, style: &Style) -> String {
 /// A case on one line, where there are too many to quote each.
 pub(crate) fn line(result: &CaseResult, style: &Style) -> String {
     let said = said(result).map(|said| format!("  {}\n", layout::crop(&said, style.width - 2)));
-    title(result, style) + &said.unwrap_or_default()
+    layout::without_commands(&(title(result, style) + &said.unwrap_or_default()))
 }
 
 /// The mark of an outcome; flaky and warned share one, since both are passes with a doubt.

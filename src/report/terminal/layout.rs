@@ -101,8 +101,17 @@ pub(super) fn indent(text: &str, by: &str) -> String {
     text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{by}{line}\n") }).collect()
 }
 
+/// Spells out what the log of a CI service would take for a command: `::` at the start of a line, and `##[`.
+pub(super) fn without_commands(text: &str) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix("::") {
+        Some(rest) => format!("{}\\u{{3a}}:{rest}", &line[..line.len() - rest.len() - 2]),
+        None => line.to_owned(),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n").replace("##[", "##\\u{5b}")
+}
+
 /// `1 case`, `2 cases`.
-pub(super) fn plural(count: usize, noun: &str) -> String {
+pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 

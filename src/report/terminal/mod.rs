@@ -5,6 +5,7 @@
 //! Start reading in [`failure`], which other formats use as well.
 
 mod answer;
+mod comparison;
 mod failure;
 mod finding;
 mod groups;
@@ -14,9 +15,9 @@ mod summary;
 pub use self::failure::failure;
 pub(super) use self::failure::line;
 pub(super) use self::groups::{Groups, Shown};
-pub(super) use self::layout::crop;
-pub(super) use self::summary::is_trouble;
+pub(super) use self::layout::{crop, plural};
 pub use self::summary::{Failures, summary};
+pub(super) use self::summary::{is_trouble, untold};
 
 use super::Format;
 

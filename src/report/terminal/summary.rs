@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::coverage::meets;
-use crate::event::{CaseResult, Outcome, ServerReady};
+use crate::event::{CaseResult, Figure, Gate, Outcome, ServerReady};
 use crate::source::{Style, duration_text, visible_line};
 
 use super::super::coverage::levels;
 use super::super::fold::{Report, Suite, Totals};
+use super::comparison::comparisons;
 use super::failure;
 use super::groups::{Groups, Shown};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
@@ -33,15 +33,35 @@ pub enum Failures {
 /// Shows the run; ends with a line break.
 pub fn summary(report: &Report, failures: Failures, style: &Style) -> String {
     let suites = report.suites();
-    let mut sections = vec![servers(report, style) + &suite_lines(report, &suites, style)];
+    let mut sections = vec![order(report) + &servers(report, style) + &suite_lines(report, &suites, style)];
     if failures == Failures::Shown {
         sections.extend(troubles(&suites, style));
     }
-    sections.push(skips(&suites, style));
+    sections.push(reasons(&suites, style));
+    sections.push(stale_snapshots(report, style));
+    sections.extend(comparisons(report, style));
     sections.push(coverage(report, style));
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
-    sections.join("\n")
+    layout::without_commands(&sections.join("\n"))
+}
+
+/// The seed, at the beginning too: a run that hangs must be repeatable.
+fn order(report: &Report) -> String {
+    let seed = report.started().and_then(|run| run.seed);
+    seed.map(|seed| format!("  shuffled with seed {seed}\n")).unwrap_or_default()
+}
+
+/// What repetitions and order add to the totals.
+fn repetition(report: &Report) -> String {
+    let percent = |share: Option<&f64>| share.map_or(0.0, |share| (share * 100.0).floor());
+    let repeated = report.repetition().map(|found| {
+        let (first, last) = (percent(found.pass_k.first()), percent(found.pass_k.last()));
+        format!("  {0} times each: pass^1 {first} %, pass^{0} {last} %\n", found.times)
+    });
+    let seed = report.started().and_then(|run| run.seed);
+    let shuffled = seed.map(|seed| format!("  shuffled; `--shuffle={seed}` gives this order again\n"));
+    repeated.into_iter().chain(shuffled).collect()
 }
 
 fn servers(report: &Report, style: &Style) -> String {
@@ -98,7 +118,7 @@ fn suite_line(report: &Report, suite: &Suite<'_>, width: usize, style: &Style) -
 }
 
 fn suite_mark(suite: &Suite<'_>) -> (&'static str, anstyle::Style) {
-    let session = |outcome| suite.sessions.iter().filter(|case| case.outcome == outcome).count();
+    let session = |outcome| suite.sessions.iter().filter(|case| case.outcome == outcome && !case.is_known()).count();
     let mut totals = suite.totals;
     totals.failed += session(Outcome::Failed);
     totals.warned += session(Outcome::Warned);
@@ -110,7 +130,7 @@ fn totals_mark(totals: &Totals) -> (&'static str, anstyle::Style) {
     match *totals {
         Totals { failed: 1.., .. } => ("✗", RED),
         Totals { errored: 1.., .. } => ("!", RED),
-        Totals { flaky: 1.., .. } | Totals { warned: 1.., .. } => ("~", YELLOW),
+        Totals { flaky: 1.., .. } | Totals { warned: 1.., .. } | Totals { known: 1.., .. } => ("~", YELLOW),
         Totals { inconclusive: 1.., .. } => ("?", YELLOW),
         Totals { passed: 1.., .. } => ("✓", GREEN),
         Totals { .. } => ("-", DIM),
@@ -128,7 +148,17 @@ fn counts(totals: &Totals) -> String {
         (totals.inconclusive, "inconclusive"),
         (totals.skipped, "skipped"),
     ];
-    let told: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{n} {name}")).collect();
+    let mut told: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{n} {name}")).collect();
+    let of_them = match (totals.failed, totals.known) {
+        (_, 0) => None,
+        (0, _) => Some(" as known".to_owned()),
+        (_, known) => Some(format!(", {known} of them known")),
+    };
+    if let Some(of_them) = of_them {
+        let at = usize::from(totals.passed > 0);
+        let failed = format!("{} failed{of_them}", totals.failed + totals.known);
+        if totals.failed > 0 { told[at] = failed } else { told.insert(at, failed) }
+    }
     if told.is_empty() { "no case ran".to_owned() } else { told.join(", ") }
 }
 
@@ -148,7 +178,8 @@ fn troubles(suites: &[Suite<'_>], style: &Style) -> Vec<String> {
 /// Whether a case is shown at all.
 pub(crate) fn is_trouble(case: &CaseResult) -> bool {
     match case.outcome {
-        Outcome::Failed | Outcome::Errored | Outcome::Warned | Outcome::Inconclusive => true,
+        Outcome::Failed => !case.is_known(),
+        Outcome::Errored | Outcome::Warned | Outcome::Inconclusive => true,
         Outcome::Passed => case.is_flaky(),
         Outcome::Skipped => false,
     }
@@ -163,16 +194,26 @@ fn trouble(case: &CaseResult, shown: Shown, groups: &Groups, style: &Style) -> O
     Some(text + &groups.more(case, style).unwrap_or_default())
 }
 
-/// The skipped cases by reason, the most frequent first.
-fn skips(suites: &[Suite<'_>], style: &Style) -> String {
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    for case in suites.iter().flat_map(|suite| &suite.cases).filter(|case| case.outcome == Outcome::Skipped) {
-        *reasons.entry(case.reason.as_deref().unwrap_or("no reason given")).or_default() += 1;
+/// What a case that is not shown is told by: whether it was skipped or its failure is known, and why.
+pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, &str)> {
+    if let Some(reason) = case.known() {
+        return Some(("known", reason));
     }
-    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    let reason = case.reason.as_deref().unwrap_or("no reason given");
+    (case.outcome == Outcome::Skipped).then_some(("skipped", reason))
+}
+
+/// The cases that are not shown by reason, the most frequent first.
+fn reasons(suites: &[Suite<'_>], style: &Style) -> String {
+    let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let cases = suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
+    for told in cases.filter_map(untold) {
+        *reasons.entry(told).or_default() += 1;
+    }
+    let mut reasons: Vec<((&str, &str), usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
-    let line = |(reason, count): &(&str, usize)| {
-        let text = layout::crop(&format!("{count} skipped: {reason}"), style.width - 2);
+    let line = |((word, reason), count): &((&str, &str), usize)| {
+        let text = layout::crop(&format!("{count} {word}: {reason}"), style.width - 2);
         format!("{} {text}\n", layout::paint("-", DIM, style))
     };
     let text: String = reasons.iter().take(REASONS).map(line).collect();
@@ -182,24 +223,44 @@ fn skips(suites: &[Suite<'_>], style: &Style) -> String {
     }
 }
 
+/// Recorded answers that no test uses any more.
+fn stale_snapshots(report: &Report, style: &Style) -> String {
+    let unused = report.finished().map_or(&[][..], |finished| finished.stale_snapshots.as_slice());
+    let line = |name: &String| {
+        let text = layout::crop(&format!("no test uses `{name}`; `--update` removes it"), style.width - 2);
+        format!("{} {text}\n", layout::paint("-", DIM, style))
+    };
+    let text: String = unused.iter().take(REASONS).map(line).collect();
+    match unused.len().saturating_sub(REASONS) {
+        0 => text,
+        more => text + &format!("- and {} more\n", layout::plural(more, "snapshot")),
+    }
+}
+
 /// What the run says about fault coverage.
 fn coverage(report: &Report, style: &Style) -> String {
     let Some(scores) = report.finished().and_then(|finished| finished.coverage.as_ref()) else { return String::new() };
     let text = levels(&scores.declared, Some(&scores.exercised), None, style);
-    let gate = report.threshold.map(|threshold| {
-        let mark = if meets(&scores.exercised, threshold) { "✓" } else { "✗" };
-        format!("   threshold {threshold} {mark}")
-    });
-    // The last line is the weighted figure, which this threshold does not gate.
+    let gate = |figure: Figure| {
+        let told =
+            scores.gates.iter().filter(|gate| gate.figure == figure).map(|Gate { threshold, met, .. }| {
+                format!("   threshold {threshold} {}", if *met { "✓" } else { "✗" })
+            });
+        told.collect::<String>()
+    };
+    // The last line is the weighted figure.
     let (above, last) = text.trim_end().rsplit_once('\n').unwrap_or((&text, ""));
-    format!("{above}{}\n{last}\n", gate.unwrap_or_default())
+    format!("{above}{}\n{last}{}\n", gate(Figure::Plain), gate(Figure::Weighted))
 }
 
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
     let mut all = report.totals();
     let mut told = format!("{}: {}", layout::plural(all.cases(), "case"), counts(&all));
-    let sessions =
-        suites.iter().flat_map(|suite| &suite.sessions).filter(|case| case.outcome == Outcome::Failed).count();
+    let sessions = suites
+        .iter()
+        .flat_map(|suite| &suite.sessions)
+        .filter(|case| case.outcome == Outcome::Failed && !case.is_known())
+        .count();
     if sessions > 0 {
         told = format!("{told}; {} broke the protocol", layout::plural(sessions, "server"));
         all.failed += sessions;
@@ -210,7 +271,8 @@ fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
     let time = report.duration().map(duration_text).unwrap_or_default();
     let time = layout::flush_right(&format!("  {}", lines.last().map_or("", String::as_str)), &time, style);
     let (mark, time) = (layout::paint(mark, look, style), layout::paint(&time, DIM, style));
-    format!("{mark} {}{time}\n{}", lines.join("\n  "), next(report, &all, suites, style))
+    let next = next(report, &all, suites, style);
+    format!("{mark} {}{time}\n{}{next}", lines.join("\n  "), repetition(report))
 }
 
 /// What an unfinished run left undone.
@@ -223,14 +285,31 @@ fn ending(report: &Report) -> String {
     }
 }
 
+/// Whether `--last-failed` finds anything to run: that cases depend on one another shows in all of them only.
+fn is_remembered(suites: &[Suite<'_>]) -> bool {
+    let broken = |case: &CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
+    let mut broken = suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| broken(case))).peekable();
+    let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == "not-isolated");
+    broken.peek().is_none() || !broken.all(is_of_order)
+}
+
 /// The command that looks closer at what went wrong.
 fn next(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
+    // Where no command runs a case again, none runs all of them: the run was part of a program.
+    if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.again.is_empty()) {
+        return String::new();
+    }
     let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
     let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
     let files = visible_line(&files).into_owned();
+    if !is_remembered(suites) {
+        return String::new();
+    }
     let command = match *totals {
         Totals { failed: 1.., .. } | Totals { errored: 1.., .. } => format!("mcprove run {files} --last-failed"),
-        Totals { passed: 0, flaky: 0, warned: 0, .. } if !suites.is_empty() => format!("mcprove plan {files}"),
+        Totals { passed: 0, flaky: 0, warned: 0, known: 0, .. } if !suites.is_empty() => {
+            format!("mcprove plan {files}")
+        }
         Totals { .. } => return String::new(),
     };
     format!("  {}   {command}\n", layout::paint("next", DIM, style))

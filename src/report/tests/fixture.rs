@@ -1,8 +1,8 @@
 //! A run in which everything happens that a report has to show, hostile text above all.
 
 use crate::event::{
-    Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Finding, Level,
-    Outcome, RunFinished, RunStarted, ServerReady, SessionJudged, SuiteInfo,
+    Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Figure, Finding, Gate,
+    Level, Outcome, RunFinished, RunStarted, ServerReady, SessionJudged, SuiteInfo,
 };
 use crate::source::Quote;
 use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally};
@@ -36,13 +36,25 @@ fn started() -> RunStarted {
         started_unix_ms: 1_767_225_600_000,
         suites: vec![suite("examples/users.yml", "Users service"), suite("examples/empty.yml", "Nothing to run")],
         planned: 20,
+        seed: None,
     }
 }
 
 fn finished() -> RunFinished {
+    let gates = vec![
+        Gate { figure: Figure::Plain, threshold: 40.0, met: true },
+        Gate { figure: Figure::Weighted, threshold: 62.5, met: false },
+    ];
     let coverage =
-        Coverage { declared: score(score::Level::Declared, 2), exercised: score(score::Level::Exercised, 1) };
-    RunFinished { duration_us: 12_345_678, interrupted: true, not_run: 2, coverage: Some(coverage) }
+        Coverage { declared: score(score::Level::Declared, 2), exercised: score(score::Level::Exercised, 1), gates };
+    RunFinished {
+        duration_us: 12_345_678,
+        interrupted: true,
+        not_run: 2,
+        coverage: Some(coverage),
+        isolation: None,
+        stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
+    }
 }
 
 /// One family of two leaves.
@@ -104,6 +116,8 @@ fn results() -> Vec<CaseResult> {
     all.push(skipped(71, "another tool of a block to come"));
     all.extend((0..12).map(same_cause));
     all.push(other_server());
+    all.push(known());
+    all.push(half_known());
     all.push(of_other_file());
     all
 }
@@ -138,6 +152,7 @@ pub(super) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
         reason: None,
         duration_us: 3_400,
         earlier: Vec::new(),
+        repetitions: Vec::new(),
         findings: Vec::new(),
         exchanges: vec![exchange("get_user", r#"{"id":"u1"}"#, r#"{"content":[],"structuredContent":{"name":"Ann"}}"#)],
         spoken: "2025-11-25".into(),
@@ -297,6 +312,27 @@ fn other_server() -> CaseResult {
     result.case.revision = "2026-07-28".into();
     result.spoken = "2026-07-28".into();
     failed(result, vec![Finding::new("expect", "no answer holds `id`")])
+}
+
+fn excused(finding: Finding) -> Finding {
+    Finding { known: Some("issue 17: the server forgets users".into()), ..finding }
+}
+
+/// Failed as the baseline says.
+fn known() -> CaseResult {
+    let found = Finding {
+        quote: Some(quote(91, "      - { at: result.structuredContent.users, length: 2 }", "length: 2", "is 1")),
+        exchange: Some(0),
+        ..Finding::new("length", "the length differs")
+    };
+    failed(passed(90, "users are kept", None), vec![excused(found)])
+}
+
+/// Failed as the baseline says, and in a new way.
+fn half_known() -> CaseResult {
+    let new = Finding::new("readable-error", "the error does not name `u1`");
+    let old = excused(Finding::new("length", "the length differs"));
+    failed(passed(93, "users are kept for long", None), vec![new, old])
 }
 
 fn of_other_file() -> CaseResult {

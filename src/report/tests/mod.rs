@@ -3,6 +3,8 @@
 mod documents;
 mod files;
 mod fixture;
+mod machines;
+mod parity;
 mod walls;
 
 use std::path::{Path, PathBuf};

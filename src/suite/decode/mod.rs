@@ -5,6 +5,7 @@
 
 mod block;
 mod server;
+mod snapshot;
 mod step;
 mod stray;
 mod test;

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use super::{duration, flag, retries, texts};
-use crate::source::{Diagnostic, Node, Value, did_you_mean};
-use crate::suite::model::{Answers, Protocol, RestartPolicy, RunOptions, Server, Target};
-use crate::suite::{Http, HttpFlavour};
+use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
+use crate::suite::model::{Answers, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 use crate::wire::Revision;
 
 pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
@@ -106,6 +105,22 @@ fn useless_keys(node: &Node, found: &mut Vec<Diagnostic>) {
     }
 }
 
+impl Server {
+    /// A server that no suite names: whoever runs the suite has it.
+    pub fn given(span: Span) -> Self {
+        Self {
+            span,
+            target: Target::Builtin("given".to_owned()),
+            env: Vec::new(),
+            inherit_env: false,
+            secrets: Vec::new(),
+            cwd: None,
+            folder: std::path::PathBuf::new(),
+            protocol: vec![Protocol::Auto],
+        }
+    }
+}
+
 fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> {
     let words = match node.text() {
         None => node.items().to_vec(),
@@ -167,6 +182,10 @@ pub(in crate::suite) fn run_options(node: Option<&Node>, found: &mut Vec<Diagnos
         request_timeout: duration(node, "request_timeout"),
         start_timeout: duration(node, "start_timeout"),
         retries: retries(node).unwrap_or(0),
+        order: match node.get("order").and_then(Node::text) {
+            Some("shuffled") => Order::Shuffled,
+            _ => Order::Declared,
+        },
     }
 }
 

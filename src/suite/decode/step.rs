@@ -1,6 +1,6 @@
 //! Steps.
 
-use super::{duration, flag, stray};
+use super::{duration, flag, snapshot, stray};
 use crate::matching::{EXPECTATION, Expectation, Path};
 use crate::source::shape::{self, Shape};
 use crate::source::{Diagnostic, Located, Node, parse_duration};
@@ -18,9 +18,15 @@ pub(in crate::suite) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) 
     node.map(Node::items).unwrap_or_default().iter().filter_map(|item| step(item, found)).collect()
 }
 
-/// Steps around tests, where a fresh server would be gone again before anything meets it.
+/// Steps around tests: a fresh server would be gone again before anything meets it, and what they get is not judged.
 pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     let steps = steps(node.get(key), found);
+    for snapshot in steps.iter().filter_map(|step| step.snapshot.as_ref()) {
+        found.push(
+            Diagnostic::error("misplaced-key", format!("`snapshot` does nothing under `{key}`"), snapshot.span)
+                .with_help("put it on a step under `steps` of a test".to_owned()),
+        );
+    }
     for step in steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
         found.push(
             Diagnostic::error("misplaced-key", format!("`restart` does nothing under `{key}`"), step.span)
@@ -56,8 +62,9 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
             .iter()
             .filter_map(|item| expectation(item, found))
             .collect(),
-        expects: node.get("expect").is_some(),
+        expects: node.get("expect").is_some() || snapshot::is_asked(node),
         capture: captures(node.get("capture"), found),
+        snapshot: snapshot::read(node, found),
         timeout: duration(node, "timeout"),
         progress: flag(node, "progress"),
     })

@@ -5,19 +5,19 @@ use crate::source::{Diagnostic, Node};
 
 /// What each action does something with.
 const USES: [(&str, &[&str]); 9] = [
-    ("call", &["args", "expect", "capture", "timeout", "progress"]),
-    ("read", &["expect", "capture", "timeout", "progress"]),
-    ("prompt", &["args", "expect", "capture", "timeout", "progress"]),
-    ("complete", &["expect", "capture", "timeout", "progress"]),
-    ("list", &["expect", "capture"]),
-    ("request", &["params", "expect", "capture", "timeout", "progress"]),
+    ("call", &["args", "expect", "capture", "snapshot", "timeout", "progress"]),
+    ("read", &["expect", "capture", "snapshot", "timeout", "progress"]),
+    ("prompt", &["args", "expect", "capture", "snapshot", "timeout", "progress"]),
+    ("complete", &["expect", "capture", "snapshot", "timeout", "progress"]),
+    ("list", &["expect", "capture", "snapshot"]),
+    ("request", &["params", "expect", "capture", "snapshot", "timeout", "progress"]),
     ("notify", &["params"]),
     ("wait", &[]),
     ("restart", &[]),
 ];
 
 /// The keys that stand beside an action and belong to some actions only.
-const BESIDE: [&str; 6] = ["args", "params", "expect", "capture", "timeout", "progress"];
+const BESIDE: [&str; 7] = ["args", "params", "expect", "capture", "snapshot", "timeout", "progress"];
 
 /// Reports every key of a step that its action has no use for; `expect: []` may always say that nothing is expected.
 pub(super) fn keys(node: &Node, action: &str, found: &mut Vec<Diagnostic>) {

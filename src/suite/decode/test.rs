@@ -8,7 +8,7 @@ use crate::source::{Diagnostic, Node};
 use crate::suite::model::{ForEach, Loop, Step, Test, ToolSelection};
 
 /// Keys of a test that this version cannot run.
-pub(in crate::suite) const UNAVAILABLE_TEST_KEYS: [&str; 2] = ["snapshot", "inject"];
+pub(in crate::suite) const UNAVAILABLE_TEST_KEYS: [&str; 1] = ["inject"];
 
 /// Reads a test but for its rows, which may come from a file.
 pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
@@ -28,7 +28,7 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         }
         (Some((_, list)), None) => {
             for stray in node.entries().iter().filter(|(key, _)| {
-                ["expect", "args", "capture", "params", "progress", "timeout"].contains(&key.value.as_str())
+                ["expect", "args", "capture", "params", "progress", "snapshot", "timeout"].contains(&key.value.as_str())
             }) {
                 found.push(Diagnostic::error(
                     "misplaced-key",

@@ -84,7 +84,11 @@ static RUN_OPTION_KEYS: &[Key] = &[
     key("request_timeout", Shape::Duration, "The time that one request may take; 10s by default."),
     key("start_timeout", Shape::Duration, "The time that a server may take to start and shake hands; 30s by default."),
     key("retries", Shape::Whole, "How often a failed case is tried again; one that passes then is flaky."),
-    key("order", Shape::Choice(&["declared"]), "The order of the cases."),
+    key(
+        "order",
+        Shape::Choice(&["declared", "shuffled"]),
+        "The order of the cases: as written, or as a seed says, which the run prints and `--shuffle=SEED` takes.",
+    ),
 ];
 
 pub(super) static ANSWERS: Object = Object {

@@ -41,9 +41,34 @@ pub(super) static STEP_KEYS: &[Key] = &[
         Shape::Map(&Shape::Text),
         "Names for values of the answer, by path; later steps use them as `{{ name }}`.",
     ),
+    key(
+        "snapshot",
+        Shape::Either(&[Shape::Flag, Shape::Text, Shape::Object(&SNAPSHOT)]),
+        "Compares the answer with the one that `mcprove run --update` recorded; a text names the recording.",
+    ),
     key("timeout", Shape::Duration, "The time that this request may take."),
     key("progress", Shape::Flag, "Whether to ask for progress notifications."),
 ];
+
+static SNAPSHOT: Object = Object {
+    name: "a snapshot",
+    doc: "What is recorded of an answer, and where.",
+    keys: &[&[
+        key("name", Shape::Text, "The name of its file; made from the names of test and step by default."),
+        key("at", Shape::Text, "The part of the answer that is recorded; `result` by default."),
+        key(
+            "redact",
+            Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
+            "Paths whose values differ from run to run, with a text to stand there; in a list, the type of the value does.",
+        ),
+        key("sort", Shape::List(&Shape::Text), "Paths of arrays whose order means nothing."),
+        key(
+            "per",
+            Shape::Choice(&["server", "revision"]),
+            "Keeps one recording for each server or each revision; by default all must answer alike.",
+        ),
+    ]],
+};
 
 static COMPLETE: Object = Object {
     name: "a completion",

@@ -49,6 +49,5 @@ static TEST_KEYS: &[Key] = &[
         "Variants of the fault taxonomy that this test judges beyond what its expectations say.",
     ),
     key("retries", Shape::Whole, "How often this test is tried again."),
-    key("snapshot", Shape::Any, "Compares the answer with a recorded one."),
     key("inject", Shape::List(&Shape::Text), "Faults of `faults:` to plant during this test."),
 ];

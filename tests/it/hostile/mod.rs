@@ -1,6 +1,6 @@
 //! Servers that misbehave: each has its name in the report, its evidence beside it, and leaves nothing behind.
 //!
-//! `stdio` and `http` are tables of servers and of what must become of them; `page` makes `docs/robustness.md` of what
+//! `stdio`, `tls` and `http` are tables of servers and of what must become of them; `page` makes `docs/robustness.md` of what
 //! was shown.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
@@ -8,6 +8,7 @@ mod http;
 mod page;
 mod secrets;
 mod stdio;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::process::Command;

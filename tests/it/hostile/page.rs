@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Row, http, stdio};
+use super::{Row, http, stdio, tls};
 use crate::harness::root;
 
 const PAGE: &str = "docs/robustness.md";
@@ -35,6 +35,7 @@ struct Shown {
 fn the_page_about_hostile_servers_is_up_to_date() {
     let mut page = HEAD.to_owned();
     write_section(&mut page, "Over stdio", &stdio::rows());
+    write_section(&mut page, "Certificates and addresses", &tls::rows());
     write_section(&mut page, "Over HTTP", &http::rows());
     let path = root().join(PAGE);
     if fs::read_to_string(&path).is_ok_and(|found| found == page) {

@@ -1,0 +1,163 @@
+//! Holds entries to their word: which of them a run showed to be true, and which not.
+
+use crate::event::{CaseInfo, CaseResult, Finding, Outcome, SessionJudged};
+use crate::source::did_you_mean;
+
+use super::{Baseline, Entry};
+
+/// Whether a run covers all that its suites hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Every case ran or said why not.
+    Whole,
+    /// Somebody chose among the cases, or the run did not get to all of them.
+    Part,
+}
+
+/// What a run says about a baseline.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// A failed case for each entry that is no longer true.
+    pub broken: Vec<CaseResult>,
+    /// How many entries name no case of a run that did not cover everything.
+    pub unmatched: usize,
+}
+
+/// Watches the cases of a run.
+#[derive(Debug)]
+pub struct Ledger<'a> {
+    baseline: &'a Baseline,
+    pages: Vec<Page>,
+    ids: Vec<String>,
+}
+
+/// What was seen of one entry.
+#[derive(Debug, Clone, Default)]
+struct Page {
+    is_matched: bool,
+    /// The ids of the cases that it names and that did not fail so.
+    refuted_by: Vec<String>,
+}
+
+impl<'a> Ledger<'a> {
+    /// Begins with nothing seen.
+    pub fn new(baseline: &'a Baseline) -> Self {
+        Self { baseline, pages: vec![Page::default(); baseline.entries.len()], ids: Vec::new() }
+    }
+
+    /// Takes in how a case ended.
+    pub fn case(&mut self, result: &CaseResult) {
+        if self.pages.is_empty() {
+            return;
+        }
+        let earlier = result.earlier.iter().flat_map(|attempt| &attempt.findings);
+        let findings: Vec<&Finding> = result.findings.iter().chain(earlier).collect();
+        let is_judged = matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed)
+            // A conversation that broke may have hidden what would have been found later.
+            && findings.iter().all(|finding| finding.class.is_none());
+        for (entry, page) in self.baseline.entries.iter().zip(&mut self.pages) {
+            if !entry.case.matches(&result.case.id) {
+                continue;
+            }
+            page.is_matched = true;
+            if is_judged && !findings.iter().any(|finding| entry.covers(finding)) {
+                page.refuted_by.push(result.case.id.clone());
+            }
+        }
+        self.ids.push(result.case.id.clone());
+    }
+
+    /// Marks what was found outside of any case and is known.
+    pub fn mark(&self, judged: &mut SessionJudged) {
+        self.baseline.mark(&judged.id(), &mut judged.findings);
+    }
+
+    /// Takes in what was found outside of any case.
+    pub fn session(&mut self, judged: &SessionJudged) {
+        let id = judged.id();
+        for (entry, page) in self.baseline.entries.iter().zip(&mut self.pages) {
+            page.is_matched |= judged.findings.iter().any(|finding| entry.covers(finding)) && entry.case.matches(&id);
+        }
+    }
+
+    /// Decides about every entry; `files` are those of the run.
+    pub fn close(&self, scope: Scope, files: &[String]) -> Verdict {
+        let mut verdict = Verdict::default();
+        for (entry, page) in self.baseline.entries.iter().zip(&self.pages).filter(|(entry, _)| !entry.has_expired) {
+            if !page.refuted_by.is_empty() {
+                verdict.broken.push(failed(entry, unexpected_pass(entry, &page.refuted_by)));
+            } else if !page.is_matched && scope == Scope::Whole && files.iter().any(|file| entry.case.is_about(file)) {
+                verdict.broken.push(failed(entry, self.stale(entry)));
+            } else if !page.is_matched {
+                verdict.unmatched += 1;
+            }
+        }
+        verdict
+    }
+
+    fn stale(&self, entry: &Entry) -> Finding {
+        let meant = did_you_mean(entry.case.as_str(), self.ids.iter().map(String::as_str));
+        Finding {
+            help: Some(meant.unwrap_or_else(|| "remove the entry; `mcprove plan` lists the cases".to_owned())),
+            ..finding(entry, "stale-entry", "no case is named so", "names no case")
+        }
+    }
+}
+
+fn unexpected_pass(entry: &Entry, ids: &[String]) -> Finding {
+    let more = match ids.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let message = match &entry.check {
+        Some(check) => format!("`{check}` was not found in `{}`{more}", ids[0]),
+        None => format!("`{}`{more} passed", ids[0]),
+    };
+    let help = if entry.case.is_open() {
+        "remove the entry, or name only the cases that still fail"
+    } else {
+        "remove the entry: what it says is no longer true"
+    };
+    let listed = if ids.len() > 1 { ids.join("\n") } else { String::new() };
+    let found = finding(entry, "unexpected-pass", &message, "is said to fail");
+    Finding { help: Some(help.to_owned()), ..found }.with_evidence("cases", listed)
+}
+
+fn finding(entry: &Entry, code: &str, message: &str, label: &str) -> Finding {
+    let mut quote = entry.quote.clone();
+    label.clone_into(&mut quote.label);
+    Finding { quote: Some(quote), ..Finding::new(code, message) }
+}
+
+/// An entry that is no longer true, as a case, so that every report shows it with its place.
+fn failed(entry: &Entry, finding: Finding) -> CaseResult {
+    let check = entry.check.as_ref().map(|check| format!(" ({check})")).unwrap_or_default();
+    let name = format!("known failure{check}: {}", entry.case.as_str());
+    CaseResult {
+        case: CaseInfo {
+            id: format!("{}::{name}", entry.quote.file),
+            file: entry.quote.file.clone(),
+            line: entry.quote.line,
+            column: entry.quote.column,
+            suite: "Known failures".to_owned(),
+            name,
+            row: None,
+            server: String::new(),
+            revision: String::new(),
+            tags: Vec::new(),
+            probes: Vec::new(),
+            variants: Vec::new(),
+        },
+        outcome: Outcome::Failed,
+        reason: None,
+        duration_us: 0,
+        earlier: Vec::new(),
+        repetitions: Vec::new(),
+        findings: vec![finding],
+        exchanges: Vec::new(),
+        spoken: String::new(),
+        again: String::new(),
+        judged: Vec::new(),
+        frames: Vec::new(),
+    }
+}

@@ -1,0 +1,99 @@
+//! From located nodes to a [`Baseline`], with every mistake at once.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, NaiveDate};
+
+use crate::source::{Diagnostic, Node, Quote, SourceId, Sources, Span, parse, shape};
+
+use super::pattern::Pattern;
+use super::{BASELINE, Baseline, Entry};
+
+/// Reads a baseline; `now` is a time in milliseconds since 1970.
+///
+/// Beside it come warnings about entries whose time is over.
+///
+/// # Errors
+///
+/// Fails with every mistake of the file.
+pub fn load(sources: &Sources, source: SourceId, now: u64) -> Result<(Baseline, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
+    let today = i64::try_from(now).ok().and_then(DateTime::from_timestamp_millis).map(|now| now.date_naive());
+    let mistakes = shape::check(&root, &BASELINE);
+    let mut decoder = Decoder { sources, today, mistakes, warnings: Vec::new(), known: BTreeMap::new() };
+    let entries: Vec<Entry> = root.items().iter().filter_map(|node| decoder.entry(node)).collect();
+    let Decoder { mut mistakes, warnings, .. } = decoder;
+    if mistakes.is_empty() {
+        return Ok((Baseline { entries }, warnings));
+    }
+    mistakes.sort_by_key(|mistake| mistake.label.as_ref().map(|label| label.span.start));
+    Err(mistakes)
+}
+
+struct Decoder<'a> {
+    sources: &'a Sources,
+    today: Option<NaiveDate>,
+    mistakes: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+    /// Where each pair of case and check was first named.
+    known: BTreeMap<(String, Option<String>), Span>,
+}
+
+impl Decoder<'_> {
+    fn entry(&mut self, node: &Node) -> Option<Entry> {
+        let case = node.get("case")?.located_text()?;
+        let check = node.get("check").and_then(Node::text).map(str::to_owned);
+        let reason = self.reason(node)?;
+        let Some(pattern) = Pattern::parse(&case.value) else {
+            self.mistakes.push(
+                Diagnostic::error("bad-case", format!("`{}` cannot be the id of a case", case.value), case.span)
+                    .with_help(
+                        "write `FILE::NAME`, as `mcprove plan --format json` lists ids, or `*::NAME`".to_owned(),
+                    ),
+            );
+            return None;
+        };
+        if let Some(first) = self.known.insert((case.value.clone(), check.clone()), case.span) {
+            self.mistakes.push(
+                Diagnostic::error("duplicate-entry", "this failure is named twice", case.span)
+                    .with_label(case.span, "named again here")
+                    .with_other(first, "the first one is here"),
+            );
+        }
+        let has_expired = self.has_expired(node);
+        let quote = Quote::new(self.sources, case.span, "");
+        Some(Entry { case: pattern, check, reason, has_expired, quote })
+    }
+
+    fn reason(&mut self, node: &Node) -> Option<String> {
+        let reason = node.get("reason")?.located_text()?;
+        if reason.value.trim().is_empty() {
+            self.mistakes.push(
+                Diagnostic::error("empty-reason", "a known failure needs a reason", reason.span)
+                    .with_help("name the issue, or say in a sentence why it is known".to_owned()),
+            );
+        }
+        Some(reason.value)
+    }
+
+    /// Whether `until` is over; the day itself still counts.
+    fn has_expired(&mut self, node: &Node) -> bool {
+        let Some(until) = node.get("until").and_then(Node::located_text) else { return false };
+        let Some(day) = until.value.parse::<NaiveDate>().ok().filter(|_| until.value.len() == 10) else {
+            self.mistakes.push(
+                Diagnostic::error("bad-date", format!("`{}` is no date", until.value), until.span)
+                    .with_help("write a day as `2026-12-31`".to_owned()),
+            );
+            return false;
+        };
+        let is_over = self.today.is_some_and(|today| today > day);
+        if is_over {
+            let message = format!("this failure was excused until {day}, and counts again");
+            self.warnings.push(
+                Diagnostic::warning("baseline-expired", message, until.span)
+                    .with_help("mend it, or give it another day".to_owned()),
+            );
+        }
+        is_over
+    }
+}

@@ -1,0 +1,62 @@
+//! Failures that are known: a file of entries that excuse findings, each with a reason, and that must stay true.
+//!
+//! An entry excuses findings of the cases that it names, and [`Ledger`] holds it to its word: where a case passes after
+//! all, the entry has to go. Knows nothing about how cases run. Start reading in [`Baseline`].
+
+mod grammar;
+mod ledger;
+mod load;
+mod pattern;
+mod write;
+
+use crate::event::Finding;
+use crate::source::Quote;
+
+use self::pattern::Pattern;
+
+pub use self::grammar::{BASELINE, json_schema};
+pub use self::ledger::{Ledger, Scope, Verdict};
+pub use self::load::load;
+pub use self::write::Writer;
+
+/// The failures that are known; none by default.
+#[derive(Debug, Clone, Default)]
+pub struct Baseline {
+    entries: Vec<Entry>,
+}
+
+/// One line of a baseline.
+#[derive(Debug, Clone)]
+struct Entry {
+    case: Pattern,
+    /// The code of the finding; `None` for every finding.
+    check: Option<String>,
+    reason: String,
+    /// Whether its time is over, so that it excuses nothing.
+    has_expired: bool,
+    quote: Quote,
+}
+
+impl Entry {
+    fn excuses(&self, id: &str, finding: &Finding) -> bool {
+        !self.has_expired && self.covers(finding) && self.case.matches(id)
+    }
+
+    fn covers(&self, finding: &Finding) -> bool {
+        self.check.as_ref().is_none_or(|check| *check == finding.code)
+    }
+}
+
+impl Baseline {
+    /// Marks the findings of a case that are known, and puts those that are new first.
+    pub fn mark(&self, id: &str, findings: &mut [Finding]) {
+        for finding in findings.iter_mut() {
+            let entry = self.entries.iter().find(|entry| entry.excuses(id, finding));
+            finding.known = entry.map(|entry| entry.reason.clone());
+        }
+        findings.sort_by_key(|finding| finding.known.is_some());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! `mcprove run --update`: shows what recordings would become, asks, and writes.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style as Look};
+use similar::TextDiff;
+use tokio::sync::watch;
+
+use super::signals::Urgency;
+use crate::cli::environment::Environment;
+use crate::cli::exit::Exit;
+use crate::cli::output::Output;
+use crate::cli::snapshots::{self, Roots};
+use crate::report::sink::SinkError;
+use crate::runner::{Purpose, SnapshotChange, SnapshotNews, Summary};
+use crate::source::{Color, Style, visible, visible_line};
+
+/// How long a difference is looked for, and how much of it is shown.
+const PATIENCE: Duration = Duration::from_secs(1);
+const LINES: usize = 120;
+
+/// Whether recordings may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consent {
+    /// Nobody wants to.
+    None,
+    /// Each is asked for.
+    Ask,
+    /// All of them.
+    Given,
+}
+
+impl Consent {
+    /// What `--update` and `--yes` amount to here; a refusal is told.
+    pub(super) fn of((update, yes): (bool, bool), environment: &Environment, output: &Output) -> Result<Self, Exit> {
+        let refusal = if !update {
+            return Ok(Self::None);
+        } else if environment.is_ci {
+            ("`--update` writes no snapshots in CI", "run it on your machine, look at the differences and commit them")
+        } else if yes {
+            return Ok(Self::Given);
+        } else if environment.can_ask {
+            return Ok(Self::Ask);
+        } else {
+            ("`--update` asks before it writes, and there is no terminal to ask on", "add `--yes` to write everything")
+        };
+        output.error(refusal.0, Some(refusal.1));
+        Err(Exit::Usage)
+    }
+
+    /// What the runner does with differences.
+    pub(super) fn purpose(self) -> Purpose {
+        if self == Self::None { Purpose::Compare } else { Purpose::Update }
+    }
+}
+
+/// Writes what the user agrees to; what stays different counts as failed. `Err` where a file could not be written.
+pub(super) fn update(
+    consent: Consent,
+    summary: &mut Summary,
+    roots: &Roots,
+    (mut urgency, output): (watch::Receiver<Urgency>, &Output),
+) -> Result<(), ()> {
+    let SnapshotNews { changes, conflicts, stale } = std::mem::take(&mut summary.snapshots);
+    if consent == Consent::None {
+        return Ok(());
+    }
+    if summary.interrupted {
+        output.note("the run was interrupted, so no snapshot was written");
+        return Ok(());
+    }
+    for (file, cases) in conflicts {
+        let words = format!("these cases got different answers for `{}`: {}", file.display(), cases.join(", "));
+        output.error(&visible_line(&words), Some("say `per: server` or `per: revision`, or mend what differs"));
+        summary.failed += cases.len();
+        summary.not_passed.extend(cases);
+    }
+    let deeds = changes.into_iter().map(Deed::Write).chain(stale.into_iter().map(Deed::Remove)).collect();
+    let mut say = |text: &str| output.note(text);
+    let mut hear = || hear(&mut urgency);
+    let mut failed = Ok(());
+    let mut act = |deed: &Deed| {
+        if let Err(problem) = deed.act(roots) {
+            output.error(&problem.to_string(), None);
+            failed = Err(());
+        }
+    };
+    let left =
+        settle(deeds, consent, output.error_style, &mut Dialogue { say: &mut say, hear: &mut hear, act: &mut act });
+    for change in left {
+        summary.failed += change.cases.len();
+        summary.not_passed.extend(change.cases);
+    }
+    failed
+}
+
+/// Something that may be done.
+#[derive(Debug, PartialEq)]
+enum Deed {
+    Write(SnapshotChange),
+    Remove(PathBuf),
+}
+
+/// The two ends of a conversation, and what follows from it.
+struct Dialogue<'a> {
+    say: &'a mut dyn FnMut(&str),
+    /// The next line; `None` where nobody answers any more.
+    hear: &'a mut dyn FnMut() -> Option<String>,
+    act: &'a mut dyn FnMut(&Deed),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Answer {
+    Yes,
+    No,
+    All,
+    Quit,
+}
+
+/// Shows every deed and does it where the user agrees; returns the changes that were not wanted.
+fn settle(deeds: Vec<Deed>, consent: Consent, style: Style, dialogue: &mut Dialogue<'_>) -> Vec<SnapshotChange> {
+    let mut standing = (consent == Consent::Given).then_some(Answer::All);
+    let mut left = Vec::new();
+    for deed in deeds {
+        if standing != Some(Answer::Quit) {
+            (dialogue.say)(&deed.shown(style));
+        }
+        let answer = standing.unwrap_or_else(|| ask(&deed, dialogue));
+        if matches!(answer, Answer::All | Answer::Quit) {
+            standing = Some(answer);
+        }
+        if matches!(answer, Answer::Yes | Answer::All) {
+            (dialogue.act)(&deed);
+            continue;
+        }
+        match deed {
+            Deed::Write(change) => left.push(change),
+            Deed::Remove(_) => {}
+        }
+    }
+    if !left.is_empty() {
+        let (count, noun) = (left.len(), if left.len() == 1 { "snapshot was" } else { "snapshots were" });
+        (dialogue.say)(&format!("{count} {noun} not written; the answers still differ"));
+    }
+    left
+}
+
+/// Asks until the answer is one; silence is a wish to stop.
+fn ask(deed: &Deed, dialogue: &mut Dialogue<'_>) -> Answer {
+    let verb = match deed {
+        Deed::Write(_) => "write",
+        Deed::Remove(_) => "remove",
+    };
+    loop {
+        (dialogue.say)(&format!("{verb}? [y]es, [n]o, [a]ll, [q]uit"));
+        let Some(line) = (dialogue.hear)() else { return Answer::Quit };
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => return Answer::Yes,
+            "n" | "no" => return Answer::No,
+            "a" | "all" => return Answer::All,
+            "q" | "quit" => return Answer::Quit,
+            _ => (dialogue.say)("please type y, n, a or q"),
+        }
+    }
+}
+
+impl Deed {
+    fn act(&self, roots: &Roots) -> Result<(), SinkError> {
+        match self {
+            Self::Write(change) => snapshots::write(&change.file, &change.wanted, roots),
+            Self::Remove(file) => snapshots::remove(file, roots),
+        }
+    }
+
+    /// What would be done, with the difference.
+    fn shown(&self, style: Style) -> String {
+        match self {
+            Self::Write(SnapshotChange { file, known, wanted, .. }) => {
+                let kind = if known.is_some() { "changed" } else { "new" };
+                let difference = difference(known.as_deref().unwrap_or_default(), wanted, style);
+                format!("{kind} snapshot `{}`\n{difference}", file.display())
+            }
+            Self::Remove(file) => format!("no test uses the snapshot `{}`", file.display()),
+        }
+    }
+}
+
+/// The difference in the manner of `diff -u`, without its first lines.
+fn difference(known: &str, wanted: &str, style: Style) -> String {
+    let known = known.replace("\r\n", "\n");
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(known.as_str(), wanted);
+    let text = diff.unified_diff().context_radius(3).missing_newline_hint(false).to_string();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("@@")).collect();
+    let mut shown: Vec<String> = lines.iter().take(LINES).map(|line| painted(&visible(line), style)).collect();
+    if lines.len() > LINES {
+        shown.push(format!("… {} more lines", lines.len() - LINES));
+    }
+    shown.join("\n")
+}
+
+fn painted(line: &str, style: Style) -> String {
+    let color = match line.chars().next() {
+        Some('-') => AnsiColor::Red,
+        Some('+') => AnsiColor::Green,
+        Some(_) | None => return line.to_owned(),
+    };
+    let look = Look::new().fg_color(Some(color.into()));
+    if style.color == Color::Never { line.to_owned() } else { format!("{look}{line}{look:#}") }
+}
+
+/// A line that the user types; `None` at the end of input and after Ctrl-C.
+fn hear(urgency: &mut watch::Receiver<Urgency>) -> Option<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    // Reading cannot be broken off, so it is done where nobody waits for its end.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = io::stdin().read_line(&mut line);
+        let _ = sender.send(read.ok().filter(|length| *length > 0).map(|_| line));
+    });
+    runtime.block_on(async {
+        tokio::select! {
+            line = receiver => line.ok().flatten(),
+            _ = urgency.wait_for(|urgency| *urgency != Urgency::None) => None,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(name: &str) -> Deed {
+        let known = (name == "b").then(|| "{\n  \"a\": 1\n}\n".to_owned());
+        let wanted = "{\n  \"a\": 2\n}\n".to_owned();
+        Deed::Write(SnapshotChange { file: name.into(), cases: vec![format!("case {name}")], known, wanted })
+    }
+
+    /// The files that are written or removed, those that are left, and everything that is said.
+    fn played(consent: Consent, typed: &[&str]) -> (String, String, String) {
+        let deeds = vec![change("a"), change("b"), change("c"), Deed::Remove("d".into())];
+        let (mut done, mut said) = (Vec::new(), Vec::new());
+        let mut lines = typed.iter().map(|line| (*line).to_owned());
+        let mut dialogue = Dialogue {
+            say: &mut |text| said.push(text.to_owned()),
+            hear: &mut || lines.next(),
+            act: &mut |deed| match deed {
+                Deed::Write(change) => done.push(change.file.display().to_string()),
+                Deed::Remove(file) => done.push(format!("-{}", file.display())),
+            },
+        };
+        let left = settle(deeds, consent, Style::new(Color::Never, 80), &mut dialogue);
+        let left = left.iter().map(|change| change.file.display().to_string()).collect();
+        (done.concat(), left, said.join("\n"))
+    }
+
+    #[test]
+    fn answers_decide() {
+        let check = |typed: &[&str], done: &str, left: &str| {
+            let (did, stayed, _) = played(Consent::Ask, typed);
+            assert_eq!((did.as_str(), stayed.as_str()), (done, left), "{typed:?}");
+        };
+        check(&["y\n", "y\n", "y\n", "y\n"], "abc-d", "");
+        check(&["yes\r\n", "N\n", " y \n", "n\n"], "ac", "b");
+        check(&["n\n", "a\n"], "bc-d", "a");
+        check(&["y\n", "q\n"], "a", "bc");
+        check(&["what?\n", "\n", "y\n", "q\n"], "a", "bc");
+        check(&[], "", "abc");
+        assert_eq!(played(Consent::Given, &[]).0, "abc-d");
+    }
+
+    #[test]
+    fn what_is_shown() {
+        let (_, _, said) = played(Consent::Ask, &["maybe\n", "n\n", "y\n", "q\n"]);
+        let question = "write? [y]es, [n]o, [a]ll, [q]uit";
+        let new = |name: &str| format!("new snapshot `{name}`\n+{{\n+  \"a\": 2\n+}}\n{question}");
+        let changed = format!("changed snapshot `b`\n {{\n-  \"a\": 1\n+  \"a\": 2\n }}\n{question}");
+        let end = "2 snapshots were not written; the answers still differ";
+        let told = [&new("a"), "please type y, n, a or q", question, &changed, &new("c"), end];
+        assert_eq!(said, told.join("\n"));
+        assert!(difference("1\n", "2\n", Style::new(Color::Always, 80)).contains("\u{1b}[31m-1\u{1b}[0m"));
+        assert_eq!(difference("a\r\nb\r\n", "a\nb\n", Style::new(Color::Never, 80)), "");
+    }
+}

@@ -1,0 +1,46 @@
+//! Files that a run would write: no two to one place, and none over what it reads.
+
+use std::path::{Path, PathBuf};
+
+/// Says what is wrong with the places that documents are written to; `inputs` are the files that are read.
+pub(super) fn check<'a>(
+    targets: impl IntoIterator<Item = &'a Path>,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), String> {
+    let inputs: Vec<PathBuf> = inputs.into_iter().map(place).collect();
+    let mut taken: Vec<PathBuf> = Vec::new();
+    for path in targets {
+        let place = place(path);
+        // What is written to a device such as `/dev/null` overwrites nothing.
+        if place.exists() && !place.is_file() {
+            continue;
+        }
+        if inputs.contains(&place) {
+            return Err(format!(
+                "`{}` would be overwritten, and this run reads it; write to another file",
+                path.display()
+            ));
+        }
+        if taken.contains(&place) {
+            return Err(match path.to_str() {
+                Some("-") => "two documents cannot both be standard output; write one of them to a file".to_owned(),
+                _ => format!("two documents would be written to `{}`; give each a file of its own", path.display()),
+            });
+        }
+        taken.push(place);
+    }
+    Ok(())
+}
+
+/// One spelling for each place, whether or not there is a file.
+fn place(path: &Path) -> PathBuf {
+    if path == Path::new("-") {
+        return path.to_owned();
+    }
+    if let Ok(known) = std::fs::canonicalize(path) {
+        return known;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = std::fs::canonicalize(folder).or_else(|_| std::path::absolute(folder));
+    folder.unwrap_or_default().join(path.file_name().unwrap_or_default())
+}

@@ -1,0 +1,67 @@
+//! Requests that are answered with an error of HTTP, and an error of JSON-RPC in its body.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
+
+use super::super::server::{LEGACY, MODERN};
+use super::super::transport::envelope::{Refusal, UnreadId};
+
+/// A request that goes no further.
+pub(super) struct Refused {
+    status: StatusCode,
+    answer: Value,
+    allow: Option<&'static str>,
+}
+
+impl Refused {
+    /// A mistake in the request around the message.
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self::of(status, Refusal::unidentified(ErrorCode::INVALID_REQUEST, message), UnreadId::LeftOut)
+    }
+
+    /// A mistake in a message.
+    pub(super) fn of(status: StatusCode, refusal: Refusal, unread_id: UnreadId) -> Self {
+        Self { status, answer: refusal.into_answer(unread_id), allow: None }
+    }
+
+    /// A method of HTTP that is not served; `allow` are those that are.
+    pub(super) fn method(allow: &'static str) -> Self {
+        let message = format!("this method of HTTP is not served here; use {allow}");
+        Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message) }
+    }
+
+    /// A header of a session that names a revision which there is not.
+    pub(super) fn unknown_version(id: Option<&Value>, version: &str) -> Self {
+        let known: Vec<_> = LEGACY.iter().chain(&MODERN).map(|revision| format!("`{revision}`")).collect();
+        let message =
+            format!("the header `MCP-Protocol-Version` is `{version}`; the server speaks {}", known.join(", "));
+        let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+        Self::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
+    }
+
+    /// The same for a request without a session, as 2026-07-28 has it.
+    pub(super) fn unsupported_version(id: Option<&Value>, version: &str) -> Self {
+        let mut refused = Self::unknown_version(id, version);
+        let supported: Vec<_> = MODERN.iter().map(ToString::to_string).collect();
+        refused.answer["error"]["code"] = json!(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
+        refused.answer["error"]["data"] = json!({ "requested": version, "supported": supported });
+        refused
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let mut response = json_response(self.status, &self.answer);
+        if let Some(allow) = self.allow {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+        }
+        response
+    }
+}
+
+/// An answer as JSON.
+pub(super) fn json_response(status: StatusCode, answer: &Value) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
+}

@@ -1,0 +1,274 @@
+//! Sessions, as the revisions up to 2025-11-25 have them: each with its own users, requests in flight, and streams.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorCode, InitializeRequestParams, JsonRpcMessage, JsonRpcRequest,
+    ProtocolVersion, RequestId,
+};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::super::server::Demo;
+use super::super::store::SharedStore;
+use super::super::transport::Input;
+use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::refused::{Refused, json_response};
+use super::stream::{Log, Numbering, Opening, events};
+use super::{SESSION_ID, exchange, post};
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How many streams of a session can be taken up again.
+const STREAMS_KEPT: usize = 64;
+
+/// All sessions that are open.
+#[derive(Default)]
+pub(super) struct Sessions {
+    open: Mutex<BTreeMap<String, Arc<Session>>>,
+}
+
+/// One client's session.
+pub(super) struct Session {
+    revision: ProtocolVersion,
+    client: InitializeRequestParams,
+    store: SharedStore,
+    input: watch::Sender<Input>,
+    running: Mutex<Vec<(RequestId, Arc<Log>)>>,
+    streams: Mutex<Streams>,
+}
+
+#[derive(Default)]
+struct Streams {
+    kept: BTreeMap<usize, Arc<Log>>,
+    opened: usize,
+}
+
+impl Sessions {
+    /// The session that a request names; `id` is the request's own.
+    pub(super) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<Session>, Refused> {
+        let refuse = |status, message: String| {
+            let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+            Refused::of(status, refusal, UnreadId::LeftOut)
+        };
+        let named = super::single(headers, &SESSION_ID).map_err(|message| refuse(StatusCode::BAD_REQUEST, message))?;
+        let Some(named) = named else {
+            let message = "no session is named; send `initialize` first and its `Mcp-Session-Id` with every request, or \
+                name a revision in `params._meta`";
+            return Err(refuse(StatusCode::BAD_REQUEST, message.to_owned()));
+        };
+        let found = lock(&self.open).get(named).cloned();
+        found.ok_or_else(|| {
+            let message =
+                format!("no session `{named}` is open; send `initialize` without `Mcp-Session-Id` to open one");
+            refuse(StatusCode::NOT_FOUND, message)
+        })
+    }
+
+    /// How an answer to a message without a readable id shows that.
+    pub(super) fn unread_id(&self, headers: &HeaderMap) -> UnreadId {
+        UnreadId::of(self.find(headers, None).ok().map(|session| session.revision.clone()).as_ref())
+    }
+
+    /// Opens a session with the message that asks for it.
+    pub(super) async fn open(&self, message: Value) -> Result<Response, Refused> {
+        post::check(&message, UnreadId::LeftOut)?;
+        let id = message.get("id").cloned();
+        let request = match judge(message) {
+            Judged::Message(message) => *message,
+            Judged::Refused(refusal) => return Err(refused(refusal, UnreadId::LeftOut)),
+            Judged::Batch(_) | Judged::Ignored => return Err(no_opening(id.as_ref())),
+        };
+        let JsonRpcMessage::Request(request) = request else { return Err(no_opening(id.as_ref())) };
+        let ClientRequest::InitializeRequest(initialize) = &request.request else {
+            return Err(no_opening(id.as_ref()));
+        };
+        let mut client = initialize.params.clone();
+        let (input, _) = watch::channel(Input::Open);
+        let store = SharedStore::default();
+        let log = exchange::start(Demo::sharing(store.clone(), input.subscribe()), None, request);
+        let answer = log.last().await.unwrap_or_default();
+        let Some(revision) = answer
+            .pointer("/result/protocolVersion")
+            .and_then(|revision| serde_json::from_value::<ProtocolVersion>(revision.clone()).ok())
+        else {
+            return Ok(json_response(status(&answer), &answer));
+        };
+        client.protocol_version = revision.clone();
+        let (running, streams) = (Mutex::default(), Mutex::default());
+        let name = new_name()?;
+        let mut response = json_response(StatusCode::OK, &answer);
+        if let Ok(value) = HeaderValue::from_str(&name) {
+            response.headers_mut().insert(SESSION_ID, value);
+        }
+        lock(&self.open).insert(name, Arc::new(Session { revision, client, store, input, running, streams }));
+        Ok(response)
+    }
+
+    /// Ends a session with everything that runs in it.
+    pub(super) fn end(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let session = self.find(headers, None)?;
+        lock(&self.open).retain(|_, open| !Arc::ptr_eq(open, &session));
+        session.input.send_replace(Input::Ended);
+        // Streams of requests end with their answers.
+        let running: Vec<_> = lock(&session.running).iter().map(|(_, log)| Arc::clone(log)).collect();
+        for log in lock(&session.streams).kept.values() {
+            if !running.iter().any(|running| Arc::ptr_eq(running, log)) {
+                log.end();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Answers one message.
+    pub(super) async fn answer(&self, message: Value) -> Result<Response, Refused> {
+        post::check(&message, self.unread_id())?;
+        if message.get("method").is_some_and(|method| method == "initialize") {
+            let message_id = message.get("id");
+            let message = "the session is initialized already; leave `Mcp-Session-Id` out to open another";
+            let refusal = Refusal::identified(message_id, ErrorCode::INVALID_REQUEST, message);
+            return Err(Refused::of(StatusCode::BAD_REQUEST, refusal, self.unread_id()));
+        }
+        match judge(message) {
+            Judged::Message(message) => match *message {
+                JsonRpcMessage::Request(request) => Ok(self.reply(self.start(request)).await),
+                JsonRpcMessage::Notification(notification) => {
+                    self.cancel(&notification.notification);
+                    Ok(StatusCode::ACCEPTED.into_response())
+                }
+                JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(StatusCode::ACCEPTED.into_response()),
+            },
+            Judged::Ignored => Ok(StatusCode::ACCEPTED.into_response()),
+            Judged::Refused(refusal) => Err(refused(refusal, self.unread_id())),
+            Judged::Batch(_) => Err(post::no_batch(self.unread_id())),
+        }
+    }
+
+    /// Answers several messages at once. Progress of their requests is not reported: it is optional, and the answers
+    /// travel in one array.
+    pub(super) async fn answer_all(&self, messages: Vec<Value>) -> Result<Response, Refused> {
+        if self.revision != ProtocolVersion::V_2025_03_26 || messages.is_empty() {
+            return Err(post::no_batch(self.unread_id()));
+        }
+        let (mut running, mut answers) = (Vec::new(), Vec::new());
+        for message in messages {
+            match judge(message) {
+                Judged::Message(message) => match *message {
+                    JsonRpcMessage::Request(request) => running.push(self.start(request)),
+                    JsonRpcMessage::Notification(notification) => self.cancel(&notification.notification),
+                    JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+                },
+                Judged::Refused(refusal) => answers.push(refusal.into_answer(self.unread_id())),
+                Judged::Batch(_) | Judged::Ignored => {}
+            }
+        }
+        for log in running {
+            answers.extend(log.last().await.filter(exchange::is_answer));
+        }
+        if answers.is_empty() {
+            return Ok(StatusCode::ACCEPTED.into_response());
+        }
+        Ok(json_response(StatusCode::OK, &Value::Array(answers)))
+    }
+
+    /// Opens a stream on which the server could speak first, or goes on with one that broke.
+    pub(super) fn listen(&self, headers: &HeaderMap) -> Result<Response, Refused> {
+        let last =
+            super::single(headers, &LAST_EVENT_ID).map_err(|message| Refused::new(StatusCode::BAD_REQUEST, message))?;
+        let Some(last) = last else {
+            return Ok(self.events(Log::new()));
+        };
+        let found = last.split_once('-').and_then(|(stream, from)| {
+            let (stream, from) = (stream.parse().ok()?, from.parse().ok()?);
+            let log = lock(&self.streams).kept.get(&stream).cloned()?;
+            (from <= log.said()).then_some((log, Numbering { stream: Some(stream), from, opening: Opening::Plain }))
+        });
+        let Some((log, numbering)) = found else {
+            let message = format!("no event `{last}` is kept in this session; leave `Last-Event-ID` out");
+            return Err(Refused::new(StatusCode::BAD_REQUEST, message));
+        };
+        Ok(events(log, numbering, None))
+    }
+
+    fn start(&self, request: JsonRpcRequest<ClientRequest>) -> Arc<Log> {
+        let id = request.id.clone();
+        let demo = Demo::sharing(self.store.clone(), self.input.subscribe());
+        let log = exchange::start(demo, Some(self.client.clone()), request);
+        let mut running = lock(&self.running);
+        running.retain(|(_, log)| !log.is_over());
+        running.push((id, Arc::clone(&log)));
+        log
+    }
+
+    /// As JSON, unless something comes before the answer.
+    async fn reply(&self, log: Arc<Log>) -> Response {
+        match log.first().await {
+            Some(answer) if exchange::is_answer(&answer) => json_response(status(&answer), &answer),
+            Some(_) | None => self.events(log),
+        }
+    }
+
+    fn events(&self, log: Arc<Log>) -> Response {
+        let mut streams = lock(&self.streams);
+        let stream = streams.opened;
+        streams.opened += 1;
+        streams.kept.insert(stream, Arc::clone(&log));
+        if streams.kept.len() > STREAMS_KEPT {
+            streams.kept.pop_first();
+        }
+        // Clients of older revisions do not expect an event without a message.
+        let is_newest = self.revision == ProtocolVersion::V_2025_11_25;
+        let opening = if is_newest { Opening::Primed } else { Opening::Plain };
+        events(log, Numbering { stream: Some(stream), from: 0, opening }, None)
+    }
+
+    fn cancel(&self, notification: &ClientNotification) {
+        let ClientNotification::CancelledNotification(cancelled) = notification else {
+            return;
+        };
+        for (_, log) in lock(&self.running).iter().filter(|(id, _)| Some(id) == cancelled.params.request_id.as_ref()) {
+            log.cancel();
+        }
+    }
+
+    fn unread_id(&self) -> UnreadId {
+        UnreadId::of(Some(&self.revision))
+    }
+}
+
+/// Mistakes in parameters are the answer to a good request.
+fn refused(refusal: Refusal, unread_id: UnreadId) -> Refused {
+    let status = if refusal.code() == ErrorCode::INVALID_PARAMS { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    Refused::of(status, refusal, unread_id)
+}
+
+fn status(answer: &Value) -> StatusCode {
+    match answer.pointer("/error/code").and_then(Value::as_i64) {
+        Some(code) if code == i64::from(ErrorCode::INVALID_REQUEST.0) => StatusCode::BAD_REQUEST,
+        Some(_) | None => StatusCode::OK,
+    }
+}
+
+fn no_opening(id: Option<&Value>) -> Refused {
+    let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, "`initialize` must be a request");
+    Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
+}
+
+/// A name of 128 bits that nobody can guess.
+fn new_name() -> Result<String, Refused> {
+    let mut bytes = [0; 16];
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    random.fill(&mut bytes).map_err(|_| {
+        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers for a session id")
+    })?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,191 @@
+//! Requests without a session, as 2026-07-28 has them: what they are about stands in headers, too.
+
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::{ErrorCode, JsonRpcMessage};
+use serde_json::Value;
+
+use super::super::era::unknown_method;
+use super::super::server::{Demo, MODERN};
+use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::refused::{Refused, json_response};
+use super::stream::{CancelOnDrop, Numbering, Opening, events};
+use super::{Server, exchange, post};
+
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// Does the message name a revision for itself?
+pub(super) fn names_version(message: &Value) -> bool {
+    message.pointer("/params/_meta").is_some_and(|meta| meta.get(VERSION_KEY).is_some())
+}
+
+/// Answers one message.
+pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value) -> Result<Response, Refused> {
+    post::check(&message, UnreadId::LeftOut)?;
+    let id = message.get("id").cloned();
+    let is_complete = lacks(&message).is_empty();
+    let checked = message.get("method").is_some().then(|| check(headers, &message)).transpose();
+    if message["method"] == "initialize" && id.is_some() {
+        checked?;
+        let refusal = Refusal::identified(id.as_ref(), ErrorCode::METHOD_NOT_FOUND, unknown_method("initialize"));
+        return Err(Refused::of(StatusCode::NOT_FOUND, refusal, UnreadId::LeftOut));
+    }
+    match judge(message) {
+        Judged::Message(message) => {
+            checked?;
+            let JsonRpcMessage::Request(request) = *message else {
+                return Ok(StatusCode::ACCEPTED.into_response());
+            };
+            let demo = Demo::sharing(server.store.clone(), server.input.subscribe());
+            let log = exchange::start(demo, None, request);
+            let guard = CancelOnDrop(log.clone());
+            match log.first().await {
+                Some(answer) if exchange::is_answer(&answer) => {
+                    Ok(json_response(status(&answer, is_complete), &answer))
+                }
+                Some(_) | None => {
+                    let numbering = Numbering { stream: None, from: 0, opening: Opening::Plain };
+                    Ok(events(log, numbering, Some(guard)))
+                }
+            }
+        }
+        Judged::Ignored if id.is_none() => checked.map(|_| StatusCode::ACCEPTED.into_response()),
+        Judged::Ignored | Judged::Batch(_) => {
+            let message = "this revision has no requests from the server, so there is nothing to answer";
+            Err(Refused::new(StatusCode::BAD_REQUEST, message))
+        }
+        Judged::Refused(refusal) if refusal.code() == ErrorCode::INVALID_PARAMS => {
+            checked?;
+            Err(Refused::of(
+                if is_complete { StatusCode::OK } else { StatusCode::BAD_REQUEST },
+                refusal,
+                UnreadId::LeftOut,
+            ))
+        }
+        Judged::Refused(refusal) => Err(Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)),
+    }
+}
+
+/// The status that goes with an answer.
+fn status(answer: &Value, is_complete: bool) -> StatusCode {
+    let Some(code) = answer.pointer("/error/code").and_then(Value::as_i64) else {
+        return StatusCode::OK;
+    };
+    match i32::try_from(code).map(ErrorCode) {
+        Ok(ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Ok(
+            ErrorCode::HEADER_MISMATCH
+            | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+            | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
+            | ErrorCode::INVALID_REQUEST,
+        ) => StatusCode::BAD_REQUEST,
+        Ok(ErrorCode::INVALID_PARAMS) if !is_complete => StatusCode::BAD_REQUEST,
+        Ok(_) | Err(_) => StatusCode::OK,
+    }
+}
+
+/// The required fields of `_meta` that are missing or of the wrong type.
+fn lacks(message: &Value) -> Vec<&'static str> {
+    let meta = message.pointer("/params/_meta").unwrap_or(&Value::Null);
+    let mut lacking = Vec::new();
+    if !meta.get(VERSION_KEY).is_some_and(Value::is_string) {
+        lacking.push(VERSION_KEY);
+    }
+    if !meta.get(CAPABILITIES_KEY).is_some_and(Value::is_object) {
+        lacking.push(CAPABILITIES_KEY);
+    }
+    lacking
+}
+
+/// Holds the headers to the message: first the revision, since the other rules are those of a revision.
+fn check(headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
+    let id = message.get("id");
+    let is_request = id.is_some();
+    let mismatch = |text: String| {
+        let refusal = Refusal::identified(id, ErrorCode::HEADER_MISMATCH, text);
+        Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
+    };
+    let header = super::single(headers, &super::PROTOCOL_VERSION).map_err(mismatch)?;
+    let named = message.pointer("/params/_meta").and_then(|meta| meta.get(VERSION_KEY)).and_then(Value::as_str);
+    match (header, named) {
+        (Some(header), None) if !super::is_one_of(&MODERN, header) => {
+            return Err(Refused::unsupported_version(id, header));
+        }
+        (_, None) if is_request => return Err(incomplete(message)),
+        (None, _) => return Err(mismatch("the header `MCP-Protocol-Version` is missing".to_owned())),
+        (Some(header), Some(named)) if header != named => {
+            let text = format!("the header `MCP-Protocol-Version` is `{header}`, but the message names `{named}`");
+            return Err(mismatch(text));
+        }
+        (Some(header), _) if !super::is_one_of(&MODERN, header) => {
+            return Err(Refused::unsupported_version(id, header));
+        }
+        (Some(_), _) => {}
+    }
+    if is_request && !lacks(message).is_empty() {
+        return Err(incomplete(message));
+    }
+    let method = message["method"].as_str().unwrap_or_default();
+    expect(headers, &METHOD, method).map_err(mismatch)?;
+    match name(method, message) {
+        Some(name) => expect(headers, &NAME, name).map_err(mismatch),
+        None => Ok(()),
+    }
+}
+
+fn incomplete(message: &Value) -> Refused {
+    let lacking: Vec<_> = lacks(message).iter().map(|key| format!("`{key}`")).collect();
+    let text = format!("`params._meta` lacks {}, or it is of the wrong type", lacking.join(" and "));
+    let refusal = Refusal::identified(message.get("id"), ErrorCode::INVALID_PARAMS, text);
+    Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
+}
+
+/// What a request is about, where a header has to say so.
+fn name<'a>(method: &str, message: &'a Value) -> Option<&'a str> {
+    let field = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return None,
+    };
+    message.get("params")?.get(field)?.as_str()
+}
+
+fn expect(headers: &HeaderMap, name: &HeaderName, expected: &str) -> Result<(), String> {
+    let Some(value) = super::single(headers, name)? else {
+        return Err(format!("the header `{name}` is missing; it must be `{expected}`, as in the message"));
+    };
+    let decoded = match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        Some(encoded) => {
+            decode(encoded).ok_or_else(|| format!("the header `{name}` is `{value}`, which is not valid Base64"))?
+        }
+        None => value.to_owned(),
+    };
+    if decoded == expected {
+        return Ok(());
+    }
+    Err(format!("the header `{name}` is `{decoded}`, but the message has `{expected}`"))
+}
+
+/// Text in Base64, with its padding.
+fn decode(encoded: &str) -> Option<String> {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = encoded.trim_end_matches('=');
+    if !encoded.len().is_multiple_of(4) || encoded.len() - digits.len() > 2 {
+        return None;
+    }
+    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
+    for digit in digits.bytes() {
+        let value = ALPHABET.iter().position(|known| *known == digit)?;
+        bits = (bits << 6 | u32::try_from(value).ok()?) & 0xFF_FFFF;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from((bits >> count) & 0xFF).ok()?);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,255 @@
+//! What a snapshot keeps of an answer: a part of it, without what differs from run to run, in an order of its own.
+//!
+//! Knows nothing about files: whoever calls has read the recording, and writes the next one.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::compare::{Extent, differences, first_difference, same};
+use super::value::RESULT;
+use super::{mismatch::Mismatch, path::Path, show};
+use crate::source::{Diagnostic, Node, Span, Value, is_hidden};
+
+/// What is recorded where nothing else is said.
+const WHOLE: &str = "result";
+
+/// Which part of an answer is kept, and how it is made comparable.
+#[derive(Debug)]
+pub struct Sample {
+    at: Path,
+    redact: Vec<Redaction>,
+    sort: Vec<(Path, Span)>,
+    span: Span,
+}
+
+#[derive(Debug)]
+struct Redaction {
+    path: Path,
+    span: Span,
+    /// What stands there; `None` for the type of the value.
+    text: Option<String>,
+}
+
+/// The kept part of one answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Taken {
+    /// Its fields in alphabetical order.
+    pub value: Json,
+    /// Redactions and sortings that did nothing, which would hide that the answer changed.
+    pub idle: Vec<Mismatch>,
+}
+
+impl Sample {
+    /// Compiles the settings of a snapshot whose shape was checked; `key` is the place to mark.
+    pub fn build(settings: &Node, key: Span, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let mistakes = found.len();
+        let at = match settings.get("at") {
+            Some(at) => path(at.text().unwrap_or_default(), at.span, found),
+            None => path(WHOLE, key, found),
+        };
+        let redact = settings.get("redact").map(|redact| redactions(redact, found)).unwrap_or_default();
+        let sort = settings.get("sort").map(Node::items).unwrap_or_default().iter();
+        let sort = sort.filter_map(|item| Some((path(item.text()?, item.span, found)?, item.span))).collect();
+        let at = at.filter(|_| found.len() == mistakes)?;
+        Some(Self { at, redact, sort, span: key })
+    }
+
+    /// The part of an answer that is kept; a mismatch where there is none.
+    pub fn take(&self, message: &Json) -> Result<Taken, Box<Mismatch>> {
+        let mut message = message.clone();
+        let mut idle = Vec::new();
+        for redaction in &self.redact {
+            if redaction.path.edit(&mut message, &mut |value| *value = redaction.stand_in(value)) == 0 {
+                let words = format!("there is nothing to redact at `{}`", show::quoted(redaction.path.as_str()));
+                let label = "take it out, or mend the path";
+                idle.push(Mismatch::new("stale-redaction", redaction.span, words, label));
+            }
+        }
+        for (path, span) in &self.sort {
+            let mut sorted = 0;
+            path.edit(&mut message, &mut |value| sorted += usize::from(sort(value)));
+            if sorted == 0 {
+                let words = format!("there is no array to sort at `{}`", show::quoted(path.as_str()));
+                idle.push(Mismatch::new("stale-redaction", *span, words, "take it out, or mend the path"));
+            }
+        }
+        let part = self.at.find(&message).map_err(|reason| {
+            let found = Mismatch::new("missing-value", self.span, reason, "finds nothing");
+            Box::new(found.with_path(self.at.as_str()).with_actual(show::compact(&message)))
+        })?;
+        Ok(Taken { value: ordered(&part), idle })
+    }
+
+    /// What is wrong with a value that was taken, given the text of its recording; `file` is for the message.
+    pub fn compare(&self, known: Option<&str>, value: &Json, file: &str) -> Option<Mismatch> {
+        let Some(known) = known else {
+            let words = format!("there is no snapshot `{file}`");
+            let lines = show::diff(&Json::from(""), &Json::from(text(value).trim_end()));
+            let found = Mismatch::new("snapshot-missing", self.span, words, "this answer was never recorded");
+            return Some(
+                Mismatch { diff: lines, ..found.with_path(self.at.as_str()) }.with_actual(show::compact(value)),
+            );
+        };
+        let expected: Json = match serde_json::from_str(known) {
+            Ok(expected) => ordered(&expected),
+            Err(error) => {
+                let words = format!("the snapshot `{file}` is no JSON: {error}");
+                return Some(Mismatch::new("snapshot", self.span, words, "compared with that file"));
+            }
+        };
+        if same(&expected, value) {
+            return None;
+        }
+        let words = format!("the answer differs from the snapshot `{file}`");
+        let label = differences(&expected, value, Extent::Whole);
+        let place = format!("{}{}", self.at.as_str(), first_difference(&expected, value));
+        Some(Mismatch::new("snapshot", self.span, words, label).with_path(place).with_values(&expected, value))
+    }
+
+    /// The variants of the fault taxonomy that a pass or a failure says something about.
+    pub fn judges(&self) -> BTreeSet<&'static str> {
+        if self.is_of_error() { ["TOOL-ERROR-AS-SUCCESS"].into() } else { RESULT.iter().copied().collect() }
+    }
+
+    /// Whether it keeps an error rather than a result.
+    pub fn is_of_error(&self) -> bool {
+        self.at.as_str().trim_start_matches(['$', '.', '[', '"', '\'']).starts_with("error")
+    }
+}
+
+/// A value as it stands in a file: indented, what cannot be seen spelled out, a line break at the end.
+pub fn text(value: &Json) -> String {
+    let mut text = String::new();
+    for c in format!("{value:#}").chars() {
+        if c != '\n' && is_hidden(c) {
+            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            text.push(c);
+        }
+    }
+    text + "\n"
+}
+
+impl Redaction {
+    /// What stands for a value.
+    fn stand_in(&self, value: &Json) -> Json {
+        let kind = || show::kind(value).trim_start_matches("an ").trim_start_matches("a ").to_owned();
+        self.text.clone().unwrap_or_else(|| format!("[{}]", kind())).into()
+    }
+}
+
+fn redactions(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Redaction> {
+    let listed = node.items().iter().filter_map(|item| {
+        let path = path(item.text()?, item.span, found)?;
+        Some(Redaction { path, span: item.span, text: None })
+    });
+    let mut redactions: Vec<Redaction> = listed.collect();
+    redactions.extend(node.entries().iter().filter_map(|(key, text)| {
+        let path = path(&key.value, key.span, found)?;
+        Some(Redaction { path, span: key.span, text: Some(text.text()?.to_owned()) })
+    }));
+    if matches!(&node.value, Value::List(_) | Value::Map(_)) && node.items().is_empty() && node.entries().is_empty() {
+        found.push(Diagnostic::error("empty-list", "`redact` names nothing", node.span));
+    }
+    redactions
+}
+
+fn path(text: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<Path> {
+    Path::parse(text).map_err(|reason| found.push(Diagnostic::error("bad-path", reason, span))).ok()
+}
+
+/// Puts the elements of an array in the order of their texts; tells whether it is one.
+fn sort(value: &mut Json) -> bool {
+    let Json::Array(items) = value else { return false };
+    items.sort_by_cached_key(|item| ordered(item).to_string());
+    true
+}
+
+/// The value with the fields of every object in alphabetical order: their order means nothing.
+fn ordered(value: &Json) -> Json {
+    match value {
+        Json::Object(fields) => {
+            let mut entries: Vec<(&String, &Json)> = fields.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            entries.into_iter().map(|(key, value)| (key.clone(), ordered(value))).collect()
+        }
+        Json::Array(items) => items.iter().map(ordered).collect(),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::source::{SourceFile, Sources, parse};
+
+    fn sample(settings: &str) -> Sample {
+        let mut sources = Sources::default();
+        let id = sources.add(SourceFile::new("s.yml", settings));
+        let node = parse(&sources, id).unwrap();
+        let mut found = Vec::new();
+        let built = Sample::build(&node, node.span, &mut found);
+        built.unwrap_or_else(|| panic!("{settings}: {found:?}"))
+    }
+
+    #[test]
+    fn what_is_kept() {
+        let message = json!({"id": 7, "result": {
+            "z": [3, 1, 2],
+            "a": {"id": "u-91", "at": 1700, "name": "Ann"},
+            "list": [{"id": 1}, {"id": 2}],
+            "text": "{\"id\":\"u-91\",\"n\":1}",
+        }});
+        let check = |settings: &str, expected: Json, idle: usize| {
+            let taken = sample(settings).take(&message).unwrap();
+            assert_eq!(taken.value.to_string(), expected.to_string(), "{settings}");
+            assert_eq!(taken.idle.len(), idle, "{settings}: {:?}", taken.idle);
+        };
+        check("{ at: result.a }", json!({"at": 1700, "id": "u-91", "name": "Ann"}), 0);
+        check(
+            "{ at: result.a, redact: [result.a.id, result.a.at] }",
+            json!({"at": "[number]", "id": "[string]", "name": "Ann"}),
+            0,
+        );
+        check("{ at: result.a.id, redact: { result.a.id: \"[id]\" } }", json!("[id]"), 0);
+        check(
+            "{ at: result.list, redact: ['$.result.list[*].id'] }",
+            json!([{"id": "[number]"}, {"id": "[number]"}]),
+            0,
+        );
+        check("{ at: result.text, redact: [result.text.json().id] }", json!("{\"id\":\"[string]\",\"n\":1}"), 0);
+        check("{ at: 'result.list[-1]', redact: { 'result.list[-1].id': x, result.gone: y } }", json!({"id": "x"}), 1);
+        check("{ at: result.z, sort: [result.z] }", json!([1, 2, 3]), 0);
+        check("{ at: result.z, sort: [result.a] }", json!([3, 1, 2]), 1);
+        let none = sample("{ at: result.gone }").take(&message).unwrap_err();
+        assert_eq!(none.code, "missing-value");
+    }
+
+    #[test]
+    fn what_differs() {
+        let check = |known: Option<&str>, value: Json, expected: Option<(&str, &str)>| {
+            let found = sample("{}").compare(known, &value, "f.json");
+            let found = found.as_ref().map(|found| (found.code, found.path.as_deref().unwrap_or_default()));
+            assert_eq!(found, expected, "{known:?}");
+        };
+        check(Some("{\"b\": 1, \"a\": 2}"), json!({"a": 2, "b": 1.0}), None);
+        check(Some("{\r\n\"a\": 2}\r\n"), json!({"a": 2}), None);
+        check(
+            Some("{\"a\": [1, {\"x y\": 2}]}"),
+            json!({"a": [1, {"x y": 3}]}),
+            Some(("snapshot", "result.a[1][\"x y\"]")),
+        );
+        check(Some("{\"a\": 1}"), json!({"a": 1, "b": 2}), Some(("snapshot", "result.b")));
+        check(Some("[1]"), json!([1, 2]), Some(("snapshot", "result[1]")));
+        check(Some("<<<<<<< ours"), json!(1), Some(("snapshot", "")));
+        check(None, json!(1), Some(("snapshot-missing", "result")));
+    }
+
+    #[test]
+    fn a_file_hides_nothing() {
+        assert_eq!(text(&json!({"a": "x\u{202e}y\n"})), "{\n  \"a\": \"x\\u202ey\\n\"\n}\n");
+    }
+}

@@ -1,0 +1,66 @@
+//! Orders that follow from a seed.
+
+use std::sync::Arc;
+
+use super::{Case, Plan, SuitePlan, build};
+use crate::suite::{Order, RestartPolicy, Suite};
+
+/// Shuffles cases within each lane.
+///
+/// The place of a case follows from the seed and its own name, so that two cases keep their order whatever else is
+/// selected, added or removed, and however the path of the suite is spelled.
+pub fn shuffle(planned: &SuitePlan, cases: &mut [Arc<Case>], seed: u32) {
+    let file = planned.suite.file.len();
+    cases.sort_by_cached_key(|case| (case.lane, key(seed, case.id.get(file..).unwrap_or(&case.id)), case.id.clone()));
+}
+
+/// The same plan with another policy and order, where the suites say otherwise.
+pub fn replanned(plan: &Plan, policy: RestartPolicy, order: Order) -> Plan {
+    let suites = plan.suites.iter().map(|planned| {
+        let mut suite = Suite::clone(&planned.suite);
+        suite.options.restart_policy = policy;
+        suite.options.order = order;
+        suite.options.parallel = Some(1);
+        build::select_suite(suite, &plan.selection, &plan.sources)
+    });
+    Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
+}
+
+/// FNV-1a, and a finaliser that makes every bit depend on all of them (`SplitMix64`).
+fn key(seed: u32, text: &str) -> u64 {
+    let begun = 0xcbf2_9ce4_8422_2325 ^ u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut hash = text.bytes().fold(begun, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key;
+
+    fn order(seed: u32, names: &[&'static str]) -> Vec<&'static str> {
+        let mut names = names.to_vec();
+        names.sort_by_key(|name| key(seed, name));
+        names
+    }
+
+    #[test]
+    fn a_seed_gives_one_order_that_more_cases_do_not_change() {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        for seed in [0, 1, 7, u32::MAX] {
+            let all = order(seed, &names);
+            assert_eq!(all, order(seed, &names));
+            let some = order(seed, &names[2..6]);
+            assert_eq!(some, all.iter().copied().filter(|name| some.contains(name)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn every_case_comes_first_with_some_seed() {
+        let names = ["case 1", "case 2", "case 3", "case 4"];
+        let firsts: Vec<usize> =
+            names.map(|name| (0..4000).filter(|seed| order(*seed, &names)[0] == name).count()).to_vec();
+        assert!(firsts.iter().all(|count| (850..1150).contains(count)), "{firsts:?}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Annotations for GitHub: workflow commands that put failures beside the lines of the suite.
+//!
+//! A runner obeys every line that begins with `::`, so each command is one line with all else escaped.
+//! Of each level ten are shown for a step; the most important ones are written and the others counted.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use crate::event::{CaseResult, Outcome};
+use crate::source;
+
+use super::fold::Report;
+use super::{Format, limit, terminal, wording};
+
+pub(super) const FORMAT: Format = Format {
+    name: "github",
+    about: "annotations for GitHub actions, on standard output: `--report github=-`",
+    render: |report, _| render(report),
+};
+
+/// How many annotations of one level GitHub shows for a step.
+const SHOWN: usize = 10;
+/// The longest text of an annotation, in bytes.
+const TEXT: usize = 2048;
+
+fn render(report: &Report) -> String {
+    let suites = report.suites();
+    let all = || {
+        suites.iter().flat_map(|suite| {
+            let several = suite.has_several_servers();
+            suite.sessions.iter().chain(suite.cases.iter().copied()).map(move |case| (case, several))
+        })
+    };
+    let of = |outcome| all().filter(move |(case, _)| case.outcome == outcome && terminal::is_trouble(case));
+    let errors: Vec<_> = of(Outcome::Failed).chain(of(Outcome::Errored)).collect();
+    let doubts: Vec<_> = of(Outcome::Warned).chain(of(Outcome::Passed)).chain(of(Outcome::Inconclusive)).collect();
+    let mut text = String::new();
+    for (level, cases) in [("error", &errors), ("warning", &doubts)] {
+        for (case, several) in cases.iter().take(SHOWN) {
+            text += &annotation(report, case, &wording::name(&case.case, *several), level);
+        }
+    }
+    let known = all().filter(|(case, _)| case.is_known()).count();
+    text + &left_out(errors.len(), doubts.len()) + &notice(known)
+}
+
+fn annotation(report: &Report, case: &CaseResult, name: &str, level: &str) -> String {
+    let finding = case.findings.first();
+    let place = wording::place(report, case, finding);
+    let mut properties = Vec::new();
+    if !place.file.is_empty() {
+        properties.push(format!("file={},line={}", property(place.file), place.line));
+        properties.extend(place.column.map(|column| format!("col={column}")));
+        properties.extend(place.end_column.map(|column| format!("endColumn={column}")));
+    }
+    properties.push(format!("title={}", property(&terminal::crop(name, 160))));
+    format!("::{level} {}::{}\n", properties.join(","), data(&told(case)))
+}
+
+/// What is wrong, on a few lines.
+fn told(case: &CaseResult) -> String {
+    if case.is_flaky() {
+        let earlier = case.earlier.first().map(|attempt| wording::message(&attempt.findings, None));
+        return format!("flaky: passed on attempt {}; before: {}", case.earlier.len() + 1, earlier.unwrap_or_default());
+    }
+    let said = wording::message(&case.findings, case.reason.as_deref());
+    let Some(first) = case.findings.first() else {
+        return if case.outcome == Outcome::Inconclusive { format!("not judged: {said}") } else { said };
+    };
+    let mut text = format!("{}: {said}", first.code);
+    let more = [("at", &first.path), ("expected", &first.expected), ("actual", &first.actual), ("help", &first.help)];
+    for (label, value) in more {
+        if let Some(value) = value {
+            let _ = write!(text, "\n{label}: {}", limit::cut_to(value, 400));
+        }
+    }
+    if !case.again.is_empty() {
+        let _ = write!(text, "\nagain: {}", case.again);
+    }
+    text
+}
+
+fn left_out(errors: usize, doubts: usize) -> String {
+    let (errors, doubts) = (errors.saturating_sub(SHOWN), doubts.saturating_sub(SHOWN));
+    let told: Vec<String> = [(errors, "failure"), (doubts, "warning")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| terminal::plural(count, noun))
+        .collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    let text = format!(
+        "{} more, which GitHub would not show here; the log and the other reports have all of them",
+        told.join(" and ")
+    );
+    format!("::notice title=mcprove::{}\n", data(&text))
+}
+
+fn notice(known: usize) -> String {
+    match known {
+        0 => String::new(),
+        1 => "::notice title=mcprove::1 case failed as the baseline says\n".to_owned(),
+        known => format!("::notice title=mcprove::{known} cases failed as the baseline says\n"),
+    }
+}
+
+/// The text of a command.
+fn data(text: &str) -> String {
+    let text = limit::cut_to(text, TEXT);
+    source::visible(&defused(&text)).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property of a command.
+fn property(text: &str) -> String {
+    let text = source::visible_line(text);
+    defused(&text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Without the old spelling of commands, which runners obey in the middle of a line as well.
+fn defused(text: &str) -> Cow<'_, str> {
+    if text.contains("##[") { Cow::Owned(text.replace("##[", "## [")) } else { Cow::Borrowed(text) }
+}

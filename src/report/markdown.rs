@@ -1,0 +1,254 @@
+//! A summary in Markdown, for the summary of a job or a comment on a change.
+//!
+//! Whatever others wrote stands in code, whose fences are longer than any run of backticks in it: there is no markup,
+//! no link, no picture and nobody is mentioned.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::event::{CaseResult, Coverage, Figure, Outcome};
+use crate::source::{Color, Style, duration_text, visible, visible_line};
+use crate::taxonomy::score::{FamilyScore, Status};
+
+use super::fold::{Report, Suite, Totals};
+use super::terminal::{self, Groups, Shown};
+use super::{Format, limit, wording};
+
+pub(super) const FORMAT: Format = Format {
+    name: "markdown",
+    about: "a summary for `$GITHUB_STEP_SUMMARY` and for comments on merge requests",
+    render: |report, _| render(report),
+};
+
+/// Wide enough for excerpts, narrow enough for a page.
+const WIDTH: usize = 100;
+/// The most bytes of all failures; GitHub refuses summaries of more than a mebibyte.
+const FAILURES: usize = 700 * 1024;
+/// The most suites, reasons and flaky cases that are listed.
+const LISTED: usize = 100;
+
+fn render(report: &Report) -> String {
+    let suites = report.suites();
+    let sections = [
+        heading(report, &suites),
+        totals(report, &suites),
+        failures(&suites),
+        flaky(&suites),
+        reasons(&suites),
+        report.finished().and_then(|run| run.coverage.as_ref()).map(coverage).unwrap_or_default(),
+    ];
+    sections.iter().filter(|section| !section.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
+}
+
+fn heading(report: &Report, suites: &[Suite<'_>]) -> String {
+    let totals = report.totals();
+    let cases = terminal::plural(totals.cases(), "case");
+    let sessions = suites.iter().flat_map(|suite| &suite.sessions);
+    let broken = sessions.filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count();
+    let bad = totals.failed + totals.errored;
+    let (mark, mut said) = match (bad, broken) {
+        (0, 0) if totals.cases() == 0 => ("➖", "no case ran".to_owned()),
+        (0, 0) if totals.passed + totals.flaky + totals.warned + totals.known == 0 => {
+            ("➖", "nothing was judged".to_owned())
+        }
+        (0, 0) => ("✅", format!("{} of {cases} passed", totals.passed + totals.flaky + totals.warned)),
+        (0, _) => ("❌", format!("{} broke the protocol", terminal::plural(broken, "server"))),
+        (_, _) => ("❌", format!("{bad} of {cases} did not pass")),
+    };
+    match report.finished() {
+        None => said += ", and the recording ends before the run does",
+        Some(run) if run.interrupted => said += ", and the run was interrupted",
+        Some(_) => {}
+    }
+    format!("## {mark} mcprove: {said}\n")
+}
+
+/// A heading and the count below it.
+type Column = (&'static str, fn(&Totals) -> usize);
+
+fn totals(report: &Report, suites: &[Suite<'_>]) -> String {
+    let columns: [Column; 8] = [
+        ("passed", |totals| totals.passed),
+        ("failed", |totals| totals.failed),
+        ("errored", |totals| totals.errored),
+        ("known", |totals| totals.known),
+        ("warned", |totals| totals.warned),
+        ("flaky", |totals| totals.flaky),
+        ("inconclusive", |totals| totals.inconclusive),
+        ("skipped", |totals| totals.skipped),
+    ];
+    let all = report.totals();
+    let used: Vec<_> = columns.into_iter().filter(|(name, count)| *name == "passed" || count(&all) > 0).collect();
+    let row = |name: &str, totals: &Totals, time: &str| {
+        let counts = used.iter().map(|(_, count)| count(totals).to_string()).collect::<Vec<_>>().join(" | ");
+        format!("| {name} | {counts} | {time} |\n")
+    };
+    let names = used.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" | ");
+    let mut text = format!("| suite | {names} | time |\n| --- |{} ---: |\n", " ---: |".repeat(used.len()));
+    for suite in suites.iter().take(LISTED) {
+        text += &row(&code(suite.file), &suite.totals, &duration_text(suite.duration(report)));
+    }
+    if suites.len() > 1 {
+        let time = report.duration().map(duration_text).unwrap_or_default();
+        text += &row(&format!("all {} suites", suites.len()), &all, &time);
+    }
+    text
+}
+
+fn failures(suites: &[Suite<'_>]) -> String {
+    let all = || {
+        suites.iter().flat_map(|suite| {
+            let several = suite.has_several_servers();
+            suite.sessions.iter().chain(suite.cases.iter().copied()).map(move |case| (case, several))
+        })
+    };
+    let kinds = [Outcome::Failed, Outcome::Errored, Outcome::Warned, Outcome::Inconclusive];
+    let troubled = kinds.iter().flat_map(|kind| all().filter(|(case, _)| case.outcome == *kind));
+    let mut groups = Groups::default();
+    let (mut text, mut left_out) = (String::new(), 0);
+    for (case, several) in troubled.filter(|(case, _)| terminal::is_trouble(case)) {
+        let shown = if text.len() < FAILURES { groups.admit(case) } else { Shown::Name };
+        match shown {
+            Shown::Full => text += &failure(case, several),
+            Shown::Line => text += &line(case, several),
+            Shown::Name => left_out += 1,
+        }
+    }
+    if left_out > 0 {
+        let cases = terminal::plural(left_out, "case");
+        let _ =
+            writeln!(text, "\n{cases} more, most with causes shown above; `--report json=report.json` has all of them");
+    }
+    if text.is_empty() { text } else { format!("### What needs attention\n{text}") }
+}
+
+fn failure(case: &CaseResult, several: bool) -> String {
+    let told = limit::cut(&terminal::failure(case, &Style::new(Color::Never, WIDTH))).into_owned();
+    format!("\n{}\n\n{}", title(case, several), fenced(&told))
+}
+
+fn line(case: &CaseResult, several: bool) -> String {
+    let said = wording::message(&case.findings, case.reason.as_deref());
+    format!("\n{}: {}\n", title(case, several), code(&terminal::crop(&said, 200)))
+}
+
+fn title(case: &CaseResult, several: bool) -> String {
+    let info = &case.case;
+    let word = match case.outcome {
+        Outcome::Failed => "failed",
+        Outcome::Errored => "errored",
+        Outcome::Warned => "warned",
+        Outcome::Inconclusive => "not judged",
+        Outcome::Passed => "passed",
+        Outcome::Skipped => "skipped",
+    };
+    let name = terminal::crop(&wording::name(info, several), 160);
+    format!("**{word}** {} at {}", code(&name), code(&format!("{}:{}", info.file, info.line)))
+}
+
+fn flaky(suites: &[Suite<'_>]) -> String {
+    let cases: Vec<&CaseResult> =
+        suites.iter().flat_map(|suite| suite.cases.iter().copied()).filter(|case| case.is_flaky()).collect();
+    if cases.is_empty() {
+        return String::new();
+    }
+    let mut text = "### Flaky\n\n".to_owned();
+    for case in cases.iter().take(LISTED) {
+        let said = case.earlier.first().map(|attempt| wording::message(&attempt.findings, None)).unwrap_or_default();
+        let name = code(&terminal::crop(&wording::name(&case.case, false), 160));
+        let said = code(&terminal::crop(&said, 200));
+        let _ = writeln!(text, "- {name} passed on attempt {}; before: {said}", case.earlier.len() + 1);
+    }
+    text + &and_more(cases.len())
+}
+
+/// The skipped cases and the known failures, by reason.
+fn reasons(suites: &[Suite<'_>]) -> String {
+    let mut found: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for case in suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied())) {
+        if let Some(told) = terminal::untold(case) {
+            *found.entry(told).or_default() += 1;
+        }
+    }
+    let mut text = String::new();
+    for word in ["known", "skipped"] {
+        let of_word: Vec<_> = found.iter().filter(|((one, _), _)| *one == word).collect();
+        if of_word.is_empty() {
+            continue;
+        }
+        let count: usize = of_word.iter().map(|(_, count)| **count).sum();
+        let _ = write!(text, "<details><summary>{count} {word}</summary>\n\n");
+        for ((_, reason), count) in of_word.iter().take(LISTED) {
+            let _ = writeln!(text, "- {count}: {}", code(&terminal::crop(reason, 200)));
+        }
+        text += &and_more(of_word.len());
+        text += "\n</details>\n";
+    }
+    text
+}
+
+fn and_more(count: usize) -> String {
+    match count.saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!("- and {more} more\n"),
+    }
+}
+
+fn coverage(scores: &Coverage) -> String {
+    let mut text =
+        "### Fault coverage\n\n| family | declared | exercised | variants |\n| --- | ---: | ---: | ---: |\n".to_owned();
+    let cell = |family: &FamilyScore, tally: String| {
+        if family.status == Status::NotApplicable { family.status.word().to_owned() } else { tally }
+    };
+    for (declared, exercised) in scores.declared.families.iter().zip(&scores.exercised.families) {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
+            code(&declared.id),
+            cell(declared, declared.leaves.to_string()),
+            cell(exercised, exercised.leaves.to_string()),
+            cell(exercised, exercised.variants.to_string()),
+        );
+    }
+    let (declared, exercised) = (&scores.declared, &scores.exercised);
+    let _ = writeln!(
+        text,
+        "\n{} % of faults declared, {} % exercised{}; weighted {} % and {} %{}",
+        declared.percent.round(),
+        exercised.percent.round(),
+        gates(scores, Figure::Plain),
+        declared.weighted.round(),
+        exercised.weighted.round(),
+        gates(scores, Figure::Weighted),
+    );
+    text
+}
+
+fn gates(scores: &Coverage, figure: Figure) -> String {
+    let told = scores.gates.iter().filter(|gate| gate.figure == figure);
+    let told =
+        told.map(|gate| format!(" (threshold {} {})", gate.threshold, if gate.met { "met" } else { "**not met**" }));
+    told.collect()
+}
+
+/// Text of others within a line.
+fn code(text: &str) -> String {
+    // In a table a bar ends the cell, even in code; outside of tables the backslash would be shown.
+    let text = visible_line(text).replace('|', "¦");
+    if text.trim().is_empty() {
+        return "(empty)".to_owned();
+    }
+    let fence = "`".repeat(longest_run(&text) + 1);
+    format!("{fence} {text} {fence}")
+}
+
+/// Text of others on lines of its own.
+fn fenced(text: &str) -> String {
+    let text = visible(text);
+    let fence = "`".repeat((longest_run(&text) + 1).max(3));
+    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}

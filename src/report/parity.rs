@@ -1,0 +1,119 @@
+//! Which cases end differently on different servers or in different revisions.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::fold::Suite;
+use crate::event::{CaseInfo, CaseResult, Outcome};
+
+/// The cases of one suite compared across its lanes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Parity {
+    /// The lanes: what tells them apart, a server, a revision or both.
+    pub lanes: Vec<String>,
+    /// The cases whose verdict differs, in declared order.
+    pub differing: Vec<ParityRow>,
+    /// How many cases have one verdict on all lanes.
+    pub agreeing: usize,
+    /// How many cases have a verdict on some lanes only, and no two that differ.
+    pub partial: usize,
+}
+
+/// A case and its verdict on each lane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ParityRow {
+    /// The name of the test, or of the generated case.
+    pub name: String,
+    /// The row of a data-driven test.
+    pub row: Option<String>,
+    /// The line.
+    pub line: usize,
+    /// The outcomes in the order of the lanes; nothing where the case does not apply or was not reached.
+    pub outcomes: Vec<Option<Outcome>>,
+}
+
+impl ParityRow {
+    /// The name with its row.
+    pub fn title(&self) -> String {
+        let row = self.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
+        format!("{}{row}", self.name)
+    }
+}
+
+/// A server and a revision.
+type Lane<'a> = (&'a str, &'a str);
+
+/// Compares the lanes of a suite; `None` where there is only one.
+pub(super) fn of(suite: &Suite<'_>) -> Option<Parity> {
+    let lanes = lanes(suite);
+    if lanes.len() < 2 {
+        return None;
+    }
+    let mut parity = Parity { lanes: labels(&lanes), differing: Vec::new(), agreeing: 0, partial: 0 };
+    for row in rows(suite, &lanes) {
+        let mut known: Vec<Outcome> = row.outcomes.iter().copied().flatten().collect();
+        let is_whole = known.len() == lanes.len();
+        known.dedup();
+        match known.as_slice() {
+            // What nobody ran, nobody can compare.
+            [] | [Outcome::Skipped] => {}
+            [_] if is_whole => parity.agreeing += 1,
+            [_] => parity.partial += 1,
+            [_, ..] => parity.differing.push(row),
+        }
+    }
+    Some(parity)
+}
+
+fn lane(info: &CaseInfo) -> Lane<'_> {
+    (&info.server, &info.revision)
+}
+
+/// The lanes in the order in which the suite has them, which is that in which their first cases are reported.
+fn lanes<'a>(suite: &Suite<'a>) -> Vec<Lane<'a>> {
+    let mut lanes: Vec<Lane<'a>> = Vec::new();
+    for case in &suite.cases {
+        let of_case = lane(&case.case);
+        if !lanes.contains(&of_case) {
+            lanes.push(of_case);
+        }
+    }
+    lanes
+}
+
+fn labels(lanes: &[Lane<'_>]) -> Vec<String> {
+    let has_servers = lanes.iter().any(|lane| lane.0 != lanes[0].0);
+    let has_revisions = lanes.iter().any(|lane| lane.1 != lanes[0].1);
+    let label = |(server, revision): &Lane<'_>| match (has_servers, has_revisions) {
+        (true, true) => format!("{server}/{revision}"),
+        (true, false) => (*server).to_owned(),
+        (false, _) => (*revision).to_owned(),
+    };
+    lanes.iter().map(label).collect()
+}
+
+fn rows(suite: &Suite<'_>, lanes: &[Lane<'_>]) -> Vec<ParityRow> {
+    let mut rows: Vec<ParityRow> = Vec::new();
+    // Cases are in declared order, so those of one test follow one another.
+    let mut first = 0;
+    for case in &suite.cases {
+        let info = &case.case;
+        if rows.last().is_some_and(|row| row.line != info.line) {
+            first = rows.len();
+        }
+        let known = rows[first..].iter().position(|row| row.name == info.name && row.row == info.row);
+        let at = known.map_or(rows.len(), |at| first + at);
+        if at == rows.len() {
+            let (name, row) = (info.name.clone(), info.row.clone());
+            rows.push(ParityRow { name, row, line: info.line, outcomes: vec![None; lanes.len()] });
+        }
+        if let Some(column) = lanes.iter().position(|known| *known == lane(info)) {
+            rows[at].outcomes[column] = verdict(case);
+        }
+    }
+    rows
+}
+
+fn verdict(case: &CaseResult) -> Option<Outcome> {
+    (!case.does_not_apply()).then_some(case.outcome)
+}

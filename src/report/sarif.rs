@@ -1,0 +1,212 @@
+//! SARIF 2.1.0, for code scanning: findings at the lines of the suite that expect something else.
+//!
+//! A rule is the code of a finding. What is known is there and suppressed; what passed or was skipped is no result.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use crate::event::{CaseResult, Finding, Level, Outcome};
+use crate::source::visible;
+
+use super::fold::Report;
+use super::json_text::{self, Layout};
+use super::wording::{self, Place};
+use super::{Format, limit};
+
+pub(super) const FORMAT: Format = Format {
+    name: "sarif",
+    about: "SARIF 2.1.0, for code scanning: findings at the lines of the suites",
+    render: |report, _| json_text::write(&document(report), Layout::Indented) + "\n",
+};
+
+/// The rule of a case that could not be judged.
+const INCONCLUSIVE: &str = "inconclusive";
+/// The longest value in a message.
+const VALUE: usize = 400;
+
+fn document(report: &Report) -> Value {
+    let mut rules = Rules::default();
+    let mut fingerprints = Fingerprints::default();
+    let mut results = Vec::new();
+    for suite in report.suites() {
+        for case in suite.sessions.iter().chain(suite.cases.iter().copied()) {
+            results.extend(of_case(report, case, &mut rules, &mut fingerprints));
+        }
+    }
+    let program = report.started().map_or("mcprove", |run| run.program.as_str());
+    let version = program.strip_prefix("mcprove ").unwrap_or(program);
+    let successful = report.finished().is_some_and(|run| !run.interrupted) && report.totals().errored == 0;
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {"name": "mcprove", "version": version, "rules": rules.listed()}},
+            "invocations": [{"executionSuccessful": successful}],
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+fn of_case(report: &Report, case: &CaseResult, rules: &mut Rules, fingerprints: &mut Fingerprints) -> Vec<Value> {
+    match case.outcome {
+        Outcome::Passed | Outcome::Skipped => return Vec::new(),
+        Outcome::Failed | Outcome::Warned | Outcome::Errored | Outcome::Inconclusive => {}
+    }
+    if case.findings.is_empty() {
+        let code = if case.outcome == Outcome::Inconclusive { INCONCLUSIVE } else { "errored" };
+        let reason = case.reason.clone().unwrap_or_default();
+        return vec![result(report, case, &Finding::new(code, reason), rules, fingerprints)];
+    }
+    case.findings.iter().map(|finding| result(report, case, finding, rules, fingerprints)).collect()
+}
+
+fn result(
+    report: &Report,
+    case: &CaseResult,
+    finding: &Finding,
+    rules: &mut Rules,
+    fingerprints: &mut Fingerprints,
+) -> Value {
+    let level = match (case.outcome, finding.level) {
+        (Outcome::Inconclusive, _) => "none",
+        (_, Level::Must) => "error",
+        (_, Level::Should) => "warning",
+    };
+    let kind = if case.outcome == Outcome::Inconclusive { "open" } else { "fail" };
+    let mut result = json!({
+        "ruleId": finding.code,
+        "ruleIndex": rules.index(finding),
+        "kind": kind,
+        "level": level,
+        "message": {"text": message(case, finding)},
+        "locations": [location(&wording::place(report, case, Some(finding)))],
+        "partialFingerprints": {"mcproveCase/v1": fingerprints.of(case, finding)},
+        "properties": {
+            "case": visible(&case.case.id),
+            "server": visible(&case.case.server),
+            "revision": if case.spoken.is_empty() { &case.case.revision } else { &case.spoken },
+            "again": visible(&case.again),
+        },
+    });
+    if let (Some(reason), Some(result)) = (&finding.known, result.as_object_mut()) {
+        let suppression = json!({"kind": "external", "status": "accepted", "justification": visible(reason)});
+        result.insert("suppressions".to_owned(), json!([suppression]));
+    }
+    result
+}
+
+fn message(case: &CaseResult, finding: &Finding) -> String {
+    let mut text = format!("{}: {}", wording::name(&case.case, false), finding.message);
+    for (label, value) in
+        [("at", &finding.path), ("expected", &finding.expected), ("actual", &finding.actual), ("help", &finding.help)]
+    {
+        if let Some(value) = value {
+            let _ = write!(text, "\n{label}: {}", limit::cut_to(value, VALUE));
+        }
+    }
+    // Square brackets would be links.
+    visible(&text).replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+}
+
+fn location(place: &Place<'_>) -> Value {
+    let mut region = Map::new();
+    region.insert("startLine".to_owned(), place.line.max(1).into());
+    region.extend(place.column.map(|column| ("startColumn".to_owned(), column.max(1).into())));
+    region.extend(place.end_column.map(|column| ("endColumn".to_owned(), column.into())));
+    let artifact = artifact(if place.file.is_empty() { "suite" } else { place.file });
+    json!({"physicalLocation": {"artifactLocation": artifact, "region": region}})
+}
+
+fn artifact(file: &str) -> Value {
+    let path = encoded(file.strip_prefix("./").unwrap_or(file));
+    if path.starts_with('/') {
+        return json!({"uri": format!("file://{path}")});
+    }
+    json!({"uri": path, "uriBaseId": "%SRCROOT%"})
+}
+
+/// A path as part of a URI.
+fn encoded(path: &str) -> String {
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push('/'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
+            byte => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+/// The rules in the order in which they were met.
+#[derive(Default)]
+struct Rules {
+    codes: Vec<(String, String)>,
+}
+
+impl Rules {
+    fn index(&mut self, finding: &Finding) -> usize {
+        let known = self.codes.iter().position(|(code, _)| *code == finding.code);
+        known.unwrap_or_else(|| {
+            self.codes.push((finding.code.clone(), help(finding)));
+            self.codes.len() - 1
+        })
+    }
+
+    fn listed(&self) -> Vec<Value> {
+        let rule = |(code, help): &(String, String)| {
+            json!({
+                "id": code,
+                "shortDescription": {"text": help},
+                "help": {"text": help},
+            })
+        };
+        self.codes.iter().map(rule).collect()
+    }
+}
+
+/// What a code is about, in one sentence.
+fn help(finding: &Finding) -> String {
+    if let Some(class) = finding.class {
+        return format!("The conversation with the server broke: {class}.");
+    }
+    match finding.code.as_str() {
+        INCONCLUSIVE => "The case ran and could not be judged.".to_owned(),
+        "errored" => "The environment broke the case.".to_owned(),
+        "unexpected-pass" => "A known failure did not fail; its entry in the baseline has to go.".to_owned(),
+        "stale-entry" => "An entry of the baseline names no case.".to_owned(),
+        code if finding.quote.is_none() || finding.level == Level::Should => {
+            format!("The server breaks a rule of the protocol: {code}.")
+        }
+        code => format!("The server does not answer as the suite expects: {code}."),
+    }
+}
+
+/// Names of results that stay the same from run to run.
+#[derive(Default)]
+struct Fingerprints {
+    used: BTreeMap<String, usize>,
+}
+
+impl Fingerprints {
+    /// Made of the case without its revision, so that one fault seen in two revisions is one alert, and of the code.
+    fn of(&mut self, case: &CaseResult, finding: &Finding) -> String {
+        let id = case.case.id.rsplit_once('/').filter(|(_, revision)| !revision.contains('@'));
+        let stable = id.map_or(case.case.id.as_str(), |(stable, _)| stable);
+        let name = format!("{stable}#{}", finding.code);
+        let key = format!("{}#{name}", case.case.id);
+        let times = self.used.entry(key).or_default();
+        *times += 1;
+        format!("{:016x}:{times}", fnv(name.as_bytes()))
+    }
+}
+
+/// FNV-1a: the standard library's hashes may change with its version.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,105 @@
+//! TAP 14: a line for each case, with what went wrong as YAML below it.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::event::{CaseResult, Outcome};
+use crate::source::{Color, Style, visible, visible_line};
+
+use super::fold::Report;
+use super::{Format, limit, terminal, wording};
+
+pub(super) const FORMAT: Format = Format {
+    name: "tap",
+    about: "TAP 14, for harnesses that read the Test Anything Protocol",
+    render: |report, _| render(report),
+};
+
+/// Wide enough for excerpts.
+const WIDTH: usize = 100;
+
+fn render(report: &Report) -> String {
+    let mut lines = String::new();
+    let mut number = 0;
+    for suite in report.suites() {
+        let several = suite.has_several_servers();
+        for case in suite.sessions.iter().chain(suite.cases.iter().copied()) {
+            number += 1;
+            lines += &test_point(number, case, &wording::name(&case.case, several));
+        }
+    }
+    let plan = if number == 0 { "1..0 # SKIP no case ran".to_owned() } else { format!("1..{number}") };
+    let ending = match report.finished() {
+        None => "Bail out! the recording ends before the run does\n",
+        Some(run) if run.interrupted => "Bail out! the run was interrupted\n",
+        Some(_) => "",
+    };
+    format!("TAP version 14\n{plan}\n{lines}{ending}")
+}
+
+fn test_point(number: usize, case: &CaseResult, name: &str) -> String {
+    let verdict = match case.outcome {
+        Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => "ok",
+        Outcome::Failed | Outcome::Errored => "not ok",
+    };
+    let name = escaped(&format!("{}: {name}", case.case.file));
+    format!("{verdict} {number} - {name}{}\n{}", directive(case), diagnostics(case))
+}
+
+fn directive(case: &CaseResult) -> String {
+    if let Some(reason) = case.known() {
+        return format!(" # TODO known failure: {}", escaped(reason));
+    }
+    let reason = wording::message(&case.findings, case.reason.as_deref());
+    match case.outcome {
+        Outcome::Skipped => format!(" # SKIP {}", escaped(&reason)),
+        // What was not judged must not count as passed.
+        Outcome::Inconclusive => format!(" # SKIP inconclusive: {}", escaped(&reason)),
+        Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Errored => String::new(),
+    }
+}
+
+fn diagnostics(case: &CaseResult) -> String {
+    if !terminal::is_trouble(case) && !case.is_known() {
+        return String::new();
+    }
+    let info = &case.case;
+    let severity = match case.outcome {
+        Outcome::Failed if case.is_known() => "todo",
+        Outcome::Failed => "fail",
+        Outcome::Errored => "error",
+        Outcome::Warned => "warning",
+        Outcome::Passed => "flaky",
+        Outcome::Skipped | Outcome::Inconclusive => "inconclusive",
+    };
+    let earlier = case.earlier.first().map(|attempt| attempt.findings.as_slice()).unwrap_or_default();
+    let findings = if case.is_flaky() { earlier } else { &case.findings };
+    let told = limit::cut(&terminal::failure(case, &Style::new(Color::Never, WIDTH))).into_owned();
+    let mut text = "  ---\n".to_owned();
+    for (key, value) in [
+        ("message", wording::message(findings, case.reason.as_deref())),
+        ("severity", severity.to_owned()),
+        ("code", findings.first().map(|finding| finding.code.clone()).unwrap_or_default()),
+        ("file", info.file.clone()),
+        ("id", info.id.clone()),
+        ("again", case.again.clone()),
+        ("details", told),
+    ] {
+        if !value.is_empty() {
+            let _ = writeln!(text, "  {key}: {}", quoted(&value));
+        }
+    }
+    let _ = writeln!(text, "  line: {}\n  duration_us: {}\n  ...", info.line, case.duration_us);
+    text
+}
+
+/// A text as JSON, which is YAML as well.
+fn quoted(text: &str) -> String {
+    Value::from(&*visible(text)).to_string()
+}
+
+/// A description, in which `#` would begin a directive.
+fn escaped(text: &str) -> String {
+    visible_line(&limit::cut_to(text, 512)).replace('\\', "\\\\").replace('#', "\\#")
+}

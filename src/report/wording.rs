@@ -1,0 +1,63 @@
+//! How documents name a case, say in one sentence what is wrong with it, and where that is written.
+
+use crate::event::{CaseInfo, CaseResult, Finding, Outcome};
+
+use super::fold::Report;
+
+/// The name of a case with its row, and with its server where there are several.
+pub(super) fn name(info: &CaseInfo, several_servers: bool) -> String {
+    let row = info.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
+    let server = if several_servers { format!(" @{}/{}", info.server, info.revision) } else { String::new() };
+    format!("{}{row}{server}", info.name)
+}
+
+/// The failure class, or the code of what was expected.
+pub(super) fn kind(findings: &[Finding], outcome: Outcome) -> String {
+    match findings.first() {
+        Some(Finding { class: Some(class), .. }) => class.as_str().to_owned(),
+        Some(finding) => finding.code.clone(),
+        None if outcome == Outcome::Errored => "errored".to_owned(),
+        None => "failed".to_owned(),
+    }
+}
+
+/// The first finding, or why a case did not end as it should.
+pub(super) fn message(findings: &[Finding], reason: Option<&str>) -> String {
+    match findings {
+        [] => reason.unwrap_or("no reason given").to_owned(),
+        [only] => only.message.clone(),
+        [first, more @ ..] => format!("{} (and {} more)", first.message, more.len()),
+    }
+}
+
+/// Where something is written, for programs that open files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    pub(super) file: &'a str,
+    /// Counted from one, like the columns, which count characters.
+    pub(super) line: usize,
+    pub(super) column: Option<usize>,
+    /// The column after the last one that is marked.
+    pub(super) end_column: Option<usize>,
+}
+
+/// The line of the expectation, or that of the test; of what is built in, the suite that includes it.
+pub(super) fn place<'a>(report: &'a Report, result: &'a CaseResult, finding: Option<&'a Finding>) -> Place<'a> {
+    let info = &result.case;
+    if let Some(quote) = finding.and_then(|finding| finding.quote.as_ref()).filter(|quote| is_file(&quote.file)) {
+        let (start, end) = quote.marked;
+        let marked = quote.text.get(start..end).map_or(0, |text| text.chars().count());
+        let end_column = (marked > 0).then_some(quote.column + marked);
+        return Place { file: &quote.file, line: quote.line, column: Some(quote.column), end_column };
+    }
+    if is_file(&info.file) {
+        return Place { file: &info.file, line: info.line, column: Some(info.column), end_column: None };
+    }
+    let suites = || report.started().into_iter().flat_map(|run| &run.suites).filter(|suite| is_file(&suite.file));
+    let named = suites().find(|suite| suite.name == info.suite).or_else(|| suites().next());
+    Place { file: named.map_or("", |suite| &suite.file), line: 1, column: None, end_column: None }
+}
+
+fn is_file(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with("builtin:") && !name.starts_with('<')
+}

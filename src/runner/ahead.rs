@@ -1,0 +1,77 @@
+//! Fresh servers of a lane, started ahead where any server will do.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::lane::{Lane, NoSession};
+use super::pool::{Starting, Turn};
+use crate::plan::{Body, Case};
+use crate::session::Session;
+use crate::source::Span;
+use crate::source::template::Names;
+use crate::suite::Answers;
+use crate::wire::Revision;
+
+impl Lane {
+    /// A server that was started ahead, or one that is started now.
+    pub(super) async fn fresh(
+        self: &Arc<Self>,
+        known: Option<Revision>,
+        case: &Case,
+        turn: Turn,
+    ) -> Result<Session, NoSession> {
+        if self.may_be_ahead(case) {
+            let ahead = self.pool.take(turn, || {
+                let lane = Arc::clone(self);
+                Starting::new(tokio::spawn(async move {
+                    lane.open(known, &lane.planned().suite.answers, &Names::new()).await
+                }))
+            });
+            let session = match ahead {
+                Some(ahead) => ahead.session().await.transpose()?,
+                None => None,
+            };
+            match session {
+                Some(session) if session.is_open() => return Ok(session),
+                // It ended while nobody spoke to it; a server that is started now may live long enough.
+                Some(dead) => drop(self.close(&dead, None).await),
+                None => {}
+            }
+        }
+        self.open(known, &case.answers, &case.names).await
+    }
+
+    /// Whether any server of the lane does for a case: it asks for nothing that only its own session has.
+    fn may_be_ahead(&self, case: &Case) -> bool {
+        let answers = &self.planned().suite.answers;
+        let is_same = places(answers) == places(&case.answers) && (answers.is_empty() || case.names.is_empty());
+        self.sets_up_every_session() && is_same
+    }
+
+    /// Counts on a case that will need a server of its own so many times.
+    pub(super) fn expect(&self, case: &Case, times: usize) {
+        if matches!(case.body, Body::Script(_)) && self.may_be_ahead(case) {
+            self.pool.expect(times);
+        }
+    }
+
+    /// Ends the servers that were started ahead and not used, all at once.
+    pub(super) async fn end_unused(self: &Arc<Self>) {
+        let mut ending = JoinSet::new();
+        for unused in self.pool.drain().into_iter().filter(Starting::is_decided) {
+            let lane = Arc::clone(self);
+            ending.spawn(async move {
+                if let Some(Ok(session)) = unused.session().await {
+                    lane.close(&session, None).await;
+                }
+            });
+        }
+        while ending.join_next().await.is_some() {}
+    }
+}
+
+/// Where answers are written: a test without any has those of the suite.
+fn places(answers: &Answers) -> [Option<Span>; 3] {
+    [&answers.sampling, &answers.elicitation, &answers.roots].map(|node| node.as_ref().map(|node| node.span))
+}

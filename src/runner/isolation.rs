@@ -1,0 +1,192 @@
+//! Whether cases depend on one another: they run in three ways, and their verdicts are compared.
+//!
+//! The verdicts of the run are those of the first way; the others are heard here and told as what they differ in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Message, Options, Watch, case, listened};
+use crate::event::{CaseResult, Event, Finding, Isolation, Outcome, Verdicts};
+use crate::plan::{Plan, replanned};
+use crate::suite::{Order, RestartPolicy};
+
+/// The variant that the comparison judges: a case that hears of another has what belongs to the other.
+pub(super) const JUDGES: &str = "STATE-CROSS-SESSION-LEAK";
+
+/// More suspects than this say nothing.
+const SUSPECTS: usize = 3;
+
+/// What one way of running the cases came to.
+#[derive(Debug, Default)]
+struct Way {
+    /// The ids in the order in which the cases began.
+    begun: Vec<String>,
+    results: BTreeMap<String, CaseResult>,
+}
+
+impl Way {
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::CaseStarted(started) if started.attempt == 1 => self.begun.push(started.id.clone()),
+            Event::CaseFinished(result) => drop(self.results.insert(result.case.id.clone(), (**result).clone())),
+            Event::CaseStarted(_)
+            | Event::RunStarted(_)
+            | Event::ServerReady(_)
+            | Event::SessionJudged(_)
+            | Event::RunFinished(_) => {}
+        }
+    }
+
+    fn outcome(&self, id: &str) -> Option<Outcome> {
+        self.results.get(id).map(|result| result.outcome)
+    }
+
+    /// The cases that began before this one on the same server.
+    fn before(&self, id: &str) -> Vec<&str> {
+        let lane =
+            |id: &str| self.results.get(id).map(|result| (result.case.server.clone(), result.case.revision.clone()));
+        let earlier = self.begun.iter().map(String::as_str).take_while(|other| *other != id);
+        earlier.filter(|other| lane(other) == lane(id)).collect()
+    }
+}
+
+/// The three ways.
+#[derive(Debug, Default)]
+struct Ways {
+    shared: Way,
+    isolated: Way,
+    shuffled: Way,
+}
+
+/// Runs the cases in three ways; returns how many were not reached, and what differs.
+pub(super) async fn verify(
+    plan: &Arc<Plan>,
+    options: &Arc<Options>,
+    watch: &mut Watch<'_>,
+) -> (usize, Option<Isolation>) {
+    // One at a time: cases that run side by side would meet in whatever order it happens.
+    let alone = Options { parallel: Some(1), order: None, ..Options::clone(options) };
+    let alone = Arc::new(alone);
+    let recordings = Arc::clone(&watch.recordings);
+    let mut ways = Ways::default();
+    let shared = Arc::new(replanned(plan, RestartPolicy::PerSuite, Order::Declared));
+    let not_run = listened(&shared, &alone, &recordings, &mut |message| {
+        if let Message::Event(event) = &message {
+            ways.shared.note(event);
+        }
+        watch.message(message);
+    })
+    .await;
+    let others = [
+        (RestartPolicy::PerTest, Order::Declared, &mut ways.isolated),
+        (RestartPolicy::PerSuite, Order::Shuffled, &mut ways.shuffled),
+    ];
+    for (policy, order, way) in others {
+        let plan = Arc::new(replanned(plan, policy, order));
+        listened(&plan, &alone, &recordings, &mut |message| match message {
+            Message::Event(event) => way.note(&event),
+            Message::Session(_) => watch.message(message),
+            // What the first way saw is what is recorded.
+            Message::Snapshot(_) | Message::SnapshotFiles(_) => {}
+        })
+        .await;
+    }
+    if options.stop.is_set() {
+        return (not_run, None);
+    }
+    let isolation = compare(&ways, options.seed);
+    for result in lanes(&shared, &ways, &isolation) {
+        watch.told(&result);
+    }
+    (not_run, Some(isolation))
+}
+
+fn compare(ways: &Ways, seed: u32) -> Isolation {
+    let mut isolation = Isolation { seed, agreeing: 0, differing: Vec::new() };
+    for (id, result) in &ways.shared.results {
+        let (Some(isolated), Some(shuffled)) = (ways.isolated.outcome(id), ways.shuffled.outcome(id)) else { continue };
+        let shared = result.outcome;
+        if shared == isolated && shared == shuffled {
+            isolation.agreeing += usize::from(shared != Outcome::Skipped);
+            continue;
+        }
+        let row = result.case.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
+        let name = format!("{}{row}", result.case.name);
+        let suspects = suspects(ways, id);
+        isolation.differing.push(Verdicts { id: id.clone(), name, shared, isolated, shuffled, suspects });
+    }
+    isolation
+}
+
+/// The cases that came before this one wherever its verdict was not that of the case alone, and nowhere else.
+fn suspects(ways: &Ways, id: &str) -> Vec<String> {
+    let alone = ways.isolated.outcome(id);
+    let (differs, agrees): (Vec<&Way>, Vec<&Way>) =
+        [&ways.shared, &ways.shuffled].into_iter().partition(|way| way.outcome(id) != alone);
+    let Some((first, more)) = differs.split_first() else { return Vec::new() };
+    let suspected: Vec<String> = first
+        .before(id)
+        .into_iter()
+        .filter(|other| more.iter().all(|way| way.before(id).contains(other)))
+        .filter(|other| !agrees.iter().any(|way| way.before(id).contains(other)))
+        .filter_map(|other| first.results.get(other).map(|result| result.case.name.clone()))
+        .collect();
+    if suspected.len() > SUSPECTS { Vec::new() } else { suspected }
+}
+
+/// The verdict for each server and revision, as a case of its own.
+fn lanes(plan: &Plan, ways: &Ways, isolation: &Isolation) -> Vec<CaseResult> {
+    let mut results = Vec::new();
+    for planned in &plan.suites {
+        for at in 0..planned.lanes.len() {
+            let lane = &planned.lanes[at];
+            let here: Vec<&CaseResult> = ways
+                .shared
+                .results
+                .values()
+                .filter(|result| result.outcome != Outcome::Skipped && result.case.server == lane.server)
+                .filter(|result| result.case.revision == lane.protocol.as_str())
+                .filter(|result| result.case.id.starts_with(&format!("{}::", planned.suite.file)))
+                .collect();
+            if here.is_empty() {
+                continue;
+            }
+            let differing = isolation.differing.iter().filter(|row| here.iter().any(|result| result.case.id == row.id));
+            let findings = differing.map(|row| finding(row, isolation.seed, &planned.suite.file)).collect();
+            let frames = here.iter().filter_map(|result| result.frames.first().copied()).collect();
+            results.push(case::of_lane(planned, at, &plan.sources, (findings, frames), isolation.seed));
+        }
+    }
+    results
+}
+
+fn finding(row: &Verdicts, seed: u32, file: &str) -> Finding {
+    let Verdicts { name, shared, isolated, shuffled, suspects, .. } = row;
+    let [shared, isolated, shuffled] = [shared, isolated, shuffled].map(|outcome| outcome.as_str());
+    let after = if suspects.is_empty() { "other cases".to_owned() } else { either(suspects) };
+    let message = match (row.shared, row.isolated, row.shuffled) {
+        (Outcome::Passed, Outcome::Passed, _) => {
+            format!("`{name}` depends on the order: it passed as written and alone, and {shuffled} after {after}")
+        }
+        (_, Outcome::Passed, _) => {
+            format!("`{name}` passes alone, and {shared} after {after}, which left something behind")
+        }
+        (Outcome::Passed, _, _) => {
+            format!("`{name}` passes only after {after}: alone, on a fresh server, it {isolated}")
+        }
+        (_, _, _) => format!("`{name}` does not pass, and how it ends depends on {after}"),
+    };
+    let help = format!(
+        "give the case what it needs in its own `setup`, or every case a fresh server with `restart_policy: per_test`; `mcprove run {} --repeat 10` tells whether it differs by itself",
+        shell_words::quote(file)
+    );
+    Finding { help: Some(help), ..Finding::new("not-isolated", message) }
+        .with_evidence("shared", shared)
+        .with_evidence("isolated", isolated)
+        .with_evidence("shuffled", format!("{shuffled} (seed {seed})"))
+}
+
+fn either(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(" or ")
+}

@@ -1,0 +1,131 @@
+//! Servers that were started ahead, so that a case with a fresh server does not wait for its start.
+//!
+//! Never more than are still wanted: every case is counted on once, and what is started for it is used or ended.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::task::JoinHandle;
+
+use super::lane::NoSession;
+use crate::session::Session;
+
+/// Whether somebody counted on this session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It is the one that every case was announced to need.
+    First,
+    /// It comes on top: after a restart, or for another attempt.
+    Again,
+}
+
+/// Servers of one lane.
+pub(super) struct Pool {
+    /// How many may wait at a time.
+    limit: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many sessions are still to be asked for.
+    wanted: usize,
+    waiting: VecDeque<Starting>,
+}
+
+/// A server that starts; forgetting it ends it.
+pub(super) struct Starting(JoinHandle<Result<Session, NoSession>>);
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Starting {
+    pub(super) fn new(task: JoinHandle<Result<Session, NoSession>>) -> Self {
+        Self(task)
+    }
+
+    /// The session once the server has answered; `None` where this program broke.
+    pub(super) async fn session(mut self) -> Option<Result<Session, NoSession>> {
+        (&mut self.0).await.ok()
+    }
+
+    /// Whether it has come to something.
+    pub(super) fn is_decided(&self) -> bool {
+        self.0.is_finished()
+    }
+}
+
+impl Pool {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, state: Mutex::default() }
+    }
+
+    /// Counts on so many sessions more.
+    pub(super) fn expect(&self, sessions: usize) {
+        self.lock().wanted += sessions;
+    }
+
+    /// The server that has waited longest, and others started in its place while more are wanted.
+    pub(super) fn take(&self, turn: Turn, start: impl Fn() -> Starting) -> Option<Starting> {
+        let mut state = self.lock();
+        if turn == Turn::First {
+            state.wanted = state.wanted.saturating_sub(1);
+        }
+        let taken = state.waiting.pop_front();
+        while state.waiting.len() < self.limit.min(state.wanted) {
+            state.waiting.push_back(start());
+        }
+        taken
+    }
+
+    /// Everything that waits; nothing is started any more.
+    pub(super) fn drain(&self) -> Vec<Starting> {
+        let mut state = self.lock();
+        state.wanted = 0;
+        state.waiting.drain(..).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Takes sessions in turns and returns how many were started, ahead and on the spot, and the most that waited.
+    fn check(limit: usize, announced: usize, turns: &[Turn], expected: (usize, usize)) {
+        let (pool, started) = (Pool::new(limit), Cell::new(0));
+        pool.expect(announced);
+        let mut most = 0;
+        for turn in turns {
+            let taken = pool.take(*turn, || {
+                started.set(started.get() + 1);
+                Starting::new(tokio::spawn(std::future::pending()))
+            });
+            if taken.is_none() {
+                started.set(started.get() + 1);
+            }
+            most = most.max(pool.lock().waiting.len());
+        }
+        assert_eq!((started.get(), most), expected, "{limit} {announced} {turns:?}");
+    }
+
+    #[tokio::test]
+    async fn as_many_are_started_as_are_used() {
+        use Turn::{Again, First};
+        check(1, 1, &[First], (1, 0));
+        check(1, 4, &[First; 4], (4, 1));
+        check(8, 4, &[First; 4], (4, 3));
+        check(2, 3, &[First, Again, First, Again, Again, First], (6, 2));
+        // The run ended early: one that waits is left over, and is ended with the pool.
+        check(1, 4, &[First, First], (3, 1));
+        check(3, 0, &[Again, Again], (2, 0));
+    }
+}

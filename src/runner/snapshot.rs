@@ -1,0 +1,213 @@
+//! Snapshots during a run: what was recorded comes in as texts, what should be recorded leaves as texts.
+//!
+//! Values lose their secrets before they are compared, so that none can reach a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::{Emitter, Message, finding};
+use crate::event::{CaseResult, Finding, Level, Outcome};
+use crate::matching::snapshot_text;
+use crate::plan::{Body, Plan, Script, SnapshotFiles, snapshot_files};
+use crate::redact::Redactor;
+use crate::source::Sources;
+use crate::suite::Snapshot;
+
+/// The recordings as they were before the run.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshots {
+    /// The texts by file.
+    pub known: BTreeMap<PathBuf, String>,
+    /// Whether differences fail a case.
+    pub purpose: Purpose,
+}
+
+/// What is done about a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// It fails the case.
+    #[default]
+    Compare,
+    /// It is handed on, to be recorded.
+    Update,
+}
+
+/// What a run says about recordings.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SnapshotNews {
+    /// Recordings to write; only for [`Purpose::Update`].
+    pub changes: Vec<SnapshotChange>,
+    /// Files for which cases that passed had answers that differ, and the cases.
+    pub conflicts: Vec<(PathBuf, Vec<String>)>,
+    /// Files that no test uses.
+    pub stale: Vec<PathBuf>,
+}
+
+/// A recording that should be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotChange {
+    /// Where.
+    pub file: PathBuf,
+    /// The ids of the cases that saw it.
+    pub cases: Vec<String>,
+    /// What is there, without secrets; `None` where nothing is.
+    pub known: Option<String>,
+    /// What should be there.
+    pub wanted: String,
+}
+
+/// What a case tells about a snapshot.
+pub(super) struct Seen {
+    case: String,
+    file: PathBuf,
+    wanted: String,
+    /// Whether the recording differs.
+    differs: bool,
+}
+
+/// What cases need to compare.
+#[derive(Default)]
+pub(super) struct Recordings {
+    pub(super) snapshots: Arc<Snapshots>,
+    pub(super) redactor: Redactor,
+}
+
+/// Compares the answers of one case.
+pub(super) struct Recorder<'a> {
+    pub(super) emitter: &'a Emitter,
+    pub(super) case: &'a str,
+    /// The command that runs the case again.
+    pub(super) again: String,
+}
+
+impl Recorder<'_> {
+    /// What is wrong with an answer, or doubtful about the snapshot.
+    pub(super) fn check(
+        &self,
+        snapshot: &Snapshot,
+        message: &Json,
+        (sources, exchange): (&Sources, usize),
+    ) -> Vec<Finding> {
+        let taken = match snapshot.sample.take(message) {
+            Ok(taken) => taken,
+            Err(mismatch) => return vec![finding::mismatch(*mismatch, sources, exchange)],
+        };
+        let Recordings { snapshots, redactor } = self.emitter.recordings.as_ref();
+        let value = redactor.value(taken.value);
+        let known = snapshots.known.get(&snapshot.file).map(String::as_str);
+        let mismatch = snapshot.sample.compare(known, &value, &shown(&snapshot.file));
+        let idle = taken.idle.into_iter().map(|idle| finding::mismatch(idle, sources, exchange));
+        let mut found: Vec<Finding> = idle.map(|found| Finding { level: Level::Should, ..found }).collect();
+        if snapshots.purpose == Purpose::Update {
+            let (case, file) = (self.case.to_owned(), snapshot.file.clone());
+            let seen = Seen { case, file, wanted: snapshot_text(&value), differs: mismatch.is_some() };
+            self.emitter.send(Message::Snapshot(seen));
+        } else if let Some(mismatch) = mismatch {
+            let help = format!("if this is right, record it with `{} --update`", self.again);
+            found.insert(0, Finding { help: Some(help), ..finding::mismatch(mismatch, sources, exchange) });
+        }
+        found
+    }
+}
+
+/// The name of a file in messages, the same on every system.
+fn shown(file: &Path) -> String {
+    file.display().to_string().replace('\\', "/")
+}
+
+/// Tells which files the steps of a case use, whether or not it gets as far as using them.
+pub(super) fn announce(emitter: &Emitter, script: &Script) {
+    let snapshots = script.steps.iter().filter_map(|step| step.snapshot.as_ref());
+    let files: Vec<PathBuf> = snapshots.map(|snapshot| snapshot.file.clone()).collect();
+    if !files.is_empty() {
+        emitter.send(Message::SnapshotFiles(files));
+    }
+}
+
+/// Collects what cases tell about snapshots.
+pub(super) struct Ledger {
+    recordings: Arc<Recordings>,
+    suites: Vec<SnapshotFiles>,
+    used: BTreeSet<PathBuf>,
+    /// The ids of cases that stand for others.
+    templates: BTreeSet<String>,
+    /// Whether every template became cases, and the whole plan was wanted.
+    is_complete: bool,
+    /// Of cases that are not decided yet.
+    pending: Vec<Seen>,
+    seen: BTreeMap<PathBuf, Vec<Seen>>,
+}
+
+impl Ledger {
+    pub(super) fn new(plan: &Plan, recordings: Arc<Recordings>) -> Self {
+        let templates = plan.cases().filter(|case| matches!(case.body, Body::Template(_)));
+        Self {
+            recordings,
+            suites: plan.suites.iter().map(snapshot_files).collect(),
+            used: BTreeSet::new(),
+            templates: templates.map(|case| case.id.clone()).collect(),
+            is_complete: plan.selection.is_everything(),
+            pending: Vec::new(),
+            seen: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn used(&mut self, files: Vec<PathBuf>) {
+        self.used.extend(files);
+    }
+
+    /// Counts once its case is decided; of several attempts, the last one.
+    pub(super) fn seen(&mut self, seen: Seen) {
+        self.pending.retain(|other| (&other.case, &other.file) != (&seen.case, &seen.file));
+        self.pending.push(seen);
+    }
+
+    /// Takes in what a case saw if it passed: an answer that is wrong in other ways is no example.
+    pub(super) fn finished(&mut self, result: &CaseResult) {
+        self.is_complete &= !self.templates.contains(&result.case.id);
+        let has_passed = matches!(result.outcome, Outcome::Passed | Outcome::Warned);
+        let (own, others) = std::mem::take(&mut self.pending).into_iter().partition(|seen| seen.case == result.case.id);
+        self.pending = others;
+        for seen in if has_passed { own } else { Vec::new() } {
+            self.seen.entry(seen.file.clone()).or_default().push(seen);
+        }
+    }
+
+    /// What is to be said at the end.
+    pub(super) fn news(&self, was_whole: bool) -> SnapshotNews {
+        let mut news = SnapshotNews::default();
+        for (file, seen) in &self.seen {
+            let cases = seen.iter().map(|seen| seen.case.clone()).collect();
+            if seen.windows(2).any(|pair| pair[0].wanted != pair[1].wanted) {
+                news.conflicts.push((file.clone(), cases));
+            } else if let Some(first) = seen.first().filter(|first| first.differs) {
+                let Recordings { snapshots, redactor } = self.recordings.as_ref();
+                let known = snapshots.known.get(file).map(|text| redactor.text(text));
+                news.changes.push(SnapshotChange { file: file.clone(), cases, known, wanted: first.wanted.clone() });
+            }
+        }
+        if was_whole && self.is_complete {
+            let known = self.recordings.snapshots.known.keys();
+            news.stale = known.filter(|file| self.is_stale(file)).cloned().collect();
+        }
+        news
+    }
+
+    fn is_stale(&self, file: &Path) -> bool {
+        let owners = self.suites.iter().filter(|suite| file.parent() == Some(&suite.folder));
+        let is_named = |suite: &SnapshotFiles| suite.files.contains_key(file);
+        // Nothing is known of a loop that never ran, for example since its test is skipped.
+        let is_unknown = |suite: &SnapshotFiles| {
+            suite.beginning_of(file).is_some_and(|beginning| {
+                let begins = |used: &PathBuf| suite.beginning_of(used) == Some(beginning);
+                !self.used.iter().any(begins)
+            })
+        };
+        !self.used.contains(file)
+            && owners.clone().next().is_some()
+            && !owners.clone().any(|suite| is_named(suite) || is_unknown(suite))
+    }
+}

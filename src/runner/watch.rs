@@ -1,0 +1,118 @@
+//! Sees everything that a run tells, once and in order: counts it, judges it, hands it on without secrets.
+
+use std::sync::Arc;
+
+use super::judge::Judge;
+use super::snapshot::{self, Recordings};
+use super::{Message, Observer, Summary, case};
+use crate::baseline::{self, Scope};
+use crate::event::{CaseResult, Event, FailureClass, Outcome};
+use crate::plan::Plan;
+
+/// Sees every message once, in order.
+pub(super) struct Watch<'a> {
+    pub(super) judge: Judge,
+    /// What is recorded of answers.
+    pub(super) recorded: snapshot::Ledger,
+    /// What is known to fail.
+    pub(super) known: baseline::Ledger<'a>,
+    pub(super) summary: Summary,
+    pub(super) recordings: Arc<Recordings>,
+    pub(super) observer: &'a mut dyn Observer,
+}
+
+impl Watch<'_> {
+    pub(super) fn message(&mut self, message: Message) {
+        match message {
+            Message::Event(mut event) => {
+                if let Event::SessionJudged(judged) = &mut event {
+                    self.known.mark(judged);
+                }
+                self.count(&event);
+                self.event(&event);
+            }
+            Message::Session(frames) => {
+                self.judge.session(&frames);
+                self.observer.session(&frames, &self.recordings.redactor);
+            }
+            Message::Snapshot(seen) => self.recorded.seen(seen),
+            Message::SnapshotFiles(files) => self.recorded.used(files),
+        }
+    }
+
+    /// A verdict that no task came to.
+    pub(super) fn told(&mut self, result: &CaseResult) {
+        self.judge.case(result);
+        self.known.case(result);
+        self.summary.failed += usize::from(result.outcome == Outcome::Failed && !result.is_known());
+        self.event(&Event::CaseFinished(Box::new(result.clone())));
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        let redactor = &self.recordings.redactor;
+        if redactor.is_empty() {
+            return self.observer.event(event);
+        }
+        let mut hidden = event.clone();
+        hidden.change_texts(&|text| redactor.text(text));
+        self.observer.event(&hidden);
+    }
+
+    /// Tells of recordings and of entries of the baseline that this run showed to be wrong.
+    pub(super) fn close(&mut self, plan: &Plan, not_run: usize) {
+        let was_whole = not_run == 0 && !self.summary.interrupted;
+        self.summary.snapshots = self.recorded.news(was_whole);
+        let is_telling = was_whole && plan.selection.is_everything() && self.summary.errored == 0;
+        let scope = if is_telling { Scope::Whole } else { Scope::Part };
+        let files: Vec<String> = plan
+            .suites
+            .iter()
+            .map(|planned| planned.suite.file.clone())
+            .chain(plan.cases().map(|case| case.place.file.clone()))
+            .collect();
+        let verdict = self.known.close(scope, &files);
+        self.summary.failed += verdict.broken.len();
+        self.summary.unmatched = verdict.unmatched;
+        for broken in verdict.broken {
+            self.event(&Event::CaseFinished(Box::new(broken)));
+        }
+    }
+
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::CaseFinished(result) => {
+                self.judge.case(result);
+                self.recorded.finished(result);
+                self.known.case(result);
+                match result.outcome {
+                    Outcome::Failed => self.summary.failed += usize::from(!result.is_known()),
+                    Outcome::Errored => self.summary.errored += 1,
+                    Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => {}
+                }
+                if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed) {
+                    self.summary.judged += 1;
+                }
+                if result.findings.iter().any(|finding| finding.class == Some(FailureClass::Internal)) {
+                    self.summary.internal += 1;
+                }
+                let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
+                if !case::is_unreached(result) {
+                    self.summary.decided.push(result.case.id.clone());
+                }
+                if result.is_flaky() {
+                    self.summary.flaky.push(result.case.id.clone());
+                }
+                if has_failed && !result.is_known() || case::is_unreached(result) {
+                    self.summary.not_passed.push(result.case.id.clone());
+                }
+            }
+            Event::SessionJudged(judged) => {
+                self.known.session(judged);
+                let has_failed = judged.findings.iter().any(|finding| finding.known.is_none());
+                self.summary.failed += usize::from(has_failed);
+            }
+            Event::ServerReady(ready) => self.judge.ready(ready),
+            Event::RunStarted(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `snapshot:`: what is recorded of an answer, and under which name.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::key_span;
+use crate::matching::Sample;
+use crate::source::{Diagnostic, Node, Value};
+use crate::suite::snapshot::{Per, Snapshot};
+
+/// The longest name in bytes; a row, a server and an ending are still to come, and file systems end at 255.
+const LONGEST: usize = 80;
+
+/// Whether a step asks for a comparison, however badly.
+pub(super) fn is_asked(step: &Node) -> bool {
+    step.get("snapshot").is_some_and(|settings| settings.flag() != Some(false))
+}
+
+/// Reads the snapshot of a step; `snapshot: false` is none.
+pub(super) fn read(step: &Node, found: &mut Vec<Diagnostic>) -> Option<Snapshot> {
+    let settings = step.get("snapshot").filter(|settings| settings.flag() != Some(false))?;
+    let fits = matches!(settings.value, Value::Bool(_) | Value::Text(_) | Value::Map(_));
+    let span = key_span(step, "snapshot");
+    let sample = Sample::build(settings, span, found).filter(|_| fits)?;
+    let named = if settings.text().is_some() { Some(settings) } else { settings.get("name") };
+    let name = named.and_then(Node::located_text);
+    if let Some(name) = &name
+        && let Some(reason) = name_problem(&name.value)
+    {
+        let help = "use letters, digits, `-`, `_` and dots within, such as `created-user`".to_owned();
+        found.push(Diagnostic::error("bad-name", reason, name.span).with_help(help));
+        return None;
+    }
+    let per = settings.get("per").and_then(Node::text).map(|per| match per {
+        "server" => Per::Server,
+        _ => Per::Revision,
+    });
+    Some(Snapshot { span, sample: Arc::new(sample), name: name.map(|name| name.value), per, file: PathBuf::new() })
+}
+
+/// Why a text cannot be the name of a file on every system, or would lead out of its folder.
+fn name_problem(name: &str) -> Option<String> {
+    const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+    let foreign = name.chars().find(|c| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'));
+    let is_device = |stem: &str| {
+        let (letters, digit) = stem.split_at_checked(3).unwrap_or((stem, ""));
+        DEVICES.contains(&stem) || ["com", "lpt"].contains(&letters) && digit.len() == 1
+    };
+    let stem = name.split('.').next().unwrap_or_default().to_lowercase();
+    Some(if name.is_empty() {
+        "the name of the snapshot is empty".to_owned()
+    } else if name.len() > LONGEST {
+        format!("the name of the snapshot is longer than {LONGEST} bytes")
+    } else if name.contains(['/', '\\']) || name.contains("..") {
+        "the name of the snapshot would lead out of its folder".to_owned()
+    } else if let Some(c) = foreign {
+        format!("the name of the snapshot holds {c:?}, which not every system allows in a file")
+    } else if name.starts_with('.') || name.ends_with('.') {
+        "the name of the snapshot begins or ends with a dot".to_owned()
+    } else if is_device(&stem) {
+        format!("`{stem}` is a device on some systems and no name for a snapshot")
+    } else {
+        return None;
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_no_file_may_have() {
+        let check = |name: &str, expected: &str| {
+            let found = name_problem(name).unwrap_or_default();
+            assert!(found.contains(expected) && found.is_empty() == expected.is_empty(), "{name:?}: {found}");
+        };
+        for name in ["created-user", "a.b", "v2_1", "größe", "console", "com10"] {
+            check(name, "");
+        }
+        for name in ["../x", "..", "/etc/passwd", "a/b", "C:\\x", "a..b"] {
+            check(name, "out of its folder");
+        }
+        for name in ["a b", "a\n", "a\0b", "C:x", "a*", "{{ id }}", "a\u{202e}b"] {
+            check(name, "holds");
+        }
+        check("", "empty");
+        check(".hidden", "dot");
+        check("con", "device");
+        check("LPT1.x", "device");
+        check(&"x".repeat(81), "longer");
+    }
+}

@@ -1,0 +1,51 @@
+//! What a suite says, typed.
+
+mod block;
+mod server;
+mod step;
+mod test;
+mod web;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+
+use crate::source::{Located, Node};
+
+pub use self::block::{Block, NegativeCheck, NegativePath, ToolSelection};
+pub use self::server::{Answers, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
+pub use self::step::{Action, Step};
+pub use self::test::{ForEach, Loop, Row, Test};
+pub use self::web::{Http, HttpFlavour};
+
+/// One suite file with everything it includes.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    /// Its name.
+    pub name: Located<String>,
+    /// The file as the user knows it.
+    pub file: String,
+    /// The folder to which its paths are relative.
+    pub folder: PathBuf,
+    /// Names for templates, unfilled.
+    pub variables: Vec<(Located<String>, Node)>,
+    /// The servers by name; a single `server:` is called `server`.
+    pub servers: IndexMap<String, Server>,
+    /// How the cases are run.
+    pub options: RunOptions,
+    /// What the client answers.
+    pub answers: Answers,
+    /// Valid arguments by tool.
+    pub arguments: BTreeMap<String, Node>,
+    /// Tools that may destroy and may be called all the same.
+    pub allow: BTreeSet<String>,
+    /// Steps at the start of a session.
+    pub setup: Vec<Step>,
+    /// Steps at the end of a session.
+    pub teardown: Vec<Step>,
+    /// The tests in declared order.
+    pub tests: Vec<Test>,
+    /// The blocks in the order in which they run.
+    pub blocks: Vec<Block>,
+}

@@ -1,0 +1,118 @@
+//! Servers, how cases run against them, and what the client answers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Http;
+use crate::source::{Located, Node, Span};
+use crate::wire::Revision;
+
+/// How to reach a server.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Where it is written.
+    pub span: Span,
+    /// The way to it.
+    pub target: Target,
+    /// Environment variables, unfilled.
+    pub env: Vec<(Located<String>, Node)>,
+    /// Whether the whole environment is passed on.
+    pub inherit_env: bool,
+    /// Names of variables whose values are secret: under `env`, or inherited.
+    pub secrets: Vec<String>,
+    /// The folder in which it starts, unfilled.
+    pub cwd: Option<Node>,
+    /// The folder to which its paths are relative.
+    pub folder: PathBuf,
+    /// The revisions to speak, each in a run of its own.
+    pub protocol: Vec<Protocol>,
+}
+
+/// The way to a server.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A program, its words unfilled.
+    Command(Vec<Node>),
+    /// An address.
+    Url(Box<Http>),
+    /// A server of this program's own.
+    Builtin(String),
+}
+
+/// Which revision to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protocol {
+    /// Whatever the server speaks.
+    Auto,
+    /// This one.
+    Fixed(Revision),
+}
+
+impl Protocol {
+    /// The word in a suite and in a case id.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Fixed(revision) => revision.as_str(),
+        }
+    }
+}
+
+/// When servers are started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RestartPolicy {
+    /// One session for all cases; a crashed server is started again.
+    #[default]
+    PerSuite,
+    /// A fresh server for every case.
+    PerTest,
+    /// One session for all cases; after a crash the rest is errored.
+    Never,
+}
+
+/// The order in which cases begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// As they are written.
+    #[default]
+    Declared,
+    /// As a seed says, within each server and revision.
+    Shuffled,
+}
+
+/// How the cases are run; `None` leaves the choice to the command line and its defaults.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunOptions {
+    /// When servers are started again.
+    pub restart_policy: RestartPolicy,
+    /// How many cases run at a time.
+    pub parallel: Option<usize>,
+    /// The time for a case.
+    pub timeout: Option<Duration>,
+    /// The time for a request.
+    pub request_timeout: Option<Duration>,
+    /// The time for a start.
+    pub start_timeout: Option<Duration>,
+    /// How often a failed case is tried again.
+    pub retries: u32,
+    /// The order of the cases.
+    pub order: Order,
+}
+
+/// What the client answers when the server asks.
+#[derive(Debug, Clone, Default)]
+pub struct Answers {
+    /// To `sampling/createMessage`, taken in turn.
+    pub sampling: Option<Node>,
+    /// To `elicitation/create`, taken in turn.
+    pub elicitation: Option<Node>,
+    /// To `roots/list`.
+    pub roots: Option<Node>,
+}
+
+impl Answers {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sampling.is_none() && self.elicitation.is_none() && self.roots.is_none()
+    }
+}

@@ -1,0 +1,94 @@
+//! Steps: one exchange each.
+
+use std::time::Duration;
+
+use crate::matching::{Expectation, Path};
+use crate::source::{Located, Node, Span};
+use crate::suite::snapshot::Snapshot;
+use crate::wire::ListKind;
+
+/// One exchange.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Where it is written.
+    pub span: Span,
+    /// What it is for.
+    pub name: Option<String>,
+    /// What it does.
+    pub action: Action,
+    /// What must hold for the answer.
+    pub expect: Vec<Expectation>,
+    /// Whether `expect` or `snapshot` is written at all.
+    pub expects: bool,
+    /// Names for values of the answer.
+    pub capture: Vec<(Located<String>, Path)>,
+    /// A recording to compare the answer with.
+    pub snapshot: Option<Snapshot>,
+    /// The time that the request may take.
+    pub timeout: Option<Duration>,
+    /// Whether progress is asked for.
+    pub progress: bool,
+}
+
+/// What a step does; values are unfilled.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// Calls a tool.
+    Call {
+        /// Its name.
+        tool: Node,
+        /// The arguments.
+        args: Option<Node>,
+    },
+    /// Reads a resource.
+    Read {
+        /// Its URI.
+        uri: Node,
+    },
+    /// Gets a prompt.
+    Prompt {
+        /// Its name.
+        name: Node,
+        /// The arguments.
+        args: Option<Node>,
+    },
+    /// Asks for completions.
+    Complete {
+        /// The parameters.
+        params: Node,
+    },
+    /// Lists all pages.
+    List(ListKind),
+    /// Sends any request.
+    Request {
+        /// The method.
+        method: Node,
+        /// The parameters.
+        params: Option<Node>,
+    },
+    /// Sends any notification.
+    Notify {
+        /// The method.
+        method: Node,
+        /// The parameters.
+        params: Option<Node>,
+    },
+    /// Waits.
+    Wait(Duration),
+    /// Ends the server and starts it again.
+    Restart,
+    /// What this version cannot do; holds the key.
+    Unavailable(&'static str),
+}
+
+impl Action {
+    /// The tool and the arguments of a call.
+    pub fn as_call(&self) -> Option<(&Node, Option<&Node>)> {
+        if let Self::Call { tool, args } = self { Some((tool, args.as_ref())) } else { None }
+    }
+
+    /// The key of what this version cannot do.
+    pub fn as_unavailable(&self) -> Option<&'static str> {
+        if let Self::Unavailable(key) = self { Some(key) } else { None }
+    }
+}

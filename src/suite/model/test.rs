@@ -1,0 +1,87 @@
+//! Tests, their rows and loops.
+
+use crate::source::template::Names;
+use crate::source::{Located, Span};
+
+use super::{Answers, NegativePath, Step};
+
+/// One test.
+#[derive(Debug, Clone)]
+pub struct Test {
+    /// Its name; may hold templates of its row or loop.
+    pub name: Located<String>,
+    /// Where it is written.
+    pub span: Span,
+    /// Words to select it by.
+    pub tags: Vec<String>,
+    /// Why it is not run.
+    pub skip: Option<String>,
+    /// Whether only tests so marked run.
+    pub only: Option<Span>,
+    /// The one server on which it runs.
+    pub server: Option<Located<String>>,
+    /// Steps before it.
+    pub setup: Vec<Step>,
+    /// Its steps.
+    pub steps: Vec<Step>,
+    /// Steps after it.
+    pub teardown: Vec<Step>,
+    /// Its rows; empty for a test that runs once.
+    pub rows: Vec<Row>,
+    /// What it runs for.
+    pub for_each: Option<ForEach>,
+    /// Refusals to derive from it.
+    pub negative_path: Option<NegativePath>,
+    /// Whether its calls are checked against declared schemas.
+    pub output_schema: Option<Span>,
+    /// Its own answers; empty for the suite's.
+    pub answers: Answers,
+    /// Variants that it says it judges.
+    pub judges: Vec<Located<String>>,
+    /// How often it is tried again.
+    pub retries: Option<u32>,
+    /// A key that this version cannot run.
+    pub unavailable: Option<&'static str>,
+    /// Whether faults are planted in it.
+    pub injects: bool,
+}
+
+/// One row of a data-driven test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// `id=nope`, or what the row calls itself.
+    pub name: String,
+    /// Its values.
+    pub values: Names,
+}
+
+/// Runs a test for each thing that the server offers.
+#[derive(Debug, Clone)]
+pub struct ForEach {
+    /// The list.
+    pub over: Loop,
+    /// An expression that picks.
+    pub filter: Option<Located<String>>,
+}
+
+/// What a loop runs over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loop {
+    /// The tools, as `tool`.
+    Tools,
+    /// The resources, as `resource`.
+    Resources,
+    /// The prompts, as `prompt`.
+    Prompts,
+}
+
+impl Loop {
+    /// The name in templates.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::Tools => "tool",
+            Self::Resources => "resource",
+            Self::Prompts => "prompt",
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! `snapshot:` of a step, typed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::matching::Sample;
+use crate::source::Span;
+
+/// A recorded answer to compare with.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// Where its key is written.
+    pub span: Span,
+    /// What is recorded.
+    pub sample: Arc<Sample>,
+    /// The name that the suite gives it.
+    pub name: Option<String>,
+    /// What has recordings of its own.
+    pub per: Option<Per>,
+    /// Where it is recorded. Depends on row, server and revision, so the plan fills it in.
+    pub file: PathBuf,
+}
+
+/// What has recordings of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Per {
+    /// Each server.
+    Server,
+    /// Each revision.
+    Revision,
+}

@@ -1,0 +1,140 @@
+//! What came of a suite.
+
+use std::fmt;
+
+use super::{CaseResult, Event, Outcome, Score, Totals};
+use crate::redact::Redactor;
+use crate::report::{self, Report};
+use crate::runner::{Observer, SessionFrames, Summary};
+use crate::source::Style;
+
+/// A suite that ran.
+#[derive(Clone)]
+pub struct Run {
+    report: Report,
+    summary: Summary,
+    style: Style,
+}
+
+impl Run {
+    pub(super) fn new(seen: Seen, summary: Summary, style: Style) -> Self {
+        Self { report: seen.0, summary, style }
+    }
+
+    /// Stops the test unless every case passed, with the text that a terminal would show.
+    ///
+    /// Warnings and skipped cases are no failures, as on the command line; a run that judged nothing is one.
+    ///
+    /// # Panics
+    ///
+    /// Panics where [`Run::is_passed`] is false.
+    #[track_caller]
+    pub fn assert_passed(&self) {
+        assert!(self.is_passed(), "{}\n\n{}", self.verdict(), self.text().trim_end());
+    }
+
+    /// Whether something was judged, and nothing failed or broke.
+    pub fn is_passed(&self) -> bool {
+        self.summary.failed == 0 && self.summary.errored == 0 && self.summary.judged > 0
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.summary.failed + self.summary.errored > 0 {
+            return "the suite does not pass";
+        }
+        if self.summary.judged == 0 { "nothing came to a verdict" } else { "the suite passes" }
+    }
+
+    /// How many cases ended in which way.
+    pub fn totals(&self) -> Totals {
+        self.report.totals()
+    }
+
+    /// The cases in declared order, with their findings and exchanges.
+    pub fn cases(&self) -> Vec<&CaseResult> {
+        self.report.cases()
+    }
+
+    /// How the case of that name ended, the worst where several have it; `None` where none has.
+    ///
+    /// ```no_run
+    /// # fn look(run: mcprove::testing::Run) {
+    /// use mcprove::testing::Outcome;
+    /// assert_eq!(run.outcome("unknown users are explained"), Some(Outcome::Failed));
+    /// # }
+    /// ```
+    pub fn outcome(&self, name: &str) -> Option<Outcome> {
+        let named = self.cases().into_iter().filter(|result| result.case.name == name);
+        named.map(|result| result.outcome).max_by_key(|outcome| badness(*outcome))
+    }
+
+    /// Everything that happened, in order, without secrets; long texts are cut.
+    pub fn events(&self) -> &[Event] {
+        self.report.events()
+    }
+
+    /// Which faults the suite looks at.
+    pub fn declared(&self) -> Option<&Score> {
+        self.summary.coverage.as_ref().map(|(declared, _)| declared)
+    }
+
+    /// Which faults the run looked at and came to a verdict on.
+    pub fn exercised(&self) -> Option<&Score> {
+        self.summary.coverage.as_ref().map(|(_, exercised)| exercised)
+    }
+
+    /// What a terminal shows at the end of the run.
+    pub fn text(&self) -> String {
+        self.render("text").unwrap_or_default()
+    }
+
+    /// The run as JUnit XML.
+    pub fn junit(&self) -> String {
+        self.render("junit").unwrap_or_default()
+    }
+
+    /// The run in any format of `mcprove run --report`; `None` where there is no such format.
+    pub fn render(&self, format: &str) -> Option<String> {
+        report::render(format, &self.report, &self.style)
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text())
+    }
+}
+
+fn badness(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Passed => 0,
+        Outcome::Skipped => 1,
+        Outcome::Warned => 2,
+        Outcome::Inconclusive => 3,
+        Outcome::Errored => 4,
+        Outcome::Failed => 5,
+    }
+}
+
+/// Folds the events of a run.
+#[derive(Default)]
+pub(super) struct Seen(Report);
+
+impl Observer for Seen {
+    fn event(&mut self, event: &Event) {
+        match event {
+            // No command line runs a case of this test again.
+            Event::CaseFinished(result) => {
+                let result = CaseResult { again: String::new(), ..(**result).clone() };
+                self.0.apply(&Event::CaseFinished(Box::new(result)));
+            }
+            Event::RunStarted(_)
+            | Event::ServerReady(_)
+            | Event::CaseStarted(_)
+            | Event::SessionJudged(_)
+            | Event::RunFinished(_) => self.0.apply(event),
+        }
+    }
+
+    fn session(&mut self, _frames: &SessionFrames, _redactor: &Redactor) {}
+}

@@ -1,0 +1,290 @@
+//! A suite and the servers to run it on.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rmcp::{RoleServer, Service};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::run::Seen;
+use super::{Error, Run, serve};
+use crate::plan::{self, Filter, Selection};
+use crate::runner::{self, InProcess, Options, Stop};
+use crate::source::{Color, Diagnostic, Sources, Style, did_you_mean, render_all};
+use crate::suite::{self, Files, Server, Servers, Target};
+use crate::taxonomy::Registry;
+
+/// The name under which messages mention a suite that is no file.
+const INLINE: &str = "<inline>";
+
+/// The name of a server that the suite writes under `server:`, or not at all.
+const ONLY: &str = "server";
+
+/// How many columns a report may fill.
+const WIDTH: usize = 100;
+
+/// A suite that was read without a mistake, and the servers that stand in for those that it names.
+#[derive(Debug)]
+pub struct Suite {
+    read: suite::Suite,
+    sources: Sources,
+    warnings: Vec<Diagnostic>,
+    given: Vec<(Option<String>, InProcess)>,
+    environment: BTreeMap<String, String>,
+    filters: Vec<String>,
+    parallel: usize,
+    style: Style,
+}
+
+impl Suite {
+    /// Reads a suite file with everything that it includes.
+    ///
+    /// Relative paths start at the current folder, which `cargo test` sets to that of the package.
+    ///
+    /// # Errors
+    ///
+    /// Fails with every mistake in the suite, or where a file cannot be read.
+    ///
+    /// ```
+    /// use mcprove::testing::Suite;
+    ///
+    /// let suite = Suite::load("examples/users.yml")?;
+    /// # Ok::<(), mcprove::testing::Error>(())
+    /// ```
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::read(path.as_ref(), &Disk { inline: None })
+    }
+
+    /// Reads a suite from text; what it includes is read from the current folder.
+    ///
+    /// A suite that only ever runs in a test needs no `server:`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with every mistake in the suite.
+    pub fn parse(yaml: &str) -> Result<Self, Error> {
+        Self::read(Path::new(INLINE), &Disk { inline: Some(yaml) })
+    }
+
+    fn read(path: &Path, files: &Disk<'_>) -> Result<Self, Error> {
+        let style = Style::new(Color::Never, WIDTH);
+        let (mut sources, mut warnings) = (Sources::default(), Vec::new());
+        let read = suite::load_with((path, Servers::Given), files, &mut sources, &mut warnings)
+            .map_err(|mistakes| Error::new(mistakes, &sources, style))?;
+        let (given, environment, filters) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Ok(Self { read, sources, warnings, given, environment, filters, parallel: 1, style })
+    }
+
+    /// What is legal in the suite and unwise, as text; empty where there is nothing.
+    pub fn warnings(&self) -> String {
+        render_all(&self.warnings, &self.sources, self.style)
+    }
+
+    /// Runs the suite's only server in this process: every session gets a fresh one.
+    ///
+    /// A server is any rmcp service: a `ServerHandler`, or a type with rmcp's routers.
+    #[must_use]
+    pub fn server<F, S>(self, make: F) -> Self
+    where
+        F: Fn() -> S + Send + Sync + 'static,
+        S: Service<RoleServer>,
+    {
+        self.give(None, serve::service(make))
+    }
+
+    /// Runs one of several servers in this process, by its name under `servers:`.
+    #[must_use]
+    pub fn server_named<F, S>(self, name: &str, make: F) -> Self
+    where
+        F: Fn() -> S + Send + Sync + 'static,
+        S: Service<RoleServer>,
+    {
+        self.give(Some(name), serve::service(make))
+    }
+
+    /// Speaks to the suite's only server, of whatever make, over a fresh pair of streams for every session: what it
+    /// writes is read from the first, and what it is to read goes to the second, one message a line.
+    ///
+    /// ```
+    /// # use mcprove::testing::Suite;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), mcprove::testing::Error> {
+    /// let suite = Suite::load("examples/users.yml")?.connect(|| {
+    ///     let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    ///     let (reader, writer) = tokio::io::split(theirs);
+    ///     // Here stands your server.
+    ///     tokio::spawn(mcprove::demo::serve(reader, writer));
+    ///     tokio::io::split(ours)
+    /// });
+    /// suite.run().await?.assert_passed();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn connect<F, R, W>(self, open: F) -> Self
+    where
+        F: Fn() -> (R, W) + Send + Sync + 'static,
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        self.give(None, serve::streams(open))
+    }
+
+    /// The same for one of several servers, by its name under `servers:`.
+    #[must_use]
+    pub fn connect_named<F, R, W>(self, name: &str, open: F) -> Self
+    where
+        F: Fn() -> (R, W) + Send + Sync + 'static,
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        self.give(Some(name), serve::streams(open))
+    }
+
+    fn give(mut self, name: Option<&str>, server: InProcess) -> Self {
+        self.given.push((name.map(str::to_owned), server));
+        self
+    }
+
+    /// Sets a variable for `{{ env.NAME }}`, whose value is kept out of everything that a run shows; the variables of
+    /// this process are not read.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Runs only the cases that an expression such as `tag(smoke) & !name(/slow/)` picks; several must all hold.
+    #[must_use]
+    pub fn filter(mut self, expression: &str) -> Self {
+        self.filters.push(expression.to_owned());
+        self
+    }
+
+    /// Runs so many cases at a time where the suite does not say; without this one at a time, in declared order.
+    #[must_use]
+    pub fn parallel(mut self, cases: usize) -> Self {
+        self.parallel = cases;
+        self
+    }
+
+    /// Runs the cases; every session has ended when this returns.
+    ///
+    /// Dropping the future ends the run and its servers.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a server has no place in the suite or the suite's servers are not all in this process, where the
+    /// registry lacks what the suite judges, and on a wrong filter. Cases that fail are no error: see [`Run`].
+    pub async fn run(mut self) -> Result<Run, Error> {
+        let style = self.style;
+        let mut mistakes = Vec::new();
+        let in_process = self.in_process(&mut mistakes);
+        let selection = self.selection(&mut mistakes);
+        let Self { read, sources, environment, parallel, .. } = self;
+        if !mistakes.is_empty() {
+            return Err(Error::new(mistakes, &sources, style));
+        }
+        let sources = Arc::new(sources);
+        let plan = plan::build(vec![read], selection, Registry::builtin(), Arc::clone(&sources))
+            .map_err(|mistakes| Error::new(mistakes, &sources, style))?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        let options = Options {
+            processors: parallel,
+            environment: Arc::new(environment),
+            in_process,
+            ..Options::new(now, Stop::new().1)
+        };
+        let mut seen = Seen::default();
+        let summary = runner::run(plan, options, Registry::builtin(), &mut seen).await;
+        Ok(Run::new(seen, summary, style))
+    }
+
+    /// The given servers by the names that the suite has for them; it takes over names where it has none.
+    fn in_process(&mut self, mistakes: &mut Vec<Diagnostic>) -> BTreeMap<String, InProcess> {
+        if self.read.servers.is_empty() {
+            let span = self.read.name.span;
+            let names = self.given.iter().map(|(name, _)| name.clone().unwrap_or_else(|| ONLY.to_owned()));
+            self.read.servers = names.map(|name| (name, Server::given(span))).collect();
+        }
+        let mut in_process = BTreeMap::new();
+        for (name, server) in std::mem::take(&mut self.given) {
+            match self.place_of(name) {
+                Ok(name) => drop(in_process.insert(name, server)),
+                Err(mistake) => mistakes.push(mistake),
+            }
+        }
+        let is_elsewhere = |name: &String, server: &Server| {
+            !in_process.contains_key(name) && !matches!(server.target, Target::Builtin(_))
+        };
+        let elsewhere = self.read.servers.iter().filter(|(name, server)| is_elsewhere(name, server));
+        mistakes.extend(elsewhere.map(|(name, server)| not_given(name, server, self.read.servers.len())));
+        if self.read.servers.is_empty() {
+            let none = Diagnostic::error("missing-server", "the suite has no server to test", self.read.name.span);
+            mistakes.push(none.with_help("give it one with `.server(|| …)`".to_owned()));
+        }
+        in_process
+    }
+
+    /// The name that the suite has for a given server.
+    fn place_of(&self, name: Option<String>) -> Result<String, Diagnostic> {
+        let known = || self.read.servers.keys().map(String::as_str);
+        match name {
+            Some(name) if self.read.servers.contains_key(&name) => Ok(name),
+            Some(name) => {
+                let message = format!("the suite has no server `{name}`");
+                Err(Diagnostic::error("unknown-server", message, self.read.name.span)
+                    .with_help(did_you_mean(&name, known())))
+            }
+            None => match self.read.servers.keys().next() {
+                Some(only) if self.read.servers.len() == 1 => Ok(only.clone()),
+                _ => {
+                    let message = "the suite has several servers, and one is given without a name";
+                    let names: Vec<String> = known().map(|name| format!("`{name}`")).collect();
+                    let help = format!("say with `.server_named(…)` which of {} it is", names.join(" and "));
+                    Err(Diagnostic::error("unknown-server", message, self.read.name.span).with_help(help))
+                }
+            },
+        }
+    }
+
+    fn selection(&mut self, mistakes: &mut Vec<Diagnostic>) -> Selection {
+        let parsed: Vec<_> = self.filters.iter().map(|text| Filter::parse(text, &mut self.sources)).collect();
+        let mut filters = Vec::new();
+        for filter in parsed {
+            match filter {
+                Ok(filter) => filters.push(filter),
+                Err(mistake) => mistakes.push(mistake),
+            }
+        }
+        Selection { filters, ..Selection::default() }
+    }
+}
+
+fn not_given(name: &str, server: &Server, servers: usize) -> Diagnostic {
+    let help = if servers == 1 {
+        "give it one with `.server(|| …)`".to_owned()
+    } else {
+        format!("give it one with `.server_named({name:?}, || …)`")
+    };
+    let message = format!("the server `{name}` is not in this process");
+    Diagnostic::error("missing-server", message, server.span).with_help(help)
+}
+
+/// The disk, and a text that is no file.
+struct Disk<'a> {
+    inline: Option<&'a str>,
+}
+
+impl Files for Disk<'_> {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        match self.inline {
+            Some(text) if path == Path::new(INLINE) => Ok(text.to_owned()),
+            Some(_) | None => std::fs::read_to_string(path),
+        }
+    }
+}
