@@ -151,7 +151,8 @@ impl<'a> SuiteRun<'a> {
         let lane = Arc::clone(&self.lanes[case.lane]);
         let (index, options, emitter) = (self.index, Arc::clone(self.options), self.emitter.clone());
         let kept = Arc::clone(&case);
-        let task = self.running.spawn(async move { (case::run(lane, index, case, options, emitter).await, permit) });
+        let task =
+            self.running.spawn(async move { (Box::pin(case::run(lane, index, case, options, emitter)).await, permit) });
         self.begun.insert(task.id(), kept);
         None
     }

@@ -309,6 +309,12 @@ def receive(connection, buffer):
             more()
         return take(buffer.index(b"\r\n") + 2)[:-2]
 
+    if not buffer:
+        more()
+    # What is no HTTP gets an answer too, as from real servers.
+    if not buffer[:1].isalpha():
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+        raise Gone
     verb, path, _ = line().decode("latin-1").split(" ", 2)
     headers = {}
     while text := line().decode("latin-1"):
