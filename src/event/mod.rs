@@ -36,7 +36,7 @@ pub enum Event {
     /// A server broke the protocol in frames that belong to no case.
     SessionJudged(SessionJudged),
     /// The last event of every run, an interrupted one included.
-    RunFinished(RunFinished),
+    RunFinished(Box<RunFinished>),
 }
 
 /// What is known before the first case.

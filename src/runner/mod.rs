@@ -128,14 +128,15 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     watch.close(&plan, not_run);
     let coverage = watch.judge.score(registry, thresholds);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
-    watch.event(&Event::RunFinished(RunFinished {
+    let finished = RunFinished {
         duration_us: micros(begun.elapsed()),
         interrupted: watch.summary.interrupted,
         not_run,
         coverage: Some(coverage),
         stale_snapshots: watch.summary.snapshots.stale.iter().map(|file| file.display().to_string()).collect(),
         isolation,
-    }));
+    };
+    watch.event(&Event::RunFinished(Box::new(finished)));
     watch.summary
 }
 

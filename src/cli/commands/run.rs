@@ -9,7 +9,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::fault_coverage::gate;
-use super::run_update::{self, Consent};
+use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
 use crate::baseline::Baseline;
@@ -39,6 +39,35 @@ pub(in crate::cli) struct RunArgs {
     /// Stops after N cases have failed; 1 without a number.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
     bail: Option<NonZero<usize>>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// The time for a case, whatever the suites say.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    timeout: Option<Duration>,
+    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
+    report: Vec<(Format, PathBuf)>,
+    #[command(flatten)]
+    recording: UpdateArgs,
+    /// Writes everything that travelled into this folder, a file per session.
+    #[arg(long, value_name = "FOLDER")]
+    transcript: Option<PathBuf>,
+    /// The least exercised coverage in percent, 0 to 100; less ends with exit code 6.
+    #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
+    threshold: Option<f64>,
+    /// The same for the figure that is weighted by how often faults occur.
+    #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
+    threshold_weighted: Option<f64>,
+    #[command(flatten)]
+    known: BaselineArgs,
+    /// A fault registry to use instead of the built-in one.
+    #[arg(long, value_name = "FILE")]
+    registry: Option<PathBuf>,
+}
+
+/// How far verdicts are trusted: order, repetition, isolation.
+#[derive(Debug, Args)]
+struct TrustArgs {
     /// Begins the cases in another order, which follows from SEED; one is drawn and printed if none is given.
     #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "the flag, and its value")]
@@ -55,32 +84,6 @@ pub(in crate::cli) struct RunArgs {
     /// Runs the cases in three ways (as written, each on a fresh server, shuffled) and fails where a verdict differs.
     #[arg(long, conflicts_with_all = ["repeat", "bail"])]
     verify_isolation: bool,
-    /// The time for a case, whatever the suites say.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    timeout: Option<Duration>,
-    /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
-    report: Vec<(Format, PathBuf)>,
-    /// Records what answers are compared with under `snapshot`: shows each difference and asks; refused in CI.
-    #[arg(long)]
-    update: bool,
-    /// With `--update`, writes without asking.
-    #[arg(long, requires = "update")]
-    yes: bool,
-    /// Writes everything that travelled into this folder, a file per session.
-    #[arg(long, value_name = "FOLDER")]
-    transcript: Option<PathBuf>,
-    /// The least exercised coverage in percent, 0 to 100; less ends with exit code 6.
-    #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
-    threshold: Option<f64>,
-    /// The same for the figure that is weighted by how often faults occur.
-    #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
-    threshold_weighted: Option<f64>,
-    #[command(flatten)]
-    known: BaselineArgs,
-    /// A fault registry to use instead of the built-in one.
-    #[arg(long, value_name = "FILE")]
-    registry: Option<PathBuf>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -101,11 +104,11 @@ impl RunArgs {
             processors: environment.processors,
             timeout: self.timeout,
             bail: self.bail.map_or(Bail::Never, |limit| Bail::After(limit.get())),
-            retries: self.retries,
-            repeat: self.repeat.get(),
-            order: self.shuffle.map(|_| Order::Shuffled),
-            seed: self.shuffle.flatten().unwrap_or_else(|| drawn_seed(*now)),
-            isolation: if self.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
+            retries: self.trust.retries,
+            repeat: self.trust.repeat.get(),
+            order: self.trust.shuffle.map(|_| Order::Shuffled),
+            seed: self.trust.shuffle.flatten().unwrap_or_else(|| drawn_seed(*now)),
+            isolation: if self.trust.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
             environment: Arc::clone(&environment.variables),
             thresholds: Thresholds { plain: self.threshold, weighted: self.threshold_weighted },
             baseline: Arc::clone(&surroundings.known),
@@ -141,7 +144,7 @@ fn drawn_seed(now: Duration) -> u32 {
 }
 
 pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Output) -> Exit {
-    let consent = match Consent::of((args.update, args.yes), environment, output) {
+    let consent = match Consent::of(&args.recording, environment, output) {
         Ok(consent) => consent,
         Err(exit) => return exit,
     };
@@ -214,7 +217,7 @@ fn remember(
     }
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let mut not_passed = summary.not_passed.clone();
-    if args.fail_on_flaky {
+    if args.trust.fail_on_flaky {
         not_passed.extend(summary.flaky.iter().cloned());
     }
     let ran = state::Ran { files: &files, decided: &summary.decided, not_passed: &not_passed, picked };
@@ -252,7 +255,7 @@ fn verdict(args: &RunArgs, summary: &Summary, output: &Output) -> Exit {
     if summary.failed > 0 {
         return Exit::Findings;
     }
-    if args.fail_on_flaky && !summary.flaky.is_empty() {
+    if args.trust.fail_on_flaky && !summary.flaky.is_empty() {
         tell_flaky(&summary.flaky, output);
         return Exit::Findings;
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style as Look};
+use clap::Args;
 use similar::TextDiff;
 use tokio::sync::watch;
 
@@ -21,6 +22,17 @@ use crate::source::{Color, Style, visible, visible_line};
 const PATIENCE: Duration = Duration::from_secs(1);
 const LINES: usize = 120;
 
+/// Whether recordings are wanted.
+#[derive(Debug, Args)]
+pub(super) struct UpdateArgs {
+    /// Records what answers are compared with under `snapshot`: shows each difference and asks; refused in CI.
+    #[arg(long)]
+    update: bool,
+    /// With `--update`, writes without asking.
+    #[arg(long, requires = "update")]
+    yes: bool,
+}
+
 /// Whether recordings may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
@@ -34,12 +46,12 @@ pub(super) enum Consent {
 
 impl Consent {
     /// What `--update` and `--yes` amount to here; a refusal is told.
-    pub(super) fn of((update, yes): (bool, bool), environment: &Environment, output: &Output) -> Result<Self, Exit> {
-        let refusal = if !update {
+    pub(super) fn of(asked: &UpdateArgs, environment: &Environment, output: &Output) -> Result<Self, Exit> {
+        let refusal = if !asked.update {
             return Ok(Self::None);
         } else if environment.is_ci {
             ("`--update` writes no snapshots in CI", "run it on your machine, look at the differences and commit them")
-        } else if yes {
+        } else if asked.yes {
             return Ok(Self::Given);
         } else if environment.can_ask {
             return Ok(Self::Ask);

@@ -24,7 +24,7 @@ pub(super) fn events() -> Vec<Event> {
     }
     events.push(Event::SessionJudged(judged(4)));
     events.push(Event::SessionJudged(judged(9)));
-    events.push(Event::RunFinished(finished()));
+    events.push(Event::RunFinished(Box::new(finished())));
     events
 }
 
