@@ -129,7 +129,10 @@ impl Report {
 
     /// How the run ended; `None` while it lasts, and where its recording breaks off.
     pub fn finished(&self) -> Option<&RunFinished> {
-        self.events.iter().rev().find_map(|event| if let Event::RunFinished(end) = event { Some(end.as_ref()) } else { None })
+        self.events
+            .iter()
+            .rev()
+            .find_map(|event| if let Event::RunFinished(end) = event { Some(end.as_ref()) } else { None })
     }
 
     /// From the first to the last event.
