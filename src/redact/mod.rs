@@ -19,7 +19,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Knows these values, also base64-encoded, percent-encoded and escaped for JSON.
+    /// Knows these values, also in base64, in hexadecimal digits, percent-encoded and escaped for JSON.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut forms: Vec<String> = secrets
             .into_iter()
@@ -38,10 +38,30 @@ impl Redactor {
 
     /// The text without secrets, nor the beginnings of secrets that were cut off.
     pub fn text(&self, text: &str) -> String {
-        self.forms.iter().fold(text.to_owned(), |text, form| {
-            let whole = if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text };
-            without_beginnings(whole, form)
-        })
+        // Whole forms first: the beginning of one form may be the whole beginning of another.
+        let whole = self.forms.iter().fold(text.to_owned(), |text, form| {
+            if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text }
+        });
+        self.without_beginnings(whole)
+    }
+
+    /// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
+    fn without_beginnings(&self, text: String) -> String {
+        let is_telling = |form: &&String| telling(form).is_some_and(|telling| text.contains(telling));
+        let forms: Vec<&String> = self.forms.iter().filter(is_telling).collect();
+        if forms.is_empty() {
+            return text;
+        }
+        let mut masked = String::with_capacity(text.len());
+        let (mut rest, mut buffer) = (text.as_str(), [0; 4]);
+        while let Some(next) = rest.chars().next() {
+            // The form that goes on for longest is the one that was cut.
+            let length = forms.iter().filter_map(|form| beginning(rest, form)).max();
+            let kept = next.encode_utf8(&mut buffer);
+            masked.push_str(if length.is_some() { MASK } else { kept });
+            rest = &rest[length.unwrap_or(next.len_utf8())..];
+        }
+        masked
     }
 
     /// The value without secrets, keys included.
@@ -58,23 +78,16 @@ impl Redactor {
     }
 }
 
-/// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
-fn without_beginnings(text: String, form: &str) -> String {
-    let chars = form.chars().count();
-    let telling: String = form.chars().take((chars / 3).max(TELLING)).collect();
-    if chars <= telling.chars().count() || !text.contains(&telling) {
-        return text;
-    }
-    let mut masked = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find(&telling) {
-        let common =
-            rest[at..].chars().zip(form.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum::<usize>();
-        masked.push_str(&rest[..at]);
-        masked.push_str(MASK);
-        rest = &rest[at + common..];
-    }
-    masked + rest
+/// The shortest beginning of a form that says too much.
+fn telling(form: &str) -> Option<&str> {
+    let length = (form.chars().count() / 3).max(TELLING);
+    form.char_indices().nth(length).map(|(end, _)| &form[..end])
+}
+
+/// How much of a form a text begins with, where that is too much.
+fn beginning(text: &str, form: &str) -> Option<usize> {
+    telling(form).filter(|telling| text.starts_with(telling))?;
+    Some(text.chars().zip(form.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum())
 }
 
 /// The forms of a secret and, where it has several lines, of each that says something by itself.
@@ -100,6 +113,7 @@ fn forms_of_line(secret: &str) -> Vec<String> {
     ];
     // A value in the middle of a longer one is still legible after base64; its inner part does not change.
     forms.extend((1..3).filter_map(|shift| shifted_base64(secret.as_bytes(), shift)));
+    forms.push(hexadecimal(secret));
     // A debug-quoted or doubly escaped value is how logs often carry it.
     let twice = Value::from(json[1..json.len() - 1].to_owned()).to_string();
     forms.push(twice[1..twice.len() - 1].to_owned());
@@ -114,6 +128,11 @@ fn percent_encoded(text: &str, kept: &str) -> String {
             b => format!("%{b:02X}"),
         })
         .collect()
+}
+
+fn hexadecimal(text: &str) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    text.bytes().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// The base64 digits that stay the same whatever stands before and after the secret at that offset.
@@ -162,6 +181,10 @@ mod tests {
             assert!(masked.contains(MASK), "{text} -> {masked}");
         }
         assert_eq!(redactor.text("cut: s3cr&t/\"v…"), format!("cut: {MASK}…"));
+        let alike = Redactor::new(["hunter2-s3cr&t/value".to_owned()]);
+        assert_eq!(alike.text("a hunter2-s3cr&t/value b"), format!("a {MASK} b"));
+        assert_eq!(alike.text("a hunter2-s3cr&t/v b"), format!("a {MASK} b"));
+        assert_eq!(alike.text("a hunter2-s3cr%26t b"), format!("a {MASK} b"));
         assert_eq!(redactor.text("s3cr is short"), "s3cr is short");
         let lines = Redactor::new(["-----BEGIN-----\nMIIEpemline1\n-----END-----".to_owned()]);
         assert_eq!(lines.text("+MIIEpemline1"), format!("+{MASK}"));

@@ -213,7 +213,7 @@ async fn torn_down<'a>(
     case: &Case,
     bounds: &Bounds<'_>,
 ) -> (Attempted, Names) {
-    tear_down(&mut conversation, teardown, bounds.stop.bound(bounds.timeout), &mut verdict).await;
+    tear_down(&mut conversation, teardown, bounds, &mut verdict).await;
     concluded(conversation, verdict, opened, case)
 }
 
@@ -243,11 +243,12 @@ async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict
 }
 
 /// Teardown runs whatever happened; its own failure is told and hides nothing.
-async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], limit: Duration, verdict: &mut Verdict) {
+async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], bounds: &Bounds<'_>, verdict: &mut Verdict) {
     if steps.is_empty() || !conversation.speaker.session.is_open() {
         return;
     }
-    let found = timeout(limit, conversation.every("teardown", steps)).await.unwrap_or_else(|_| {
+    let torn_down = bounds.stop.bound(bounds.timeout, conversation.every("teardown", steps)).await;
+    let found = torn_down.unwrap_or_else(|limit| {
         vec![Finding::failure(FailureClass::Timeout, format!("teardown took longer than {}", duration_text(limit)))]
     });
     if found.is_empty() {

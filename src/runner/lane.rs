@@ -314,11 +314,10 @@ impl Lane {
         }
         let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, opened.names.clone(), &self.plan.sources);
-        let limit = self.stop.bound(case::CASE_TIMEOUT);
-        let found =
-            tokio::time::timeout(limit, conversation.every("suite teardown", steps)).await.unwrap_or_else(|_| {
-                vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
-            });
+        let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every("suite teardown", steps)).await;
+        let found = torn_down.unwrap_or_else(|limit| {
+            vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
+        });
         if !found.is_empty() {
             let result =
                 case::suite_teardown(self.planned(), self.index, &self.plan.sources, (found, conversation.exchanges));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
 use super::Snapshots;
 use crate::baseline::Baseline;
@@ -152,9 +153,16 @@ impl Stop {
         *self.0.borrow()
     }
 
-    /// How long cleaning up may take: as long as usual, or little once the wish was made.
-    pub(super) fn bound(&self, usual: Duration) -> Duration {
-        if self.is_set() { usual.min(AFTER_STOP) } else { usual }
+    /// Cleans up within the usual time, or within little once the wish is made; the error is the time that was allowed.
+    pub(super) async fn bound<T>(&self, usual: Duration, cleaning: impl Future<Output = T>) -> Result<T, Duration> {
+        let wished = async {
+            self.wait().await;
+            sleep(AFTER_STOP).await;
+        };
+        tokio::select! {
+            cleaned = timeout(usual, cleaning) => cleaned.map_err(|_| usual),
+            () = wished => Err(AFTER_STOP),
+        }
     }
 
     /// Returns once it is made; never returns if nobody can make it any more.

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 
+/// The real program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_mcprove");
+
 /// After this long the program counts as hung: a way out for the test, no measure of speed.
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -92,7 +95,7 @@ impl Scene {
         self.line(&format!("mcprove {arguments}"))
     }
 
-    /// Runs one command line: `mcprove …` with variables before it, `show FILE`, or `list FOLDER`.
+    /// Runs one command line: `mcprove …` or `sh -c …` with variables before it, `show FILE`, or `list FOLDER`.
     pub(crate) fn line(&self, line: &str) -> Seen {
         let words = shell_words::split(line).unwrap();
         let variables: Vec<(&str, &str)> = words.iter().map_while(|word| word.split_once('=')).collect();
@@ -101,7 +104,8 @@ impl Scene {
         match program.as_str() {
             "show" => shown(fs::read_to_string(self.folder.join(&arguments[0])).unwrap_or_else(|why| why.to_string())),
             "list" => shown(self.names(&arguments[0])),
-            _ => self.mcprove(line, arguments, &variables),
+            "sh" => self.start("sh", line, arguments, &variables).finish(),
+            _ => self.start(PROGRAM, line, arguments, &variables).finish(),
         }
     }
 
@@ -112,25 +116,20 @@ impl Scene {
         files.map(|file| file.path().strip_prefix(&self.folder).unwrap().display().to_string() + "\n").collect()
     }
 
-    fn mcprove(&self, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Seen {
-        self.start(line, arguments, variables).finish()
-    }
-
     /// Starts `mcprove` with arguments that contain no quotes, and does not wait for it.
     pub(crate) fn begin(&self, arguments: &str) -> Running {
         let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
-        self.start(&format!("mcprove {arguments}"), &words, &[])
+        self.start(PROGRAM, &format!("mcprove {arguments}"), &words, &[])
     }
 
-    fn start(&self, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Running {
-        let program = env!("CARGO_BIN_EXE_mcprove");
+    fn start(&self, program: &str, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Running {
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(&self.folder)
             .env_clear()
             .env("PATH", env::path())
             .env("HOME", self.home())
-            .env("MCPROVE", program)
+            .env("MCPROVE", PROGRAM)
             .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -181,6 +180,16 @@ impl Running {
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success(), "`kill -s {name}` reaches `{}`", self.line);
+    }
+
+    /// Sends a signal again and again until it ends; one that comes while the last is looked at is not counted.
+    pub(crate) fn signal_until_it_ends(mut self, name: &str) -> Seen {
+        let since = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(since.elapsed() < PATIENCE, "`{}` does not end", self.line);
+            self.signal(name);
+        }
+        self.finish()
     }
 
     /// Waits for the end.
@@ -243,6 +252,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),
         (r#"(time|timestamp|uuid)="[^"]*""#.to_owned(), r#"$1="[$1]""#),
         (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
+        (r"\b127\.0\.0\.1:\d{4,5}".to_owned(), "127.0.0.1:[PORT]"),
         (r"\b(pid|port) \d+".to_owned(), "$1 [NUMBER]"),
         (r"\b(mcprove|mcprove-demo) \d+\.\d+\.\d+".to_owned(), "$1 [VERSION]"),
     ]

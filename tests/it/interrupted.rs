@@ -1,7 +1,12 @@
-//! Runs that are stopped from outside: servers are ended and reports are written all the same.
+//! Runs that are stopped from outside, at every stage: servers are ended and reports are written all the same.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use crate::harness::{Scene, Seen};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::harness::{Running, Scene, Seen};
 
 /// One test passes, one takes long, one is never reached.
 const SUITE: &str = r"
@@ -26,19 +31,139 @@ tests:
     expect: [{ is_error: false }]
 ";
 
+/// The same on a server that can be caught at any stage; one of the places in capitals is where it takes long.
+const STAGED: &str = r"
+suite: Stopped at some stage
+server: SERVER
+run_options: { parallel: 1, timeout: 600s, start_timeout: 600s, request_timeout: 600s }
+setup: [SUITE-SETUP]
+teardown: [SUITE-TEARDOWN]
+tests:
+  - { name: passes, call: echo, args: { text: hello }, expect: [{ is_error: false }] }
+  - { name: takes long, setup: [TEST-SETUP], steps: [STEP], teardown: [TEST-TEARDOWN] }
+  - { name: is never reached, call: echo, args: { text: hello }, expect: [{ is_error: false }] }
+";
+
+const STDIO: &str = "{ command: [python3, ../../servers/slow_at.py, STAGE], protocol: 2025-11-25 }";
+
+const HTTP: &str = "{ command: [python3, ../../servers/slow_at.py, STAGE, '{{ port }}'], \
+                    url: 'http://127.0.0.1:{{ port }}/mcp', protocol: 2025-11-25 }";
+
+/// Where a run can be caught.
+struct Stage {
+    name: &'static str,
+    /// Where the server hangs: the argument of `slow_at.py`.
+    hangs_at: &'static str,
+    /// Where the suite calls the tool that takes long.
+    slow: &'static str,
+    /// What the server has written down when the run is there.
+    mark: &'static str,
+}
+
+const STAGES: &[Stage] = &[
+    Stage { name: "start", hangs_at: "start", slow: "", mark: "start" },
+    Stage { name: "handshake", hangs_at: "initialize", slow: "", mark: "initialize" },
+    Stage { name: "catalog", hangs_at: "tools/list", slow: "", mark: "tools/list" },
+    Stage { name: "setup of the suite", hangs_at: "", slow: "SUITE-SETUP", mark: "tools/call slow" },
+    Stage { name: "setup of a test", hangs_at: "", slow: "TEST-SETUP", mark: "tools/call slow" },
+    Stage { name: "step", hangs_at: "", slow: "STEP", mark: "tools/call slow" },
+    Stage { name: "teardown of a test", hangs_at: "", slow: "TEST-TEARDOWN", mark: "tools/call slow" },
+    Stage { name: "teardown of the suite", hangs_at: "", slow: "SUITE-TEARDOWN", mark: "tools/call slow" },
+];
+
 #[test]
 fn reports_are_written_after_an_interrupt() {
     for signal in ["INT", "TERM"] {
         let scene = Scene::new(&format!("interrupted/{signal}"));
         let seen = stopped(&scene, SUITE, &[signal]);
         assert_eq!(seen.status, 130, "{}", seen.text());
-        let (junit, report) = (scene.line("show junit.xml").stdout, scene.line("show report.json").stdout);
+        let (junit, report) = (scene.line("show junit.xml").stdout, report(&scene));
         assert!(junit.contains("passes") && junit.contains("takes long"), "{junit}");
-        let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_default();
         assert_eq!((&report["interrupted"], &report["not_run"]), (&true.into(), &1.into()), "{report}");
         assert_eq!(report["totals"]["passed"], 1);
         scene.assert_nothing_survives();
     }
+}
+
+#[test]
+fn every_stage_can_be_stopped_over_stdio() {
+    stop_everywhere("stdio", STDIO);
+}
+
+#[test]
+fn every_stage_can_be_stopped_over_http() {
+    stop_everywhere("http", HTTP);
+}
+
+/// Stops a run at every stage, with either signal, all runs at once: most wait for the end of teardown's time.
+fn stop_everywhere(transport: &str, server: &str) {
+    std::thread::scope(|scope| {
+        for stage in STAGES {
+            for signal in ["INT", "TERM"] {
+                scope.spawn(move || stop_at(stage, &format!("{transport}-{signal}"), server, signal));
+            }
+        }
+    });
+}
+
+fn stop_at(stage: &Stage, name: &str, server: &str, signal: &str) {
+    let scene = Scene::new(&format!("interrupted/{name}-{}", stage.name.replace(' ', "-")));
+    let hangs_at = if stage.hangs_at.is_empty() { "nowhere" } else { stage.hangs_at };
+    scene.write("suite.yml", &staged(&server.replace("STAGE", hangs_at), stage.slow));
+    let running = scene.begin("run suite.yml --report junit=junit.xml --report json=report.json");
+    scene.wait_until(&format!("the stage `{}` never began", stage.name), || {
+        scene.line("show marks.txt").stdout.lines().any(|line| line == stage.mark)
+    });
+    running.signal(signal);
+    let seen = running.finish();
+    assert_eq!(seen.status, 130, "{}: {}", stage.name, seen.text());
+    scene.assert_nothing_survives();
+    let report = report(&scene);
+    assert_eq!(report["interrupted"], true, "{}: {report}", stage.name);
+    let cases = report["suites"][0]["cases"].to_string();
+    let is_lost = |name: &&&str| !cases.contains(&format!("::{name}@"));
+    let lost: Vec<&&str> = ["passes", "takes long", "is never reached"].iter().filter(is_lost).collect();
+    assert!(lost.is_empty(), "{} loses {lost:?}: {}", stage.name, seen.text());
+    assert!(scene.line("show junit.xml").stdout.ends_with("</testsuites>\n"), "{}", stage.name);
+}
+
+fn staged(server: &str, slow: &str) -> String {
+    let places = ["SUITE-SETUP", "SUITE-TEARDOWN", "TEST-SETUP", "TEST-TEARDOWN", "STEP"];
+    places.iter().fold(STAGED.replace("SERVER", server), |suite, place| {
+        let call =
+            if *place == slow { "call: slow, args: { seconds: 600 }" } else { "call: echo, args: { text: hello }" };
+        suite.replace(place, &format!("{{ {call}, expect: [{{ is_error: false }}] }}"))
+    })
+}
+
+/// Nobody reads the pipe that the report goes to: the run is over, and only the user can end the program.
+#[test]
+fn a_report_that_nobody_takes_can_be_left() {
+    let scene = Scene::new("interrupted/report");
+    let running = reporting(&scene);
+    let seen = running.signal_until_it_ends("INT");
+    assert_eq!(seen.status, 130, "{}", seen.text());
+    scene.assert_nothing_survives();
+}
+
+#[test]
+fn an_interrupt_does_not_cut_a_report() {
+    let scene = Scene::new("interrupted/report-taken");
+    let running = reporting(&scene);
+    running.signal("INT");
+    let junit = scene.line("show junit.xml").stdout;
+    let seen = running.finish();
+    assert!(junit.ends_with("</testsuites>\n"), "{junit}\n{}", seen.text());
+    scene.assert_nothing_survives();
+}
+
+/// A run whose last report goes to a pipe that nobody reads yet.
+fn reporting(scene: &Scene) -> Running {
+    scene.write("suite.yml", &staged(&STDIO.replace("STAGE", "nowhere"), ""));
+    assert!(Command::new("mkfifo").arg(scene.folder.join("junit.xml")).status().unwrap().success());
+    let running = scene.begin("run suite.yml --report json=report.json --report junit=junit.xml");
+    scene.wait_until("no report was written", || report(scene)["interrupted"] == false);
+    running
 }
 
 /// The server is busy for a minute and deaf to cancellation: teardown must not wait for it.
@@ -74,4 +199,8 @@ fn stopped(scene: &Scene, suite: &str, signals: &[&str]) -> Seen {
         running.signal(signal);
     }
     running.finish()
+}
+
+fn report(scene: &Scene) -> Value {
+    serde_json::from_str(&scene.line("show report.json").stdout).unwrap_or_default()
 }

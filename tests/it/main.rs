@@ -2,8 +2,7 @@
 //!
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `cases`, `diagnostics` and `hostile` feed it
 //! files and compare with snapshots; `faulty` shows which suites notice which fault; `interrupted` stops it half-way;
-//! `leaks` looks at what many runs leave;
-//! `real` drives servers that nobody here wrote.
+//! `full_disk` leaves it no room; `leaks` looks at what many runs leave; `real` drives servers that nobody here wrote.
 //! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
 //! `testing` runs suites on servers in this process, as the tests of others do.
 //! `readme`, `ci` and `examples` at what the documentation shows and at the suites to copy.
@@ -14,6 +13,7 @@ mod ci;
 mod diagnostics;
 mod examples;
 mod faulty;
+mod full_disk;
 mod generated;
 mod harness;
 mod hostile;

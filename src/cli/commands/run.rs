@@ -193,13 +193,15 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         Ok(failures) => (Ok(()), failures),
         Err(failures) => (Err(()), failures),
     };
-    let updated = run_update::update(consent, &mut summary, &roots, (urgency, output));
+    let updated = run_update::update(consent, &mut summary, &roots, (urgency.clone(), output));
     args.known.tell(summary.unmatched, output);
     let written = args.known.write(&failures, output).and(written);
     let remembered = remember(args, &first, &summary, (&files, picked));
     if let Err(error) = &remembered {
         output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
     }
+    // Whoever stops the program while it writes reports is told so as well.
+    summary.interrupted |= *urgency.borrow() > Urgency::None;
     let exit = verdict(args, &summary, output);
     if (written.is_err() || updated.is_err()) && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing) {
         Exit::Environment

@@ -22,6 +22,7 @@ pub(super) fn listen(stop: watch::Sender<bool>) -> watch::Receiver<Urgency> {
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async move {
+            survive_full_files();
             let Ok(mut signals) = Signals::new() else { return };
             // Whoever does not wait for it loses nothing but time.
             let _ = ready.send(());
@@ -71,6 +72,18 @@ impl Signals {
         }
     }
 }
+
+/// A file that may not grow any more is a failed write to be told, not the end of the program.
+#[cfg(unix)]
+fn survive_full_files() {
+    use tokio::signal::unix::{SignalKind, signal};
+    /// `SIGXFSZ`, which has this number on every system that has it.
+    const FILE_SIZE_LIMIT: i32 = 25;
+    let _ = signal(SignalKind::from_raw(FILE_SIZE_LIMIT));
+}
+
+#[cfg(not(unix))]
+fn survive_full_files() {}
 
 #[cfg(windows)]
 struct Signals(tokio::signal::windows::CtrlC);

@@ -243,8 +243,7 @@ pub(super) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Break
         if said("dns error") {
             return HttpFailure::Dns { host: host.to_owned() };
         }
-        let kinds: Vec<io::ErrorKind> =
-            chain.iter().filter_map(|cause| io_error(*cause)).map(io::Error::kind).collect();
+        let kinds: Vec<io::ErrorKind> = chain.iter().flat_map(|cause| io_kinds(*cause)).collect();
         if kinds.contains(&io::ErrorKind::ConnectionRefused) {
             return HttpFailure::ConnectionRefused { address };
         }
@@ -272,6 +271,13 @@ fn is_end(kind: io::ErrorKind) -> bool {
 
 fn chain_of(error: &reqwest::Error) -> Vec<&(dyn Error + 'static)> {
     std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| (*cause).source()).collect()
+}
+
+/// The kinds of an error of the system's and of those inside it, which are no links of the chain.
+fn io_kinds(cause: &(dyn Error + 'static)) -> Vec<io::ErrorKind> {
+    let Some(error) = io_error(cause) else { return Vec::new() };
+    let inner = error.get_ref().map_or_else(Vec::new, |inner| io_kinds(inner));
+    [vec![error.kind()], inner].concat()
 }
 
 pub(super) fn io_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {

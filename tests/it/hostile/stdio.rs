@@ -1,41 +1,27 @@
-//! Servers that misbehave: each has its name in the report, its evidence beside it, and leaves nothing behind.
+//! Servers over stdio that misbehave: `tests/servers/hostile.py`, one mode a line.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::fs;
-use std::process::Command;
 
-use crate::harness::{Scene, Seen, root, snapshot};
+use super::{Expected, Patience, Row, judge, modes, secrets};
+use crate::harness::{Scene, root, snapshot};
 
 /// A mode of `tests/servers/hostile.py` and what must become of it.
 struct Hostile {
     mode: &'static str,
-    /// The exit code.
-    exit: i32,
-    /// What the report must say: the class of the failure, or the code of the finding.
-    says: &'static str,
+    expected: Expected,
     /// Where the test waits for the end of a timeout.
     patience: Patience,
 }
 
-/// Which of the two timeouts is short.
-#[derive(Clone, Copy)]
-enum Patience {
-    /// None: the server answers.
-    Long,
-    /// That of the start.
-    ShortStart,
-    /// That of a request.
-    ShortRequest,
-}
-
 /// A server that answers.
 const fn answers(mode: &'static str, exit: i32, says: &'static str) -> Hostile {
-    Hostile { mode, exit, says, patience: Patience::Long }
+    Hostile { mode, expected: Expected { exit, says }, patience: Patience::Long }
 }
 
 /// A server that lets mcprove wait.
 const fn hangs(mode: &'static str, exit: i32, patience: Patience) -> Hostile {
-    Hostile { mode, exit, says: "timeout", patience }
+    Hostile { mode, expected: Expected { exit, says: "timeout" }, patience }
 }
 
 const STARTING_AND_ENDING: &[Hostile] = &[
@@ -88,6 +74,10 @@ const DERIVED: &[Hostile] = &[
     answers("wrong-structured", 1, "output-schema"),
 ];
 
+/// What each of them is run against: `tests/hostile/{suite}.yml`.
+const SUITES: &[(&str, &[&[Hostile]])] =
+    &[("plain", &[STARTING_AND_ENDING, IN_LISTS_AND_CALLS, WRITING]), ("blocks", &[DERIVED])];
+
 #[test]
 fn servers_that_start_or_end_badly() {
     check("plain", STARTING_AND_ENDING);
@@ -110,18 +100,40 @@ fn servers_that_refuse_too_little_or_too_much() {
 
 #[test]
 fn every_mode_is_run() {
-    let script = fs::read_to_string(root().join("tests/servers/hostile.py")).unwrap();
-    let modes = script.split("@mode\ndef ").skip(1).map(|text| text.split('(').next().unwrap().replace('_', "-"));
-    let run: Vec<&str> = [STARTING_AND_ENDING, IN_LISTS_AND_CALLS, WRITING, DERIVED]
-        .into_iter()
-        .flatten()
-        .map(|hostile| hostile.mode.split(',').next().unwrap())
-        .collect();
-    let forgotten: Vec<String> = modes.filter(|mode| !run.contains(&mode.as_str())).collect();
+    let run: Vec<&str> = all().map(|(_, hostile)| hostile.bare_mode()).chain([secrets::MODE]).collect();
+    let forgotten: Vec<String> = modes("hostile.py").into_keys().filter(|mode| !run.contains(&mode.as_str())).collect();
     assert!(forgotten.is_empty(), "no test runs {forgotten:?}");
 }
 
-/// Runs `tests/hostile/{suite}.yml` against every server; all surprises at once.
+/// Every server, with the suite that it is run against.
+fn all() -> impl Iterator<Item = (&'static str, &'static Hostile)> {
+    SUITES.iter().flat_map(|(suite, tables)| tables.iter().copied().flatten().map(move |hostile| (*suite, hostile)))
+}
+
+/// What `docs/robustness.md` says about them.
+pub(super) fn rows() -> Vec<Row> {
+    let about = modes("hostile.py");
+    let of = |(suite, hostile): (&str, &Hostile)| Row {
+        input: about[hostile.bare_mode()].clone(),
+        place: if suite == "plain" { "stdio".to_owned() } else { "stdio, derived checks".to_owned() },
+        snapshot: format!("hostile-{}", hostile.name(suite)),
+        section: 0,
+    };
+    all().map(of).collect()
+}
+
+impl Hostile {
+    /// The mode without its number.
+    fn bare_mode(&self) -> &'static str {
+        self.mode.split(',').next().unwrap_or_default()
+    }
+
+    fn name(&self, suite: &str) -> String {
+        format!("{suite}-{}", self.mode.replace([',', '\''], "").replace(' ', "-"))
+    }
+}
+
+/// Runs a suite against every server; all surprises at once.
 fn check(suite: &str, servers: &[Hostile]) {
     let text = fs::read_to_string(root().join(format!("tests/hostile/{suite}.yml"))).unwrap();
     let surprises: Vec<String> = servers.iter().flat_map(|hostile| surprises(suite, &text, hostile)).collect();
@@ -129,45 +141,10 @@ fn check(suite: &str, servers: &[Hostile]) {
 }
 
 fn surprises(suite: &str, text: &str, hostile: &Hostile) -> Vec<String> {
-    let name = format!("{suite}-{}", hostile.mode.replace([',', '\''], "").replace(' ', "-"));
+    let name = hostile.name(suite);
     let scene = Scene::new(&format!("hostile/{name}"));
-    let (start, request) = match hostile.patience {
-        Patience::Long => ("30s", "30s"),
-        Patience::ShortStart => ("1s", "30s"),
-        Patience::ShortRequest => ("30s", "1s"),
-    };
-    let text = text.replace("MODE", hostile.mode).replace("START", start).replace("REQUEST", request);
-    scene.write("suite.yml", &text);
-    let seen = scene.run("run suite.yml --report junit=junit.xml --report json=report.json");
-    scene.assert_nothing_survives();
-    let junit = scene.line("show junit.xml");
-    snapshot(&format!("hostile-{name}"), &format!("{}\n{}", seen.text(), junit.text()));
-    let mut found = Vec::new();
-    let mut expect = |holds: bool, what: &str| {
-        if !holds {
-            found.push(format!("{name}: {what}\n{}", seen.text()));
-        }
-    };
-    expect(seen.status == hostile.exit, &format!("exit {} instead of {}", seen.status, hostile.exit));
-    expect((seen.stdout.clone() + &junit.stdout).contains(hostile.says), &format!("does not say `{}`", hostile.says));
-    expect(is_tame(&seen), "prints control characters");
-    expect(is_xml(&scene), "writes a JUnit report that is no XML");
-    expect(serde_json::from_str::<serde_json::Value>(&scene.line("show report.json").stdout).is_ok(), "writes no JSON");
-    found
-}
-
-/// Whether a terminal would show this text and obey nothing in it.
-fn is_tame(seen: &Seen) -> bool {
-    let is_hostile = |c: char| {
-        c.is_control() && c != '\n'
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    !seen.stdout.contains(is_hostile) && !seen.stderr.contains(is_hostile)
-}
-
-/// Whether another parser than ours can read the report.
-fn is_xml(scene: &Scene) -> bool {
-    let parse = "import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])";
-    let parsed = Command::new("python3").args(["-c", parse]).arg(scene.folder.join("junit.xml")).output().unwrap();
-    parsed.status.success()
+    scene.write("suite.yml", &hostile.patience.fill(&text.replace("MODE", hostile.mode)));
+    let judged = judge(&scene, &hostile.expected);
+    snapshot(&format!("hostile-{name}"), &format!("{}\n{}", judged.shown, judged.junit));
+    judged.surprises
 }
