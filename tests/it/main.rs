@@ -2,7 +2,7 @@
 //!
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `cases`, `diagnostics` and `hostile` feed it
 //! files and compare with snapshots; `interrupted` stops it half-way; `leaks` looks at what many runs leave;
-//! `real` drives servers that nobody here wrote.
+//! `real` drives servers that nobody here wrote; `over_http` makes ports and certificates for servers.
 //! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
 //! `testing` runs suites on servers in this process, as the tests of others do.
 //! `readme` and `examples` at what the documentation shows and at the suites to copy.
@@ -16,6 +16,7 @@ mod harness;
 mod hostile;
 mod interrupted;
 mod leaks;
+mod over_http;
 mod readme;
 mod real;
 mod robustness;

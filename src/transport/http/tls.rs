@@ -7,10 +7,10 @@ use rustls::CertificateError;
 use super::failure::io_error;
 use crate::source::visible;
 
-/// A TLS error itself, or one inside an error of the system's.
+/// A TLS error itself, or one inside errors of the system's, of which one may hold another.
 pub(super) fn error_in(cause: &(dyn Error + 'static)) -> Option<rustls::Error> {
-    let inner = io_error(cause).and_then(|error| error.get_ref()?.downcast_ref::<rustls::Error>());
-    cause.downcast_ref::<rustls::Error>().or(inner).cloned()
+    let own = cause.downcast_ref::<rustls::Error>().cloned();
+    own.or_else(|| error_in(io_error(cause)?.get_ref()?))
 }
 
 /// What is wrong with the connection to a host, as a sentence.
@@ -38,7 +38,9 @@ pub(super) fn sentence(error: &rustls::Error, host: &str) -> String {
             format!("{certificate} names no host")
         }
         Bad::NotValidForNameContext { presented, .. } => {
-            format!("{certificate} is for another host: {}", visible(&presented.join(", ")))
+            let bare = |name: &String| name.trim_start_matches("DnsName(\"").trim_end_matches("\")").to_owned();
+            let hosts: Vec<String> = presented.iter().map(bare).collect();
+            format!("{certificate} is for another host: {}", visible(&hosts.join(", ")))
         }
         // How rustls says that an authority's certificate stands where a server's should.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
