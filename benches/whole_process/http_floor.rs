@@ -80,7 +80,7 @@ impl Connection {
         if is_chunked {
             while self.chunk() > 0 {}
         } else {
-            self.skip(length)
+            self.skip(length);
         }
         session
     }
