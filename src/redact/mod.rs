@@ -1,5 +1,7 @@
 //! Takes secrets out of everything that leaves the program, by value and in the forms in which values travel.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use serde_json::Value;
 
 /// What stands where a secret was.
@@ -11,35 +13,42 @@ const SHORTEST: usize = 4;
 /// How many characters of a secret say too much.
 const TELLING: usize = 8;
 
-/// Knows every secret of a run.
+/// Knows every secret of a run; clones learn what one of them learns.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     /// Longest first, so that a secret that contains another is masked whole.
-    forms: Vec<String>,
+    forms: Arc<RwLock<Arc<[String]>>>,
 }
 
 impl Redactor {
     /// Knows these values, also in base64, in hexadecimal digits, percent-encoded and escaped for JSON.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut forms: Vec<String> = secrets
-            .into_iter()
-            .filter(|secret| secret.len() >= SHORTEST)
-            .flat_map(|secret| forms_of(&secret))
-            .collect();
-        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        forms.dedup();
-        Self { forms }
+        let forms = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST).flat_map(|secret| forms_of(&secret));
+        Self { forms: Arc::new(RwLock::new(ordered(forms.collect()))) }
+    }
+
+    /// Knows this value too, in all its forms, from here on.
+    pub fn learn(&self, secret: &str) {
+        if secret.len() < SHORTEST {
+            return;
+        }
+        let mut known = self.forms.write().unwrap_or_else(PoisonError::into_inner);
+        *known = ordered(known.iter().cloned().chain(forms_of(secret)).collect());
+    }
+
+    fn forms(&self) -> Arc<[String]> {
+        Arc::clone(&self.forms.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether there is nothing to hide.
     pub fn is_empty(&self) -> bool {
-        self.forms.is_empty()
+        self.forms().is_empty()
     }
 
     /// The text without secrets, nor the beginnings of secrets that were cut off.
     pub fn text(&self, text: &str) -> String {
         // Whole forms first: the beginning of one form may be the whole beginning of another.
-        let whole = self.forms.iter().fold(text.to_owned(), |text, form| {
+        let whole = self.forms().iter().fold(text.to_owned(), |text, form| {
             if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text }
         });
         self.without_beginnings(whole)
@@ -48,7 +57,8 @@ impl Redactor {
     /// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
     fn without_beginnings(&self, text: String) -> String {
         let is_telling = |form: &&String| telling(form).is_some_and(|telling| text.contains(telling));
-        let forms: Vec<&String> = self.forms.iter().filter(is_telling).collect();
+        let known = self.forms();
+        let forms: Vec<&String> = known.iter().filter(is_telling).collect();
         if forms.is_empty() {
             return text;
         }
@@ -72,10 +82,16 @@ impl Redactor {
             Value::Object(fields) => {
                 Value::Object(fields.into_iter().map(|(key, value)| (self.text(&key), self.value(value))).collect())
             }
-            Value::Number(number) if self.forms.iter().any(|form| *form == number.to_string()) => MASK.into(),
+            Value::Number(number) if self.forms().iter().any(|form| *form == number.to_string()) => MASK.into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
+}
+
+fn ordered(mut forms: Vec<String>) -> Arc<[String]> {
+    forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    forms.dedup();
+    forms.into()
 }
 
 /// The shortest beginning of a form that says too much.
@@ -192,5 +208,8 @@ mod tests {
         assert_eq!(base64(b"Ma"), "TWE=");
         assert_eq!(redactor.value(json!([{"k": "s3cr&t/\"value"}, 1])), json!([{"k": MASK}, 1]));
         assert_eq!(Redactor::new(["1".to_owned()]).text("1"), "1");
+        let twin = lines.clone();
+        lines.learn("token-7");
+        assert_eq!(twin.text("Bearer token-7, line +MIIEpemline1"), format!("Bearer {MASK}, line +{MASK}"));
     }
 }

@@ -14,6 +14,7 @@ use super::snapshot::Recorder;
 use super::{again, finding};
 use crate::event::{Exchange, FailureClass, Finding, Outcome};
 use crate::plan::{Case, Script, SessionNeed};
+use crate::session::NO_TOKEN;
 use crate::source::template::Names;
 use crate::source::{Sources, duration_text};
 use crate::suite::{Action, Step};
@@ -238,7 +239,11 @@ async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict
     }
     match conversation.all("", &script.steps).await {
         Ok(()) => Verdict::passed(),
-        Err(found) => Verdict::found(Outcome::Failed, found),
+        Err(found) => match found.iter().find(|found| found.code == NO_TOKEN).map(|found| found.message.clone()) {
+            // It says nothing of the server that nobody gives a token for it.
+            Some(reason) => Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) },
+            None => Verdict::found(Outcome::Failed, found),
+        },
     }
 }
 

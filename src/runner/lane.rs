@@ -70,7 +70,7 @@ impl Lane {
         let written = &planned.suite.servers[&planned.lanes[index].server];
         let server = match (options.in_process.get(&planned.lanes[index].server), &names) {
             (Some(given), _) => Ok(Reachable::InProcess(given.clone())),
-            (None, Ok(names)) => resolve::server(written, names, &options.environment),
+            (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
             (None, Err(reason)) => Err(Finding::new("unfilled-template", reason.clone())),
         };
         let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));

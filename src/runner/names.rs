@@ -10,7 +10,7 @@ use super::Options;
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::source::template::{Names, fill, text_of};
-use crate::suite::{Server, Suite, Target};
+use crate::suite::{Auth, Server, Suite, Target};
 
 /// Parts of the names of headers whose values are secret.
 const SECRET_HEADERS: [&str; 8] =
@@ -68,13 +68,20 @@ pub(super) fn redactor(plan: &Plan, options: &Options) -> Redactor {
     Redactor::new(secrets)
 }
 
-/// Values of headers that carry credentials, whole and without the word for their kind.
+/// Values of headers and of `auth` that are credentials, whole and without the word for their kind.
 fn credentials(server: &Server, names: &Names) -> Vec<String> {
     let Target::Url(http) = &server.target else { return Vec::new() };
     let carries = |name: &str| SECRET_HEADERS.iter().any(|part| name.to_ascii_lowercase().contains(part));
     let values = http.headers.iter().filter(|(name, _)| carries(&name.value));
     let values = values.filter_map(|(_, value)| Some(text_of(&fill(value, names).ok()?.to_json())));
+    let wanted = match &http.auth {
+        Some(Auth::Bearer(token)) => Some(token),
+        Some(Auth::ClientCredentials(credentials)) => Some(&credentials.client_secret),
+        None => None,
+    };
+    let wanted = wanted.and_then(|secret| Some(text_of(&fill(secret, names).ok()?.to_json())));
     values
+        .chain(wanted)
         .flat_map(|value| {
             value
                 .split_once(' ')

@@ -171,7 +171,11 @@ pub(super) fn violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec
             let shown = frames.iter().find(|frame| frame.seq == violation.frame).map(Frame::text).unwrap_or_default();
             let shown: String = shown.chars().take(300).collect();
             Finding {
-                class: Some(FailureClass::ProtocolError),
+                class: Some(if violation.code == "refused-notification" {
+                    FailureClass::HttpStatus
+                } else {
+                    FailureClass::ProtocolError
+                }),
                 frame: Some(violation.frame),
                 ..Finding::new(violation.code, violation.message.clone())
             }

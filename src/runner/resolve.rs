@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::InProcess;
 use crate::demo;
 use crate::event::Finding;
+use crate::redact::Redactor;
 use crate::session::ClientAnswers;
 use crate::source::template::{Names, fill, text_of};
 use crate::source::{Located, Node};
-use crate::suite::{Answers, Http, HttpFlavour, Server, Target, why_unreadable};
-use crate::transport::http::{self, Address, Flavour, Tls};
+use crate::suite::{self, Answers, Auth, Http, HttpFlavour, Server, Target, why_unreadable};
+use crate::transport::http::{self, Address, ClientCredentials, Flavour, Tls, Tokens};
 use crate::transport::stdio::Command;
 use crate::transport::{ConnectError, Link, memory, stdio};
 
@@ -42,6 +44,7 @@ pub(super) struct Served {
     server: Server,
     names: Names,
     environment: BTreeMap<String, String>,
+    redactor: Redactor,
 }
 
 /// Fills in a server's templates; `Err` says what is missing.
@@ -49,13 +52,15 @@ pub(super) fn server(
     server: &Server,
     names: &Names,
     environment: &BTreeMap<String, String>,
+    redactor: &Redactor,
 ) -> Result<Reachable, Finding> {
     match &server.target {
         Target::Builtin(_) => Ok(Reachable::Demo),
         Target::Command(words) => command(server, words, names, environment).map(Reachable::Command),
-        Target::Url(http) if http.command.is_none() => address(server, http, names).map(Reachable::Http),
+        Target::Url(http) if http.command.is_none() => address(server, http, names, redactor).map(Reachable::Http),
         Target::Url(_) => {
-            let started = Served { server: server.clone(), names: names.clone(), environment: environment.clone() };
+            let (server, names, environment) = (server.clone(), names.clone(), environment.clone());
+            let started = Served { server, names, environment, redactor: redactor.clone() };
             // What cannot be filled in is told before anything starts.
             started.with_port(1)?;
             Ok(Reachable::Served(Box::new(started)))
@@ -71,7 +76,7 @@ impl Served {
         names.insert("port".to_owned(), port.into());
         let words = http.command.as_deref().unwrap_or_default();
         let command = command(&self.server, words, &names, &self.environment)?;
-        Ok((command, address(&self.server, http, &names)?))
+        Ok((command, address(&self.server, http, &names, &self.redactor)?))
     }
 }
 
@@ -111,17 +116,41 @@ fn command(
     })
 }
 
-fn address(server: &Server, http: &Http, names: &Names) -> Result<Address, Finding> {
+fn address(server: &Server, http: &Http, names: &Names, redactor: &Redactor) -> Result<Address, Finding> {
     let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), filled(value, names)?));
+    let mut headers = http.headers.iter().map(header).collect::<Result<Vec<_>, Finding>>()?;
+    let mut tokens = None;
+    match &http.auth {
+        Some(Auth::Bearer(token)) => {
+            headers.push(("authorization".to_owned(), format!("Bearer {}", filled(token, names)?)));
+        }
+        Some(Auth::ClientCredentials(written)) => {
+            tokens = Some(Arc::new(Tokens::new(credentials(written, names)?, redactor.clone())));
+        }
+        None => {}
+    }
     Ok(Address {
         url: filled(&http.url, names)?,
-        headers: http.headers.iter().map(header).collect::<Result<_, Finding>>()?,
+        headers,
+        tokens,
         flavour: match http.flavour {
             HttpFlavour::Auto => Flavour::Auto,
             HttpFlavour::Streamable => Flavour::Streamable,
             HttpFlavour::OldSse => Flavour::OldSse,
         },
         tls: http.ca.as_ref().map_or(Ok(Tls::System), |ca| roots(server, &filled(ca, names)?))?,
+    })
+}
+
+fn credentials(written: &suite::ClientCredentials, names: &Names) -> Result<ClientCredentials, Finding> {
+    let text = |node: &Option<Node>| node.as_ref().map(|node| filled(node, names)).transpose();
+    Ok(ClientCredentials {
+        issuer: text(&written.issuer)?,
+        token_url: text(&written.token_url)?,
+        client_id: filled(&written.client_id, names)?,
+        client_secret: filled(&written.client_secret, names)?,
+        scopes: written.scopes.iter().map(|scope| filled(scope, names)).collect::<Result<_, _>>()?,
+        resource: text(&written.resource)?,
     })
 }
 

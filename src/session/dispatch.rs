@@ -38,6 +38,8 @@ pub(super) async fn run(
                 answer(&state, replies, &outgoing);
             }
             Some(Incoming::Undelivered { frame, failure, shown }) => state.undelivered(frame, *failure, shown),
+            Some(Incoming::Refused { frame, http, body }) => state.refused_token(frame, &http, &body),
+            Some(Incoming::Speaks(transport)) => state.transport = transport,
             Some(Incoming::Lost(failure)) => state.end(End::Lost(failure)),
             Some(Incoming::Stderr(line)) => state.record_stderr(&line),
             Some(Incoming::Closed) => output = Output::Closed,

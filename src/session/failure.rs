@@ -13,6 +13,9 @@ use crate::wire::Revision;
 /// How many lines of standard error are shown.
 pub(super) const STDERR_LINES: usize = 12;
 
+/// The code of a finding that says nothing of the server: nobody gave a token for it.
+pub const NO_TOKEN: &str = "no-token";
+
 /// Makes a connection to a fresh server.
 pub type Connector<'a> =
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Link, ConnectError>> + Send + 'a>> + Send + Sync + 'a;
@@ -99,7 +102,9 @@ fn http_finding(failure: &HttpFailure, method: &str) -> Finding {
         HttpFailure::Reset(_) => FailureClass::ConnectionLost,
         HttpFailure::Tls(_) => FailureClass::TlsError,
         HttpFailure::Status(_) | HttpFailure::SessionLost(_) | HttpFailure::Redirect(_) => FailureClass::HttpStatus,
-        HttpFailure::AuthRequired(_) => FailureClass::AuthRequired,
+        HttpFailure::AuthRequired(_) | HttpFailure::TokenRefused(_) | HttpFailure::NoToken(_) => {
+            FailureClass::AuthRequired
+        }
         HttpFailure::ContentType { .. }
         | HttpFailure::NotJson { .. }
         | HttpFailure::NotAMessage { .. }
@@ -109,7 +114,10 @@ fn http_finding(failure: &HttpFailure, method: &str) -> Finding {
         | HttpFailure::NotHttp(_)
         | HttpFailure::Endpoint(_) => FailureClass::ProtocolError,
     };
-    let finding = Finding::failure(class, failure.message(method));
+    let mut finding = Finding::failure(class, failure.message(method));
+    if let HttpFailure::NoToken(_) = failure {
+        NO_TOKEN.clone_into(&mut finding.code);
+    }
     let finding =
         failure.evidence().into_iter().fold(finding, |finding, (name, text)| finding.with_evidence(name, text));
     Finding { help: failure.help().map(str::to_owned), ..finding }

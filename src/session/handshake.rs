@@ -107,7 +107,7 @@ pub(super) fn identity_of_discovery(peer: &Peer, message: &Value) -> Option<Serv
         implementation: implementation(&result["_meta"]["io.modelcontextprotocol/serverInfo"]),
         capabilities: result["capabilities"].clone(),
         ready: Duration::ZERO,
-        transport: peer.transport,
+        transport: peer.transport(),
     })
 }
 
@@ -172,7 +172,7 @@ pub(super) fn initialized(
         implementation: implementation(&result["serverInfo"]),
         capabilities: result["capabilities"].clone(),
         ready: Duration::ZERO,
-        transport: peer.transport,
+        transport: peer.transport(),
     })
 }
 

@@ -29,7 +29,7 @@ use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
 pub use self::call::{Reply, Request};
-pub use self::failure::{CallFailure, Connector, Failure, OpenFailure};
+pub use self::failure::{CallFailure, Connector, Failure, NO_TOKEN, OpenFailure};
 pub use self::listing::Listing;
 pub use self::state::OwnedViolation;
 

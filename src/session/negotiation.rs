@@ -36,7 +36,7 @@ pub(super) async fn negotiate(
     deadline: Instant,
 ) -> Result<ServerIdentity, OpenFailure> {
     // HTTP+SSE is older than the newer era.
-    if peer.transport == "sse" {
+    if peer.transport() == "sse" {
         return initialize(peer, settings, deadline).await;
     }
     let mut discovering = pin!(discover(peer, settings, deadline));

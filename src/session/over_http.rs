@@ -3,9 +3,17 @@
 use std::sync::Arc;
 
 use super::failure::End;
-use super::state::{Arrived, State};
+use super::state::{Arrived, REFUSED_NOTIFICATION, State};
 use crate::transport::{HttpFailure, Origin, excerpt};
-use crate::wire::{Frame, Http, Message, classify};
+use crate::wire::{Frame, Http, Message, Violation, classify};
+
+/// Notifications of a client that every server must take, whatever it makes of them; others it may refuse.
+const TAKEN_BY_ALL: [&str; 4] = [
+    "notifications/initialized",
+    "notifications/cancelled",
+    "notifications/progress",
+    "notifications/roots/list_changed",
+];
 
 impl State {
     /// Takes in a message; returns the lines that answer the server's requests, with their frames.
@@ -35,9 +43,32 @@ impl State {
         let at = self.elapsed();
         let frame = shown.map(|(http, body)| self.transcript.record_http(at, &http, &body).seq);
         let is_lost = matches!(failure, HttpFailure::SessionLost(_));
+        if let (HttpFailure::Status(_), Some(frame)) = (&failure, frame) {
+            self.notification_refused(post, &failure, frame);
+        }
         self.fail(post, failure.clone(), frame);
         if is_lost {
             self.end(End::Lost(failure));
+        }
+    }
+
+    /// A message will be sent again with another token; what refused it is kept to be looked at.
+    pub(super) fn refused_token(&mut self, post: Option<u32>, http: &Arc<Http>, body: &[u8]) {
+        let at = self.elapsed();
+        let frame = self.transcript.record_http(at, http, body).seq;
+        let owner = post.and_then(|post| self.owner_of(post));
+        self.own(frame, owner.as_deref());
+    }
+
+    /// Nobody waits for an answer to a notification, so its refusal is told by itself.
+    fn notification_refused(&mut self, post: u32, failure: &HttpFailure, frame: u32) {
+        let Some(method) = self.transcript.notification(post).map(str::to_owned) else { return };
+        let owner = self.owner_of(post);
+        self.own(frame, owner.as_deref());
+        if TAKEN_BY_ALL.contains(&method.as_str()) {
+            let (code, variant) = (REFUSED_NOTIFICATION, "PROTO-HTTP-CONTRACT");
+            let violation = Violation { code, message: failure.message(&method), variant, frame, request: None };
+            self.keep(vec![violation], owner.as_deref().filter(|owner| !owner.is_empty()));
         }
     }
 

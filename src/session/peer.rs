@@ -22,7 +22,6 @@ pub(super) struct Peer {
     outgoing: mpsc::UnboundedSender<transport::Outgoing>,
     /// Taken by whoever closes the conversation.
     closing: Mutex<Option<(Stopper, JoinHandle<()>)>>,
-    pub(super) transport: &'static str,
 }
 
 /// A request as it is to be sent.
@@ -53,7 +52,12 @@ impl Peer {
         let state = Arc::new(Mutex::new(State::new(answers, link.transport)));
         let dispatching = tokio::spawn(dispatch::run(link.incoming, link.outgoing.clone(), Arc::clone(&state)));
         let closing = Mutex::new(Some((link.stop, dispatching)));
-        Self { state, outgoing: link.outgoing, closing, transport: link.transport }
+        Self { state, outgoing: link.outgoing, closing }
+    }
+
+    /// How messages travel; known for certain once something has been answered.
+    pub(super) fn transport(&self) -> &'static str {
+        self.lock().transport
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -124,7 +128,7 @@ impl Peer {
             let _ = dispatching.await;
         }
         let mut state = self.lock();
-        Closed { violations: state.take_violations(None), frames: state.transcript.take_frames() }
+        Closed { violations: state.take_late_violations(), frames: state.transcript.take_frames() }
     }
 }
 

@@ -26,6 +26,9 @@ const MOST_UNASKED_BYTES: usize = 64 << 20;
 /// What an answer earns: messages and bytes.
 const EARNED: (usize, usize) = (100, 1 << 20);
 
+/// The name of a notification that had to be taken and was not.
+pub(super) const REFUSED_NOTIFICATION: &str = "refused-notification";
+
 /// A violation and the case in whose exchange it happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnedViolation {
@@ -75,7 +78,8 @@ pub(super) struct State {
     pub(super) violations_left_out: usize,
     pub(super) headers: Headers,
     pub(super) scanner: Scanner,
-    transport: &'static str,
+    /// `stdio`, `memory`, `http` or `sse`.
+    pub(super) transport: &'static str,
     started: Instant,
     waiting: BTreeMap<Id, Waiting>,
     next_id: i64,
@@ -304,7 +308,7 @@ impl State {
         }
     }
 
-    fn keep(&mut self, found: Vec<Violation>, owner: Option<&str>) {
+    pub(super) fn keep(&mut self, found: Vec<Violation>, owner: Option<&str>) {
         for violation in found {
             if self.violations.len() < MOST_VIOLATIONS {
                 self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });
@@ -312,6 +316,14 @@ impl State {
                 self.violations_left_out += 1;
             }
         }
+    }
+
+    /// Hands out what nobody was told yet and belongs to the session: what is nobody's, and what came after its case.
+    pub(super) fn take_late_violations(&mut self) -> Vec<OwnedViolation> {
+        let is_late = |owned: &OwnedViolation| owned.owner.is_none() || owned.violation.code == REFUSED_NOTIFICATION;
+        let (taken, kept) = std::mem::take(&mut self.violations).into_iter().partition(is_late);
+        self.violations = kept;
+        taken
     }
 
     /// Hands out the violations of one owner, `None` for those of nobody.
@@ -325,6 +337,11 @@ impl State {
     /// The violations that may explain why an answer did not come.
     pub(super) fn stray_output(&self) -> Vec<String> {
         self.violations.iter().rev().take(3).rev().map(|owned| owned.violation.message.clone()).collect()
+    }
+
+    /// The case to which a frame belongs.
+    pub(super) fn owner_of(&self, frame: u32) -> Option<String> {
+        self.frames.iter().find(|(_, frames)| frames.contains(&frame)).map(|(owner, _)| owner.clone())
     }
 
     pub(super) fn frames_of(&self, owner: &str) -> Vec<u32> {

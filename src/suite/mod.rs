@@ -21,8 +21,8 @@ pub use self::decode::{block_negative_path, skip_reason};
 pub use self::load::{Files, Servers, load, load_with, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
-    Action, Answers, Block, ForEach, Http, HttpFlavour, Loop, NegativeCheck, NegativePath, Order, Protocol,
-    RestartPolicy, Row, RunOptions, Server, Step, Suite, Target, Test, ToolSelection,
+    Action, Answers, Auth, Block, ClientCredentials, ForEach, Http, HttpFlavour, Loop, NegativeCheck, NegativePath,
+    Order, Protocol, RestartPolicy, Row, RunOptions, Server, Step, Suite, Target, Test, ToolSelection,
 };
 pub use self::schema::json_schema;
 pub use self::snapshot::{Per, Snapshot};

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-pub use self::http::{Break, HttpFailure, Refusal, excerpt};
+pub use self::http::{Break, HttpFailure, NoToken, Refusal, excerpt};
 use crate::source::duration_text;
 use crate::wire::{Era, Http};
 
@@ -116,6 +116,17 @@ pub enum Incoming {
         /// The response that shows it.
         shown: Option<(Arc<Http>, Vec<u8>)>,
     },
+    /// A message was refused for want of a token, and goes again with another one.
+    Refused {
+        /// Its frame; `None` for what is no message.
+        frame: Option<u32>,
+        /// The head of the refusal.
+        http: Arc<Http>,
+        /// Its body.
+        body: Vec<u8>,
+    },
+    /// The server knows another transport only: `sse`.
+    Speaks(&'static str),
     /// The connection as a whole is of no use any more.
     Lost(HttpFailure),
     /// The server ended; nothing follows.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Channel, Direction, Frame, Http};
+use super::{Channel, Direction, Frame, Http, Message, classify};
 
 /// How many bytes of unparsable text a written transcript and a message may quote.
 const PROBLEM_QUOTE: usize = 120;
@@ -88,6 +88,15 @@ impl Transcript {
             self.stderr_bytes -= oldest.map_or(0, |frame| frame.bytes.len());
         }
         &self.stderr[self.stderr.len() - 1]
+    }
+
+    /// The method of the notification that was sent in that frame.
+    pub fn notification(&self, seq: u32) -> Option<&str> {
+        let at = self.frames.binary_search_by_key(&seq, |frame| frame.seq).ok()?;
+        match classify(self.frames[at].json.as_ref().ok()?) {
+            Message::Notification { method, .. } => Some(method),
+            Message::Request { .. } | Message::Response { .. } | Message::Invalid(_) => None,
+        }
     }
 
     /// The frames so far.

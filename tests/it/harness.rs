@@ -254,6 +254,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
         (r"\b127\.0\.0\.1:\d{4,5}".to_owned(), "127.0.0.1:[PORT]"),
         (r"\b(pid|port) \d+".to_owned(), "$1 [NUMBER]"),
+        (r"\b127\.0\.0\.1:\d+".to_owned(), "127.0.0.1:[PORT]"),
         (r"\b(mcprove|mcprove-demo) \d+\.\d+\.\d+".to_owned(), "$1 [VERSION]"),
     ]
     .into_iter()

@@ -3,6 +3,7 @@
 //! What the grammar already reported is passed over in silence here: a part that is missing or of a wrong type makes
 //! no model, and no second message.
 
+mod auth;
 mod block;
 mod server;
 mod snapshot;

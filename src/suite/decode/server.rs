@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{duration, flag, retries, texts};
+use super::{auth, duration, flag, retries, texts};
 use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
 use crate::suite::model::{Answers, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 use crate::wire::Revision;
@@ -23,10 +23,10 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
     let ways: Vec<&str> = ["command", "url", "builtin"].into_iter().filter(|key| node.get(key).is_some()).collect();
     let target = match ways.as_slice() {
         ["command"] => Target::Command(command_words(node.get("command")?, found)?),
-        ["url"] => Target::Url(Box::new(http(node, None)?)),
+        ["url"] => Target::Url(Box::new(http(node, None, found)?)),
         ["command", "url"] => {
             let command = command_words(node.get("command")?, found)?;
-            Target::Url(Box::new(http(node, Some(command))?))
+            Target::Url(Box::new(http(node, Some(command), found)?))
         }
         ["builtin"] => Target::Builtin(node.get("builtin")?.text()?.to_owned()),
         [] => {
@@ -74,11 +74,12 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
     })
 }
 
-fn http(node: &Node, command: Option<Vec<Node>>) -> Option<Http> {
+fn http(node: &Node, command: Option<Vec<Node>>, found: &mut Vec<Diagnostic>) -> Option<Http> {
     Some(Http {
         url: node.get("url")?.clone(),
         command,
         headers: node.get("headers").map(|headers| headers.entries().to_vec()).unwrap_or_default(),
+        auth: auth::auth(node, found),
         flavour: match node.get("transport").and_then(Node::text) {
             Some("streamable-http") => HttpFlavour::Streamable,
             Some("sse") => HttpFlavour::OldSse,
@@ -91,7 +92,7 @@ fn http(node: &Node, command: Option<Vec<Node>>) -> Option<Http> {
 /// Keys that would be ignored, since what they are about is missing.
 fn useless_keys(node: &Node, found: &mut Vec<Diagnostic>) {
     let needs = |key: &str| match key {
-        "headers" | "transport" | "tls" => Some("url"),
+        "auth" | "headers" | "transport" | "tls" => Some("url"),
         // A built-in server may take the place of a command for a while.
         "env" | "inherit_env" | "cwd" if node.get("builtin").is_none() => Some("command"),
         _ => None,

@@ -1,6 +1,6 @@
 //! Servers, run options and answers.
 
-use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::shape::{Key, Object, Shape, key, required};
 
 pub(super) static SERVER: Object = Object {
     name: "a server",
@@ -38,6 +38,7 @@ pub(super) static SERVER: Object = Object {
             Shape::Map(&Shape::Text),
             "HTTP headers of every request to the `url`; the values of those that carry credentials appear in no output.",
         ),
+        key("auth", Shape::Object(&AUTH), "The token that the server at the `url` wants, or how to get one."),
         key("tls", Shape::Object(&TLS), "How the certificate of an `https` server is checked."),
         key(
             "cwd",
@@ -49,6 +50,32 @@ pub(super) static SERVER: Object = Object {
             Shape::Either(&[Shape::Choice(REVISIONS), Shape::List(&Shape::Choice(REVISIONS))]),
             "The protocol revision: `auto` finds out; a list runs every case once per revision.",
         ),
+    ]],
+};
+
+static AUTH: Object = Object {
+    name: "auth",
+    doc: "The token that a server over HTTP wants: one that is known, or one that is fetched.",
+    keys: &[&[
+        key("bearer", Shape::Text, "The token; it appears in no output."),
+        key(
+            "client_credentials",
+            Shape::Object(&CLIENT_CREDENTIALS),
+            "Fetches a token with the client credentials grant of OAuth, once, and again after the server refused one.",
+        ),
+    ]],
+};
+
+static CLIENT_CREDENTIALS: Object = Object {
+    name: "client_credentials",
+    doc: "What an authorization server wants to know. Without `issuer` and `token_url` the server itself says who that is.",
+    keys: &[&[
+        key("issuer", Shape::Text, "The authorization server; what it publishes says where tokens are given."),
+        key("token_url", Shape::Text, "Where tokens are given, if nobody publishes it."),
+        required("client_id", Shape::Text, "Who asks."),
+        required("client_secret", Shape::Text, "What proves it; it appears in no output, nor does the token."),
+        key("scopes", Shape::List(&Shape::Text), "What the token is to allow; by default what the server asks for."),
+        key("resource", Shape::Text, "What the token is for; by default the `url` of the server."),
     ]],
 };
 

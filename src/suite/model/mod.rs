@@ -17,7 +17,7 @@ pub use self::block::{Block, NegativeCheck, NegativePath, ToolSelection};
 pub use self::server::{Answers, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 pub use self::step::{Action, Step};
 pub use self::test::{ForEach, Loop, Row, Test};
-pub use self::web::{Http, HttpFlavour};
+pub use self::web::{Auth, ClientCredentials, Http, HttpFlavour};
 
 /// One suite file with everything it includes.
 #[derive(Debug, Clone)]

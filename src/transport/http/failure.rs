@@ -39,6 +39,10 @@ pub enum HttpFailure {
     Status(Refusal),
     /// The server wants credentials, or refuses those it got.
     AuthRequired(Refusal),
+    /// The server refuses a token that was fetched for it, and another one too.
+    TokenRefused(Refusal),
+    /// There is no token to send.
+    NoToken(Box<NoToken>),
     /// The session id is not known any more.
     SessionLost(Refusal),
     /// A body of another kind.
@@ -92,6 +96,17 @@ pub enum Break {
     InEvent,
 }
 
+/// Why there is no token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoToken {
+    /// Who answered what, or what else is wrong, as half a sentence.
+    pub reason: String,
+    /// Everybody who was asked, and the answers.
+    pub asked: Vec<String>,
+    /// The beginning of the last answer.
+    pub excerpt: String,
+}
+
 /// A response that refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Refusal {
@@ -127,6 +142,13 @@ impl HttpFailure {
             Self::AuthRequired(refusal) => {
                 format!("the server wants credentials: it answered `{method}` with HTTP {}", refusal.status)
             }
+            Self::TokenRefused(refusal) => {
+                format!(
+                    "the server refuses the token that was fetched for it: it answered `{method}` with HTTP {}",
+                    refusal.status
+                )
+            }
+            Self::NoToken(none) => format!("there is no token for the server: {}", none.reason),
             Self::SessionLost(refusal) => {
                 format!(
                     "the server does not know the session any more: it answered `{method}` with HTTP {}",
@@ -165,7 +187,14 @@ impl HttpFailure {
     pub fn evidence(&self) -> Vec<(&'static str, String)> {
         let mut evidence = Vec::new();
         match self {
-            Self::Status(refusal) | Self::AuthRequired(refusal) | Self::SessionLost(refusal) => {
+            Self::NoToken(none) => {
+                evidence.push(("asked", none.asked.join("\n")));
+                evidence.push(("body", none.excerpt.clone()));
+            }
+            Self::Status(refusal)
+            | Self::AuthRequired(refusal)
+            | Self::TokenRefused(refusal)
+            | Self::SessionLost(refusal) => {
                 evidence.extend(refusal.retry_after.clone().map(|after| ("retry-after", after)));
                 evidence.extend(refusal.www_authenticate.clone().map(|wanted| ("www-authenticate", wanted)));
                 evidence.push(("body", refusal.excerpt.clone()));
@@ -194,7 +223,16 @@ impl HttpFailure {
             return Some("start the server first, or write its `command` beside the `url` and mcprove starts it");
         }
         if let Self::AuthRequired(_) = self {
-            return Some("give them with `headers: { Authorization: \"Bearer {{ env.TOKEN }}\" }`");
+            return Some("give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`");
+        }
+        if let Self::NotHttp(_) = self {
+            return Some("see what listens there; the address of a server that speaks TLS begins with `https://`");
+        }
+        if let Self::TokenRefused(_) = self {
+            return Some("see whether `scopes` and `resource` under `auth: { client_credentials }` are what it wants");
+        }
+        if let Self::NoToken(_) = self {
+            return Some("see what `auth: { client_credentials }` says; `token_url` says where tokens are given");
         }
         let is_tls = matches!(self, Self::Tls(sentence) if sentence.contains("self-signed"));
         is_tls.then_some("name the certificate that signed it with `tls: { ca: ./root.pem }`")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Response, Url};
+use reqwest::{Client, ClientBuilder, Method, Response, Url};
 
 use super::failure::{self, Break, HttpFailure, status_text};
 use super::{Address, Tls};
@@ -21,11 +21,21 @@ const KEPT: Duration = Duration::from_secs(3);
 const CONNECT: Duration = Duration::from_secs(20);
 
 /// A request before its headers are complete.
+#[derive(Clone)]
 pub(super) struct Request<'a> {
     pub(super) method: Method,
     pub(super) url: &'a Url,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
+}
+
+impl Request<'_> {
+    /// The same with a token.
+    pub(super) fn with_token(&self, token: Option<&str>) -> Self {
+        let mut request = self.clone();
+        request.headers.extend(token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
+        request
+    }
 }
 
 /// The client of one connection to a server.
@@ -36,8 +46,17 @@ pub(super) fn client(address: &Address, url: &Url) -> Result<Client, ConnectErro
     for (name, value) in &address.headers {
         headers.append(header_name(name)?, header_value(name, value)?);
     }
+    made(client_builder(&address.tls, url.scheme())?.default_headers(headers))
+}
+
+/// A client that sends nothing of its own.
+pub(super) fn bare_client(tls: &Tls, scheme: &str) -> Result<Client, ConnectError> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    made(client_builder(tls, scheme)?)
+}
+
+fn client_builder(tls: &Tls, scheme: &str) -> Result<ClientBuilder, ConnectError> {
     let builder = Client::builder()
-        .default_headers(headers)
         .user_agent(concat!("mcprove/", env!("CARGO_PKG_VERSION")))
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -47,9 +66,9 @@ pub(super) fn client(address: &Address, url: &Url) -> Result<Client, ConnectErro
         .http1_only()
         .connect_timeout(CONNECT)
         .pool_idle_timeout(KEPT);
-    let builder = match &address.tls {
+    Ok(match tls {
         // Reading the system's certificates takes longer than a run over plain HTTP.
-        _ if url.scheme() == "http" => builder.tls_certs_only([]),
+        _ if scheme == "http" => builder.tls_certs_only([]),
         Tls::System => builder,
         Tls::Roots(pem) => {
             let bad = |reason: String| ConnectError::BadAddress { reason };
@@ -60,7 +79,10 @@ pub(super) fn client(address: &Address, url: &Url) -> Result<Client, ConnectErro
             }
             builder.tls_certs_only(roots)
         }
-    };
+    })
+}
+
+fn made(builder: ClientBuilder) -> Result<Client, ConnectError> {
     builder.build().map_err(|error| ConnectError::BadAddress { reason: format!("the client cannot be made: {error}") })
 }
 

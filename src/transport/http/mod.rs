@@ -13,21 +13,24 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod token;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use reqwest::{Client, Method, Url};
+use reqwest::{Client, Method, Response, Url};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
+use self::token::Needed;
 use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, lines};
-use crate::wire::Era;
+use crate::wire::{Era, Http};
 
-pub use self::failure::{Break, HttpFailure, Refusal, excerpt};
+pub use self::failure::{Break, HttpFailure, NoToken, Refusal, excerpt};
 pub use self::served::start;
+pub use self::token::{ClientCredentials, Tokens};
 
 /// How long the next message waits for the head of the response to a notification, so that order is kept.
 const NOTIFIED: Duration = Duration::from_secs(5);
@@ -39,12 +42,14 @@ const STREAM_OPEN: Duration = Duration::from_millis(250);
 const DELETED: Duration = Duration::from_millis(1500);
 
 /// Where a server is, and how it is spoken to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Address {
     /// The address of its endpoint.
     pub url: String,
     /// Headers of every request.
     pub headers: Vec<(String, String)>,
+    /// Where tokens come from, for a server that wants them.
+    pub tokens: Option<Arc<Tokens>>,
     /// Which of the two transports.
     pub flavour: Flavour,
     /// Whose signatures count.
@@ -76,6 +81,8 @@ struct Shared {
     client: Client,
     url: Url,
     flavour: Flavour,
+    /// Where tokens come from, and the client that fetches them.
+    tokens: Option<(Arc<Tokens>, Client)>,
     incoming: mpsc::Sender<Incoming>,
     /// Whether this program started the server, so that its end explains a broken connection.
     is_ours: bool,
@@ -110,6 +117,7 @@ fn link(
         client: head::client(address, &url)?,
         url,
         flavour: address.flavour,
+        tokens: fetching(address)?,
         incoming: from_server,
         is_ours: process.is_some(),
         session: Mutex::default(),
@@ -120,6 +128,11 @@ fn link(
     tokio::spawn(run(shared, to_server, asked, process));
     let transport = if address.flavour == Flavour::OldSse { "sse" } else { "http" };
     Ok(Link { outgoing, incoming, stop, transport })
+}
+
+fn fetching(address: &Address) -> Result<Option<(Arc<Tokens>, Client)>, ConnectError> {
+    let with_client = |tokens: &Arc<Tokens>| Ok((Arc::clone(tokens), tokens.client(&address.tls)?));
+    address.tokens.as_ref().map(with_client).transpose()
 }
 
 fn parsed(text: &str) -> Result<Url, ConnectError> {
@@ -146,6 +159,22 @@ impl Shared {
         let mut headers = session.headers;
         headers.extend(session.id.map(|id| ("mcp-session-id".to_owned(), id)));
         headers
+    }
+
+    /// Sends a request, with a token where there are tokens; one that is refused is fetched again, once.
+    async fn send(&self, request: head::Request<'_>, frame: Option<u32>) -> Result<(Response, Arc<Http>), HttpFailure> {
+        let Some((tokens, client)) = &self.tokens else { return head::send(&self.client, request).await };
+        let needed = Needed { url: &self.url, client, challenge: None };
+        let token = tokens.first(&needed).await?;
+        let (response, http) = head::send(&self.client, request.with_token(token.as_deref())).await?;
+        if http.status != 401 {
+            return Ok((response, http));
+        }
+        let body = post::beginning(response).await;
+        self.tell(Incoming::Refused { frame, http: Arc::clone(&http), body }).await;
+        let needed = Needed { challenge: http.header("www-authenticate"), ..needed };
+        let token = tokens.another(&needed, token.as_deref()).await?;
+        head::send(&self.client, request.with_token(Some(&token))).await
     }
 
     async fn tell(&self, incoming: Incoming) {
@@ -198,7 +227,7 @@ async fn end_session(shared: &Shared) {
     }
     let headers = shared.session_headers();
     let request = head::Request { method: Method::DELETE, url: &shared.url, headers, body: Vec::new() };
-    let _ = timeout(DELETED, head::send(&shared.client, request)).await;
+    let _ = timeout(DELETED, shared.send(request, None)).await;
 }
 
 /// The messages that are under way.

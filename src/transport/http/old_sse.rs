@@ -51,6 +51,9 @@ async fn listen(shared: &Shared, found: oneshot::Sender<Result<Url, HttpFailure>
         for event in events {
             if event.kind == "endpoint" {
                 let endpoint = endpoint(&shared.url, &event);
+                if endpoint.is_ok() {
+                    shared.tell(Incoming::Speaks("sse")).await;
+                }
                 drop(found.take().map(|found| found.send(endpoint)));
             } else if event.is_message() {
                 let (bytes, http) = (event.data, std::sync::Arc::clone(&http));

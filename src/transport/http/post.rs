@@ -100,7 +100,7 @@ async fn once(shared: &Arc<Shared>, message: &Message, heard: &mut Option<onesho
     headers.extend(id.map(|id| ("mcp-session-id".to_owned(), id)));
     let url = session.endpoint.as_ref().unwrap_or(&shared.url);
     let request = head::Request { method: Method::POST, url, headers, body: message.bytes.clone() };
-    let (response, http) = head::send(&shared.client, request).await?;
+    let (response, http) = shared.send(request, Some(message.frame)).await?;
     if message.kind == Kind::Handshake && http.is_success() {
         shared.session().id = http.header("mcp-session-id").map(str::to_owned);
     }
@@ -158,7 +158,11 @@ impl Answer<'_> {
         let refusal = self.refusal(&body);
         let message = response_of(&body);
         if self.http.status == 401 {
-            return Err(self.shown(HttpFailure::AuthRequired(refusal), body));
+            let failure = match &self.shared.tokens {
+                Some(_) => HttpFailure::TokenRefused(refusal),
+                None => HttpFailure::AuthRequired(refusal),
+            };
+            return Err(self.shown(failure, body));
         }
         let is_unknown_method = message.as_ref().is_some_and(|message| message["error"]["code"] == NO_METHOD);
         if self.http.status == 404 && self.in_session && !is_unknown_method {
@@ -231,7 +235,7 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, HttpFailure> {
 }
 
 /// As much of a body as is worth a look and comes soon.
-async fn beginning(mut response: Response) -> Vec<u8> {
+pub(super) async fn beginning(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     let deadline = Instant::now() + REFUSAL;
     while let Ok(Ok(Some(piece))) = timeout_at(deadline, response.chunk()).await {

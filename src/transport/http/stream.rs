@@ -93,7 +93,7 @@ pub(super) async fn open(shared: &Shared, last_id: Option<&str>) -> Result<Optio
     headers.push(("accept".to_owned(), "text/event-stream".to_owned()));
     headers.extend(last_id.map(|id| ("last-event-id".to_owned(), id.to_owned())));
     let request = head::Request { method: Method::GET, url: &shared.url, headers, body: Vec::new() };
-    let (response, http) = head::send(&shared.client, request).await?;
+    let (response, http) = shared.send(request, None).await?;
     Ok((http.is_success() && is_event_stream(&http)).then_some((response, http)))
 }
 

@@ -1,5 +1,8 @@
 //! The transport against servers that are scripts of bytes: what they write, and what comes of it.
 
+mod tls;
+mod token;
+
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,6 +23,7 @@ impl Server {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let heard = Arc::new(Mutex::new(Vec::new()));
         let keep = Arc::clone(&heard);
+        let root = url.trim_end_matches("/mcp").to_owned();
         tokio::spawn(async move {
             for script in scripts {
                 let Ok((mut socket, _)) = listener.accept().await else { return };
@@ -27,7 +31,7 @@ impl Server {
                 keep.lock().unwrap().push(request);
                 // `…` stands for a server that says nothing more and does not hang up.
                 let (text, stays) = script.strip_suffix('…').map_or((script.as_str(), false), |text| (text, true));
-                let _ = socket.write_all(text.as_bytes()).await;
+                let _ = socket.write_all(text.replace("ROOT", &root).as_bytes()).await;
                 if stays {
                     tokio::spawn(async move {
                         let _ = socket.read(&mut [0; 16]).await;
@@ -60,7 +64,7 @@ async fn request(socket: &mut TcpStream) -> String {
 }
 
 fn address(url: &str) -> Address {
-    Address { url: url.to_owned(), headers: Vec::new(), flavour: Flavour::Auto, tls: Tls::System }
+    Address { url: url.to_owned(), headers: Vec::new(), tokens: None, flavour: Flavour::Auto, tls: Tls::System }
 }
 
 fn message(frame: u32, kind: Kind, era: Era) -> Outgoing {
@@ -87,6 +91,7 @@ fn shown(incoming: Incoming) -> String {
             };
             format!("{origin}: {}", String::from_utf8_lossy(&bytes))
         }
+        Incoming::Refused { frame, http, .. } => format!("refused {frame:?}: {}", http.status),
         Incoming::Undelivered { frame, failure, .. } => format!("failed {frame}: {}", failure.message("ping")),
         other => format!("{other:?}"),
     }
@@ -184,9 +189,11 @@ async fn nobody_listens() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let place = listener.local_addr().unwrap();
     drop(listener);
+    let long = "x".repeat(64);
     for (url, expected) in [
         (format!("http://{place}/mcp"), format!("nothing listens at `{place}`")),
-        ("http://no-such-host.invalid/".to_owned(), "the host `no-such-host.invalid` is not known".to_owned()),
+        // Too long for a name, so nobody is asked for it.
+        (format!("http://{long}.invalid/"), format!("the host `{long}.invalid` is not known")),
     ] {
         let mut link = connect(&address(&url)).unwrap();
         link.outgoing.send(message(1, Kind::Request, Era::Session)).unwrap();
@@ -238,6 +245,26 @@ async fn a_session_is_kept_resumed_and_ended() {
 }
 
 #[tokio::test]
+async fn the_servers_own_stream_goes_on_where_it_broke() {
+    let stream = |text: &str| format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{text}");
+    let server = Server::new(vec![
+        refusal("200 OK", "content-type: application/json\r\nmcp-session-id: s1\r\n", RESULT),
+        refusal("202 Accepted", "", ""),
+        stream("retry: 1\nid: e1\ndata: 1\n\nid: e2\ndata: tor"),
+        stream("id: e2\ndata: 2\n\n…"),
+    ])
+    .await;
+    let mut link = connect(&address(&server.url)).unwrap();
+    link.outgoing.send(message(1, Kind::Handshake, Era::Session)).unwrap();
+    link.outgoing.send(message(2, Kind::Initialized, Era::Session)).unwrap();
+    for expected in [&format!("body 1: {RESULT}"), "stream: 1", "stream: 2"] {
+        assert_eq!(shown(link.incoming.recv().await.unwrap()), expected);
+    }
+    let resumed = &server.heard()[3];
+    assert!(resumed.starts_with("GET") && resumed.contains("last-event-id: e1"), "{resumed}");
+}
+
+#[tokio::test]
 async fn an_older_server_is_found_behind_a_refusal() {
     let stream = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: endpoint\ndata: /to?id=1\n\ndata: {RESULT}\n\n…"
@@ -246,6 +273,7 @@ async fn an_older_server_is_found_behind_a_refusal() {
     let server = Server::new(scripts).await;
     let mut link = connect(&address(&server.url)).unwrap();
     link.outgoing.send(message(1, Kind::Handshake, Era::Session)).unwrap();
+    assert_eq!(shown(link.incoming.recv().await.unwrap()), "Speaks(\"sse\")");
     assert_eq!(shown(link.incoming.recv().await.unwrap()), format!("stream: {RESULT}"));
     while server.heard().len() < 3 {
         tokio::task::yield_now().await;

@@ -2,6 +2,8 @@
 //!
 //! The floor is a bare pipelined client and a fast echo server in a folder of their own, named by `MCPROVE_FLOOR`
 //! (by default `../shared/bench`); runner and floor are started in turn, and medians are printed.
+//! Over HTTP the floor is `http_floor`, and program and floor speak to one server that runs all the time.
+//! `MCPROVE_ONLY=http` measures that alone.
 //! Nothing here passes or fails: `docs/performance.md` quotes what it prints.
 
 #![expect(
@@ -11,8 +13,11 @@
     reason = "a benchmark may stop at the first surprise, prints, and rounds"
 )]
 
+mod http_floor;
+
 use std::fmt::Write;
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -33,9 +38,17 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|argument| argument == "--floor") {
+        return http_floor::run(&arguments[2..]);
+    }
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("whole_process");
     fs::create_dir_all(&scratch).unwrap();
     println!("median of {RUNS} runs each; runner and floor in turn");
+    over_http(&scratch);
+    if is_http_alone() {
+        return;
+    }
     alone("--version", &["--version"], &scratch);
     let every = scratch.join("every.yml");
     fs::write(&every, suite("[node, unused]", CASES)).unwrap();
@@ -57,6 +70,49 @@ fn main() {
     }
 }
 
+/// The demo server and server-everything, each running while it is measured.
+fn over_http(scratch: &Path) {
+    let demo = |port: u16| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcprove"));
+        command.args(["serve", "demo", "--http", &format!("127.0.0.1:{port}")]);
+        command
+    };
+    over_http_to("500 cases, demo over HTTP", demo, ["add", r#"{"a":1,"b":2}"#], scratch);
+    let everything = Path::new("tests/real/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let Ok(path) = fs::canonicalize(everything) else { return };
+    let everything = |port: u16| {
+        let mut command = Command::new("node");
+        command.arg(&path).arg("streamableHttp").env("PORT", port.to_string());
+        command
+    };
+    over_http_to("500 cases, everything over HTTP", everything, ["echo", r#"{"message":"hi"}"#], scratch);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark waits for its server, and finds itself")]
+fn over_http_to(title: &str, server: impl Fn(u16) -> Command, [tool, arguments]: [&str; 2], scratch: &Path) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("127.0.0.1:{port}");
+    let mut child = server(port).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while TcpStream::connect(&address).is_err() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let path = scratch.join("http.yml");
+    let call = format!("call: {tool}\n    args: {arguments}\n    expect:\n      - is_error: false\n");
+    fs::write(&path, suite_of(&format!("{{ url: \"http://{address}/mcp\", protocol: 2025-11-25 }}"), CASES, &call))
+        .unwrap();
+    let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+    let (mut ours, mut least) = (Vec::new(), Vec::new());
+    for _ in 0..=RUNS {
+        ours.push(mcprove(&["run", &text(&path)], scratch));
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--floor", &address, &CASES.to_string(), &WINDOW.to_string(), &params]);
+        least.push(cost(&mut command));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    compared(title, &ours, &least);
+}
+
 /// Times the program by itself.
 fn alone(title: &str, arguments: &[&str], scratch: &Path) {
     let costs: Vec<Cost> = (0..=RUNS).map(|_| mcprove(arguments, scratch)).skip(1).collect();
@@ -75,10 +131,14 @@ fn against_floor(title: &str, floor: &Path, server: &[&str], scratch: &Path) {
         command.args([&CASES.to_string(), &WINDOW.to_string(), "echo", r#"{"message":"hi"}"#, "--"]).args(server);
         least.push(cost(&mut command));
     }
+    compared(title, &ours, &least);
+}
+
+fn compared(title: &str, ours: &[Cost], least: &[Cost]) {
     let (mine, floor) = (median(&ours[1..]), median(&least[1..]));
     println!(
         "{title:32} {mine:8.2} ms  {:5.1} MiB  floor {floor:.2} ms, ratio {:.2}; (ours - 20 ms) / floor = {:.2}",
-        peak(&ours),
+        peak(ours),
         mine / floor,
         (mine - 20.0) / floor
     );
@@ -122,18 +182,22 @@ fn peak(costs: &[Cost]) -> f64 {
 }
 
 fn suite(command: &str, cases: usize) -> String {
-    let mut text = format!(
-        "suite: whole process\nserver: {{ command: {command}, protocol: 2025-11-25 }}\n\
-         run_options: {{ parallel: {WINDOW} }}\ntests:\n"
-    );
+    let call =
+        "call: echo\n    args: { message: hi }\n    expect:\n      - is_error: false\n      - text: { contains: hi }\n";
+    suite_of(&format!("{{ command: {command}, protocol: 2025-11-25 }}"), cases, call)
+}
+
+fn suite_of(server: &str, cases: usize, call: &str) -> String {
+    let mut text = format!("suite: whole process\nserver: {server}\nrun_options: {{ parallel: {WINDOW} }}\ntests:\n");
     for number in 0..cases {
-        let _ = write!(
-            text,
-            "  - name: case {number}\n    call: echo\n    args: {{ message: hi }}\n    \
-             expect:\n      - is_error: false\n      - text: {{ contains: hi }}\n"
-        );
+        let _ = write!(text, "  - name: case {number}\n    {call}");
     }
     text
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark has no other way to be told")]
+fn is_http_alone() -> bool {
+    std::env::var_os("MCPROVE_ONLY").is_some_and(|only| only == "http")
 }
 
 /// Builds the floor in the target folder, so that its own folder stays as it is.

@@ -1,0 +1,234 @@
+//! Tokens by client credentials (RFC 6749, 4.4): where they are given, one at a time, another one where one is refused.
+//!
+//! Discovery (RFC 9728, RFC 8414) and the request for a token are rmcp's; what it sends leaves through a client of ours,
+//! which keeps who answered what. Knows nothing of sessions. Start reading in [`Tokens`].
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::Response as HttpResponse;
+use reqwest::{Client, Url};
+use rmcp::transport::auth::{
+    AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataResolution, AuthorizationMetadataSource,
+    ClientCredentialsConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest,
+};
+
+use super::failure::{self, Break, HttpFailure, NoToken, excerpt, status_text};
+use super::post::beginning;
+use super::{Tls, head};
+use crate::redact::Redactor;
+use crate::source::visible_line;
+use crate::transport::ConnectError;
+
+/// What a client says of itself to get a token.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct ClientCredentials {
+    /// The authorization server whose metadata say where tokens are given.
+    pub issuer: Option<String>,
+    /// Where tokens are given.
+    pub token_url: Option<String>,
+    /// Who asks.
+    pub client_id: String,
+    /// What proves it.
+    pub client_secret: String,
+    /// What the token is to allow; empty for what the server asks for.
+    pub scopes: Vec<String>,
+    /// What the token is for; the address of the server without one.
+    pub resource: Option<String>,
+}
+
+impl fmt::Debug for ClientCredentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ClientCredentials").field("client_id", &self.client_id).finish_non_exhaustive()
+    }
+}
+
+/// The token of a server, fetched by whoever needs it first and shared by all its connections.
+#[derive(Debug)]
+pub struct Tokens {
+    credentials: ClientCredentials,
+    /// Learns every token.
+    redactor: Redactor,
+    held: tokio::sync::Mutex<Option<String>>,
+}
+
+/// What a token is asked for, and how.
+pub(super) struct Needed<'a> {
+    pub(super) url: &'a Url,
+    pub(super) client: &'a Client,
+    /// The header `www-authenticate` of the refusal that made it necessary.
+    pub(super) challenge: Option<&'a str>,
+}
+
+impl Tokens {
+    /// No token yet; `redactor` learns every one, so that none is shown.
+    pub fn new(credentials: ClientCredentials, redactor: Redactor) -> Self {
+        Self { credentials, redactor, held: tokio::sync::Mutex::default() }
+    }
+
+    /// A client for those who give tokens: the headers of the server are none of their business.
+    pub(super) fn client(&self, tls: &Tls) -> Result<Client, ConnectError> {
+        let known = self.credentials.token_url.as_deref().or(self.credentials.issuer.as_deref());
+        let scheme = if known.is_some_and(|url| url.starts_with("http://")) { "http" } else { "https" };
+        head::bare_client(tls, scheme)
+    }
+
+    /// The token to begin with; `None` where only the server's refusal says where to get one.
+    pub(super) async fn first(&self, needed: &Needed<'_>) -> Result<Option<String>, HttpFailure> {
+        let mut held = self.held.lock().await;
+        if held.is_none() && (self.credentials.issuer.is_some() || self.credentials.token_url.is_some()) {
+            *held = Some(self.fetch(needed).await?);
+        }
+        Ok(held.clone())
+    }
+
+    /// Another token than the one that was refused; whoever comes second gets what the first fetched.
+    pub(super) async fn another(&self, needed: &Needed<'_>, refused: Option<&str>) -> Result<String, HttpFailure> {
+        let mut held = self.held.lock().await;
+        if let Some(token) = held.as_ref().filter(|token| Some(token.as_str()) != refused) {
+            return Ok(token.clone());
+        }
+        *held = None;
+        let token = self.fetch(needed).await?;
+        *held = Some(token.clone());
+        Ok(token)
+    }
+
+    async fn fetch(&self, needed: &Needed<'_>) -> Result<String, HttpFailure> {
+        let asking = Asking { client: needed.client.clone(), asked: Arc::default() };
+        let asked = Arc::clone(&asking.asked);
+        let token = self.asked_for(needed, asking).await.map_err(|reason| {
+            let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            HttpFailure::NoToken(Box::new(explained(&asked, &reason)))
+        })?;
+        self.redactor.learn(&token);
+        Ok(token)
+    }
+
+    async fn asked_for(&self, needed: &Needed<'_>, asking: Asking) -> Result<String, String> {
+        let credentials = &self.credentials;
+        let words = |error: rmcp::transport::auth::AuthError| error.to_string();
+        let base = credentials.issuer.as_deref().unwrap_or(needed.url.as_str());
+        let manager = AuthorizationManager::new_with_oauth_http_client(base, Arc::new(asking)).await;
+        let mut manager = manager.map_err(words)?;
+        let metadata = match &credentials.token_url {
+            Some(url) => given_at(url),
+            None if credentials.issuer.is_some() => published(manager.resolve_metadata().await.map_err(words)?)?,
+            None => published(manager.resolve_metadata_from_challenge(needed.challenge).await.map_err(words)?)?,
+        };
+        manager.set_metadata(metadata);
+        let scopes = match credentials.scopes.as_slice() {
+            [] => manager.select_initial_scopes(&[]).await,
+            scopes => scopes.to_vec(),
+        };
+        let config = ClientCredentialsConfig::ClientSecret {
+            client_id: credentials.client_id.clone(),
+            client_secret: credentials.client_secret.clone(),
+            scopes,
+            resource: Some(credentials.resource.clone().unwrap_or_else(|| needed.url.to_string())),
+        };
+        manager.validate_client_credentials_metadata(&config).map_err(words)?;
+        manager.configure_client_credentials(&config).map_err(words)?;
+        let answer = manager.exchange_client_credentials(&config).await.map_err(words)?;
+        // The manager's own way to the token would refresh one that does not live long, which nobody here can.
+        let answer = serde_json::to_value(&answer).map_err(|error| error.to_string())?;
+        answer["access_token"].as_str().filter(|token| !token.is_empty()).map(str::to_owned).ok_or_else(String::new)
+    }
+}
+
+/// Metadata that say where tokens are given and nothing else.
+fn given_at(token_url: &str) -> AuthorizationMetadata {
+    let mut metadata = AuthorizationMetadata::default();
+    token_url.clone_into(&mut metadata.token_endpoint);
+    // Nobody is sent there; rmcp wants an address all the same.
+    token_url.clone_into(&mut metadata.authorization_endpoint);
+    metadata
+}
+
+/// Addresses that nobody published are a guess, and credentials are not sent on a guess.
+fn published(found: AuthorizationMetadataResolution) -> Result<AuthorizationMetadata, String> {
+    if found.source == AuthorizationMetadataSource::LegacyEndpointFallback {
+        return Err("nobody says where tokens are given".to_owned());
+    }
+    Ok(found.metadata)
+}
+
+/// Asks for rmcp, and remembers who answered what.
+struct Asking {
+    client: Client,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+/// One question and what came of it.
+struct Asked {
+    title: String,
+    is_post: bool,
+    answer: Result<(u16, Vec<u8>), HttpFailure>,
+}
+
+impl OAuthHttpClient for Asking {
+    fn execute(&self, asked: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let request = reqwest::Request::try_from(asked.request)?;
+            let (method, url) = (request.method().clone(), request.url().clone());
+            let note = |answer| {
+                let title = visible_line(&format!("{method} {url}")).into_owned();
+                self.asked().push(Asked { title, is_post: method == "POST", answer });
+            };
+            let response = match self.client.execute(request).await {
+                Ok(response) => response,
+                Err(error) => {
+                    note(Err(failure::of_error(&error, &url, Break::BeforeHeaders)));
+                    return Err(error.into());
+                }
+            };
+            let mut answer = HttpResponse::builder().status(response.status());
+            for (name, value) in response.headers() {
+                answer = answer.header(name, value);
+            }
+            let body = beginning(response).await;
+            let answer = answer.body(body)?;
+            note(Ok((answer.status().as_u16(), answer.body().clone())));
+            Ok(answer)
+        })
+    }
+}
+
+impl Asking {
+    fn asked(&self) -> MutexGuard<'_, Vec<Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why there is no token: what the last one who was asked answered, or what is wrong with it.
+fn explained(asked: &[Asked], reason: &str) -> NoToken {
+    let came = |asked: &Asked| match &asked.answer {
+        Ok((code, body)) => format!("HTTP {}{}", status_text(*code), error_in(body)),
+        Err(failure) => failure.message(&asked.title),
+    };
+    let last = asked.last();
+    let reason = match last {
+        Some(Asked { title, answer: Err(_), .. }) => {
+            format!("`{title}` got no answer: {}", last.map_or_else(String::new, came))
+        }
+        Some(Asked { title, is_post: true, answer: Ok((code, body)) }) if !(200..300).contains(code) => {
+            format!("`{title}` was answered with HTTP {}{}", status_text(*code), error_in(body))
+        }
+        Some(Asked { title, is_post: true, answer: Ok((code, _)) }) => {
+            format!("`{title}` was answered with HTTP {} and no token", status_text(*code))
+        }
+        Some(_) | None => visible_line(reason).into_owned(),
+    };
+    let excerpt = match last.map(|last| &last.answer) {
+        Some(Ok((_, body))) => excerpt(body),
+        Some(Err(_)) | None => String::new(),
+    };
+    NoToken { reason, asked: asked.iter().map(|asked| format!("{}: {}", asked.title, came(asked))).collect(), excerpt }
+}
+
+/// The error of OAuth in a body, as an addition to a sentence (RFC 6749, 5.2).
+fn error_in(body: &[u8]) -> String {
+    let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let said: Vec<&str> = ["error", "error_description"].iter().filter_map(|member| body[member].as_str()).collect();
+    if said.is_empty() { String::new() } else { format!(": {}", visible_line(&said.join(", "))) }
+}
