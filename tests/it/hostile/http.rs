@@ -203,7 +203,7 @@ const ERAS: &[Hostile] = &[
     in_call("bad-session-id", 1, "session").only(SESSIONS),
     right("huge-session-id").only(SESSIONS),
     right("session-id-changes").only(SESSIONS),
-    right("notifications-refused").only(SESSIONS),
+    in_call("notifications-refused", 1, "refused-notification").only(SESSIONS),
     right("notifications-answered").only(SESSIONS),
     right("get-refused").only(SESSIONS),
     right("get-page").only(SESSIONS),
