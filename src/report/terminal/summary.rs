@@ -240,7 +240,7 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
 /// What the run says about fault coverage.
 fn coverage(report: &Report, style: &Style) -> String {
     let Some(scores) = report.finished().and_then(|finished| finished.coverage.as_ref()) else { return String::new() };
-    let text = levels(&scores.declared, Some(&scores.exercised), None, style);
+    let text = levels(&[&scores.declared, &scores.exercised], &scores.gates, style);
     let gate = |figure: Figure| {
         let told =
             scores.gates.iter().filter(|gate| gate.figure == figure).map(|Gate { threshold, met, .. }| {
