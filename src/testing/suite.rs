@@ -80,7 +80,7 @@ impl Suite {
 
     /// What is legal in the suite and unwise, as text; empty where there is nothing.
     pub fn warnings(&self) -> String {
-        render_all(&self.warnings, &self.sources, self.style)
+        render_all(&self.warnings, &self.sources, "", self.style)
     }
 
     /// Runs the suite's only server in this process: every session gets a fresh one.

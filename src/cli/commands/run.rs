@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -34,17 +35,17 @@ pub(in crate::cli) struct RunArgs {
     #[command(flatten)]
     pub(super) suites: SuiteArgs,
     /// How many cases run at a time, whatever the suites say; 1 keeps the declared order.
-    #[arg(long, short = 'j', value_name = "N")]
+    #[arg(long, short = 'j', value_name = "N", value_parser = positive::<NonZero<usize>>)]
     parallel: Option<NonZero<usize>>,
     /// Stops after N cases have failed; 1 without a number.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = positive::<NonZero<usize>>)]
     bail: Option<NonZero<usize>>,
     /// Begins the cases in another order, which follows from SEED; one is drawn and printed if none is given.
     #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "the flag, and its value")]
     shuffle: Option<Option<u32>>,
     /// Runs every case N times; it passes only if all of them pass.
-    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true, conflicts_with = "retries")]
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true, conflicts_with = "retries", value_parser = positive::<NonZero<u32>>)]
     repeat: NonZero<u32>,
     /// Tries failed cases again, up to N times, whatever the suites say; one that passes then is flaky.
     #[arg(long, value_name = "N")]
@@ -90,6 +91,10 @@ fn duration(text: &str) -> Result<Duration, String> {
         return Err("no case ends in no time at all; write for example `10s`".to_owned());
     }
     Ok(duration)
+}
+
+fn positive<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "write a whole number, 1 or more".to_owned())
 }
 
 impl RunArgs {

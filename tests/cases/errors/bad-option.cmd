@@ -11,3 +11,6 @@ mcprove schema nothing
 mcprove fault-coverage parts/good.yml --probe fuz
 mcprove fault-coverage parts/good.yml --threshold 101
 mcprove run parts/good.yml --timeout 0s
+mcprove run parts/good.yml --repeat 0
+mcprove run parts/good.yml --bail=0
+mcprove run parts/good.yml --parallel many
