@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 use super::exchange::{Speaker, blank};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
-use super::phases::{Conversation, violations};
+use super::phases::{self, Conversation, violations};
 use super::pool::Turn;
 use super::snapshot::Recorder;
 use super::{again, finding};
@@ -285,7 +285,7 @@ fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
         attempted.outcome = Outcome::Failed;
         attempted.reason = None;
     }
-    attempted.findings.extend(found);
+    attempted.findings = phases::joined(std::mem::take(&mut attempted.findings), found);
 }
 
 fn attempted(verdict: Verdict, exchanges: Vec<Exchange>, spoken: String, frames: Vec<u32>) -> Attempted {

@@ -179,3 +179,22 @@ pub(super) fn violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec
         })
         .collect()
 }
+
+/// Findings, and the violations behind them: one that says what a violation says takes over its name and its evidence.
+pub(super) fn joined(mut found: Vec<Finding>, violations: Vec<Finding>) -> Vec<Finding> {
+    for violation in violations {
+        let is_same = |found: &&mut Finding| {
+            found.code == "protocol-error" && found.message == violation.message && found.class == violation.class
+        };
+        match found.iter_mut().find(is_same) {
+            Some(found) => {
+                found.code = violation.code;
+                found.frame = violation.frame;
+                found.evidence.retain(|(_, text)| *text != violation.message);
+                found.evidence.extend(violation.evidence);
+            }
+            None => found.push(violation),
+        }
+    }
+    found
+}

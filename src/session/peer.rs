@@ -124,7 +124,9 @@ impl Peer {
             let _ = dispatching.await;
         }
         let mut state = self.lock();
-        Closed { violations: state.take_violations(None), frames: state.transcript.take_frames() }
+        let mut violations = state.take_violations(None);
+        violations.extend(state.take_violations(Some(NOBODY)));
+        Closed { violations, frames: state.transcript.take_frames() }
     }
 }
 
