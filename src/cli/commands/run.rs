@@ -19,9 +19,10 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::suites::{SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
-use crate::cli::{snapshots, state, targets};
+use crate::cli::{state, targets};
 use crate::coverage::parse_threshold;
 use crate::plan::Plan;
+use crate::recorded;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
 use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds};
@@ -178,8 +179,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
-    let snapshots = Arc::new(snapshots::read(&plan, consent.purpose()));
-    let roots = snapshots::roots(&plan);
+    let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
+    let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
     let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan, registry.get()), &mut watch);
     let Some((mut summary, urgency)) = ran else {
