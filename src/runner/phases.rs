@@ -126,7 +126,7 @@ impl<'a> Conversation<'a> {
             .flat_map(|expectation| expectation.evaluate(&answer))
             .map(|mismatch| finding::mismatch(mismatch, self.sources, index))
             .collect();
-        if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &self.recorder) {
+        if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &mut self.recorder) {
             let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));
             let (broken, doubts): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);
             found.extend(broken);
