@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::case::{Body, Plan, Template};
 use super::filter::Wanted;
-use super::{LineSelection, Selection, build};
+use super::{Filter, LineSelection, Selection, build};
 use crate::source::{Diagnostic, did_you_mean, nearest, visible_line};
 use crate::suite::Suite;
 
@@ -36,7 +36,7 @@ pub fn unmatched_words(plan: &Plan) -> Vec<Diagnostic> {
     let whole = unselected(plan);
     let has_templates = has_templates(&whole, &|_| true);
     let mut found = Vec::new();
-    for Wanted { word, field, noun, .. } in plan.selection.filters.iter().flat_map(|filter| filter.wanted()) {
+    for Wanted { word, field, noun } in plan.selection.filters.iter().flat_map(Filter::wanted) {
         if has_templates && !field.is_settled() {
             continue;
         }
@@ -46,7 +46,7 @@ pub fn unmatched_words(plan: &Plan) -> Vec<Diagnostic> {
                 values.extend(field.values(case, &planned.suite, &planned.lanes[case.lane]));
             }
         }
-        if !values.iter().any(|value| field.fits(&word, value)) {
+        if !values.iter().any(|value| field.fits(word, value)) {
             let message = format!("no case has {noun} `{}`", visible_line(word.shown()));
             let offered = values.iter().map(AsRef::as_ref);
             let help =

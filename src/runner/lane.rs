@@ -258,7 +258,9 @@ impl Lane {
             Ok(session) => std::mem::take(&mut session.earlier),
             Err(failed) => std::mem::take(&mut failed.connections),
         };
-        over.into_iter().for_each(|closed| self.not_begun(&revision, closed));
+        for closed in over {
+            self.not_begun(&revision, closed);
+        }
         let failed = match opened {
             Ok(session) => return Ok(session),
             Err(failed) => *failed,

@@ -78,7 +78,7 @@ pub fn render_all(found: &[Diagnostic], sources: &Sources, ending: &str, style: 
     if errors > 0 {
         let noun = if errors == 1 { "mistake" } else { "mistakes" };
         let ending = if ending.is_empty() { String::new() } else { format!(", {ending}") };
-        text += &format!("{errors} {noun} found{ending}\n");
+        text += &[&errors.to_string(), " ", noun, " found", &ending, "\n"].concat();
     }
     text
 }

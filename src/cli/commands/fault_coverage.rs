@@ -85,12 +85,10 @@ fn claimed(args: &FaultCoverageArgs, registry: &Registry, output: &Output) -> Re
 
 /// What is asked of a score.
 fn gates(score: &Score, (plain, weighted): (Option<f64>, Option<f64>)) -> Vec<Gate> {
-    let asked =
-        [(Figure::Plain, plain, meets as fn(&Score, f64) -> bool), (Figure::Weighted, weighted, meets_weighted)];
-    let gate = |(figure, threshold, meets): (Figure, Option<f64>, fn(&Score, f64) -> bool)| {
-        threshold.map(|threshold| Gate { figure, threshold, met: meets(score, threshold) })
-    };
-    asked.into_iter().filter_map(gate).collect()
+    let gate = |figure: Figure, threshold: f64, met: bool| Gate { figure, threshold, met };
+    let plain = plain.map(|threshold| gate(Figure::Plain, threshold, meets(score, threshold)));
+    let weighted = weighted.map(|threshold| gate(Figure::Weighted, threshold, meets_weighted(score, threshold)));
+    plain.into_iter().chain(weighted).collect()
 }
 
 /// The exit code of a score under thresholds; a missed one is explained.
