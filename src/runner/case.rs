@@ -43,7 +43,7 @@ pub(super) async fn run(
     let bounds = Bounds { timeout, left: timeout, stop: &options.stop, turn: Turn::First };
     let attempts = Attempts { lane: &lane, case: &case, script, bounds, emitter: &emitter };
     let mut decided = if options.repeat > 1 {
-        attempts.repeated(planned, options.repeat).await
+        Box::pin(attempts.repeated(planned, options.repeat)).await
     } else {
         attempts.retried(planned, options.retries.unwrap_or(case.retries)).await
     };
