@@ -8,6 +8,7 @@ pub mod event;
 pub mod generate;
 pub mod matching;
 pub mod plan;
+pub mod recorded;
 pub mod redact;
 pub mod report;
 pub mod runner;

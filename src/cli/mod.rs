@@ -51,6 +51,19 @@ enum Command {
     Completions(commands::completions::CompletionsArgs),
 }
 
+impl Command {
+    /// What is not done where what the command reads has mistakes.
+    fn undone(&self) -> &'static str {
+        match self {
+            Self::Plan(_) => "nothing was planned",
+            Self::Report(_) => "no document was written",
+            Self::FaultCoverage(_) => "nothing was scored",
+            Self::Check(_) | Self::Schema(_) | Self::Completions(_) => "",
+            Self::Run(_) | Self::Serve(_) => "nothing was run",
+        }
+    }
+}
+
 /// Does what the command line says; the only caller is the program.
 pub fn main() -> ExitCode {
     let environment = Environment::read();
@@ -64,7 +77,7 @@ pub fn main() -> ExitCode {
             return code.into();
         }
     };
-    let output = Output::new(arguments.color, &environment);
+    let output = Output::new(arguments.color, &environment, arguments.command.undone());
     if matches!(arguments.command, Command::Run(_) | Command::Plan(_) | Command::Check(_) | Command::FaultCoverage(_)) {
         // Reading the registry takes as long as reading a large suite; it is wanted after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());

@@ -26,13 +26,15 @@ pub(super) struct Output {
     pub(super) style: Style,
     /// For standard error.
     pub(super) error_style: Style,
+    /// What mistakes keep the command from doing, in words; empty where its work is to find them.
+    pub(super) undone: &'static str,
 }
 
 /// The width for text that goes to a file.
 const WIDTH_OF_FILES: usize = 100;
 
 impl Output {
-    pub(super) fn new(when: When, environment: &Environment) -> Self {
+    pub(super) fn new(when: When, environment: &Environment, undone: &'static str) -> Self {
         let style = |is_terminal: bool| {
             let color = match when {
                 When::Always => Color::Always,
@@ -41,7 +43,7 @@ impl Output {
             };
             Style::new(color, environment.width.unwrap_or(WIDTH_OF_FILES))
         };
-        Self { style: style(environment.output_is_terminal), error_style: style(io::stderr().is_terminal()) }
+        Self { style: style(environment.output_is_terminal), error_style: style(io::stderr().is_terminal()), undone }
     }
 
     /// How to lay out a document: for a file without colours, whatever the terminal can show.
@@ -77,7 +79,7 @@ impl Output {
 
     /// Shows diagnostics in the order of the files, and how many there are.
     pub(super) fn diagnostics(&self, found: &[Diagnostic], sources: &Sources) {
-        let text = render_all(found, sources, self.error_style);
+        let text = render_all(found, sources, self.undone, self.error_style);
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Found {
     pub(super) lines: Vec<LineSelection>,
     /// Words that matched no file, each with the reason.
     pub(super) unmatched: Vec<String>,
+    /// Files in folders that read like suites and do not say that they are.
+    pub(super) doubtful: Vec<PathBuf>,
 }
 
 /// Looks for the suites that the words name; no words name the current folder.
@@ -29,7 +31,7 @@ pub(super) fn find(words: &[String]) -> Found {
     let mut named: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let here = [".".to_owned()];
     for word in if words.is_empty() { &here } else { words } {
-        let (files, line) = expand(word);
+        let (files, line) = expand(word, &mut found.doubtful);
         match files {
             Ok(files) => {
                 for file in files {
@@ -47,10 +49,10 @@ pub(super) fn find(words: &[String]) -> Found {
     found
 }
 
-fn expand(word: &str) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
+fn expand(word: &str, doubtful: &mut Vec<PathBuf>) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
     let path = Path::new(word);
     if path.is_dir() {
-        let files = in_folder(path);
+        let files = in_folder(path, doubtful);
         let none = || format!("the folder `{word}` holds no suites (`.yml` or `.yaml` files with a line `suite: …`)");
         return (if files.is_empty() { Err(none()) } else { Ok(files) }, None);
     }
@@ -68,11 +70,16 @@ fn expand(word: &str) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
     (Ok(vec![path.to_owned()]), None)
 }
 
-fn in_folder(folder: &Path) -> Vec<PathBuf> {
-    walk(folder)
-        .filter(|path| is_yaml(path) && !is_part(path) && looks_like_a_suite(path))
-        .map(|path| tidy(&path))
-        .collect()
+fn in_folder(folder: &Path, doubtful: &mut Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in walk(folder).filter(|path| is_yaml(path) && !is_part(path)) {
+        match likeness_of(&path) {
+            Likeness::Suite => files.push(tidy(&path)),
+            Likeness::Doubtful => doubtful.push(tidy(&path)),
+            Likeness::Other => {}
+        }
+    }
+    files
 }
 
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
@@ -108,15 +115,27 @@ fn is_part(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
 }
 
-/// Folders also hold other YAML, such as CI configuration; files that are named explicitly are never passed over.
-/// A suite with a slip in its first key, or one that cannot be read, must not drop out of a run unseen.
-fn looks_like_a_suite(path: &Path) -> bool {
-    std::fs::read_to_string(path).map_or(true, |text| is_suite(&text))
+/// How much a text looks like a suite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Likeness {
+    Suite,
+    /// It has what only suites have and lacks the name.
+    Doubtful,
+    Other,
 }
 
-fn is_suite(text: &str) -> bool {
+/// Folders also hold other YAML, such as CI configuration; files that are named explicitly are never passed over.
+/// A suite with a slip in its first key, or one that cannot be read, must not drop out of a run unseen.
+fn likeness_of(path: &Path) -> Likeness {
+    std::fs::read_to_string(path).map_or(Likeness::Suite, |text| likeness(&text))
+}
+
+fn likeness(text: &str) -> Likeness {
     let has_any = |keys: &[&str]| keys.iter().any(|key| has_key(text, key));
-    has_key(text, "suite") || has_key(text, "tests") && has_any(&["server", "servers"])
+    if has_key(text, "suite") || has_key(text, "tests") && has_any(&["server", "servers"]) {
+        return Likeness::Suite;
+    }
+    if has_any(&["tests", "server"]) { Likeness::Doubtful } else { Likeness::Other }
 }
 
 /// Whether a line begins with a key of the whole file, quoted or not.
@@ -139,15 +158,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_reads_like_a_suite_is_doubtful() {
+        let check = |text: &str, expected: Likeness| assert_eq!(likeness(text), expected, "{text:?}");
+        check("server: x\nsuite: a", Likeness::Suite);
+        check("suit: a\nserver: b\ntests: []", Likeness::Suite);
+        check("tests:\n  - name: a", Likeness::Doubtful);
+        check("# a comment\nserver: { builtin: demo }", Likeness::Doubtful);
+        check("openapi: 3.1.0\nservers: []", Likeness::Other);
+        check("jobs:\n  tests: {}", Likeness::Other);
+    }
+
+    #[test]
     fn a_suite_is_told_by_its_key() {
         for text in ["suite: a", "\u{feff}suite: a", "\"suite\": a", "'suite' : a", "# a comment\nsuite: a"] {
             assert!(has_key(text, "suite"), "{text:?}");
         }
         for text in ["suites: a", "  suite: a", "\"suite: a", "a: suite"] {
             assert!(!has_key(text, "suite"), "{text:?}");
-        }
-        for (text, expected) in [("suit: a\nserver: b\ntests: []", true), ("tests:\n  script: a", false)] {
-            assert_eq!(is_suite(text), expected, "{text:?}");
         }
     }
 }

@@ -46,6 +46,8 @@ impl SuiteArgs {
     /// Loads and plans everything that is named; what is wrong is shown, and the exit code says so.
     pub(super) fn plan(&self, registry: ChosenRegistry, output: &Output) -> Result<Plan, Exit> {
         let found = paths::find(&self.paths);
+        let doubtful: Vec<Diagnostic> = found.doubtful.iter().map(|file| passed_over(file)).collect();
+        output.diagnostics(&doubtful, &Sources::default());
         if !found.unmatched.is_empty() {
             for reason in &found.unmatched {
                 output.error(reason, None);
@@ -61,10 +63,16 @@ impl SuiteArgs {
             return Err(Exit::Usage);
         }
         let sources = Arc::new(sources);
-        plan::build(suites, selection, registry.get(), Arc::clone(&sources)).map_err(|mistakes| {
+        let plan = plan::build(suites, selection, registry.get(), Arc::clone(&sources)).map_err(|mistakes| {
             output.diagnostics(&mistakes, &sources);
             Exit::Usage
-        })
+        })?;
+        // Where nothing is left, whoever wants to run something says so.
+        if plan.cases().next().is_some() {
+            let missed = plan::unmatched_places(&plan).into_iter().map(Diagnostic::into_warning);
+            output.diagnostics(&missed.collect::<Vec<_>>(), &plan.sources);
+        }
+        Ok(plan)
     }
 
     /// Whether the words name some cases of the suites rather than all of them.
@@ -104,6 +112,12 @@ impl SuiteArgs {
         }
         Selection { filters, lines, rows: self.row.clone(), failed }
     }
+}
+
+fn passed_over(file: &Path) -> Diagnostic {
+    let message = format!("`{}` is passed over: it reads like a suite and has no `suite:`", file.display());
+    let help = "add a line such as `suite: My server`; a file that others include begins with `_`".to_owned();
+    Diagnostic::without_place("passed-over", message).with_help(help).into_warning()
 }
 
 /// Loads suites; warnings are shown, mistakes are collected.
@@ -170,6 +184,11 @@ pub(super) fn nothing_failed(plan: &Plan, output: &Output) -> bool {
 
 /// Says that nothing is left to do, and why that may be.
 pub(super) fn nothing_selected(args: &SuiteArgs, plan: &Plan, output: &Output) {
+    let missed = [plan::unmatched_places(plan), plan::unmatched_words(plan)].concat();
+    output.diagnostics(&missed, &plan.sources);
+    if !missed.is_empty() {
+        return;
+    }
     let has_choice = args.picked(plan) == state::Picked::Some;
     let message = if has_choice { "no case matches what was asked for" } else { "the suites plan no cases" };
     let help = if has_choice {

@@ -99,6 +99,9 @@ pub struct CaseResult {
 /// How the reason of a case begins whose revision the server does not speak.
 pub const NOT_SPOKEN: &str = "the server speaks ";
 
+/// The reason of a case that passed because its answer was only recorded.
+pub const RECORDED: &str = "recorded";
+
 /// How the reason of a case begins that was planned and not begun.
 pub const NOT_RUN: &str = "not run: ";
 

@@ -107,6 +107,19 @@ impl Sample {
         Some(Mismatch::new("snapshot", self.span, words, label).with_path(place).with_values(&expected, value))
     }
 
+    /// Whether a value differs from its recording only in what results of other revisions have.
+    pub fn differs_by_revision(&self, known: &str, value: &Json) -> bool {
+        let bare = |value: &Json| {
+            let mut value = ordered(value);
+            if let Some(fields) = value.as_object_mut() {
+                fields.retain(|key, _| !matches!(key.as_str(), "_meta" | "resultType"));
+            }
+            value
+        };
+        let expected = serde_json::from_str::<Json>(known);
+        expected.is_ok_and(|expected| !same(&ordered(&expected), value) && same(&bare(&expected), &bare(value)))
+    }
+
     /// The variants of the fault taxonomy that a pass or a failure says something about.
     pub fn judges(&self) -> BTreeSet<&'static str> {
         if self.is_of_error() { ["TOOL-ERROR-AS-SUCCESS"].into() } else { RESULT.iter().copied().collect() }
@@ -246,6 +259,18 @@ mod tests {
         check(Some("[1]"), json!([1, 2]), Some(("snapshot", "result[1]")));
         check(Some("<<<<<<< ours"), json!(1), Some(("snapshot", "")));
         check(None, json!(1), Some(("snapshot-missing", "result")));
+    }
+
+    #[test]
+    fn what_differs_by_revision() {
+        let check = |known: &str, value: Json, expected: bool| {
+            assert_eq!(sample("{}").differs_by_revision(known, &value), expected, "{known}");
+        };
+        check(r#"{"content": []}"#, json!({"_meta": {}, "content": [], "resultType": "complete"}), true);
+        check(r#"{"content": [], "resultType": "complete"}"#, json!({"content": []}), true);
+        check(r#"{"content": [1]}"#, json!({"content": [], "resultType": "complete"}), false);
+        check(r#"{"content": []}"#, json!({"content": []}), false);
+        check("[1]", json!([2]), false);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! `tag(smoke) & !name(/slow/)`, `users and not server(staging)`; a bare word is part of a name.
 
+use std::borrow::Cow;
+
 use regex::Regex;
 
 use super::case::{Body, Case, Lane};
@@ -21,7 +23,7 @@ enum Expression {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+pub(super) enum Field {
     Name,
     Tag,
     Server,
@@ -33,21 +35,29 @@ enum Field {
     Id,
 }
 
-/// The fields by name, for parsing and for help.
-const FIELDS: [(&str, Field); 9] = [
-    ("name", Field::Name),
-    ("tag", Field::Tag),
-    ("server", Field::Server),
-    ("revision", Field::Revision),
-    ("suite", Field::Suite),
-    ("file", Field::File),
-    ("probe", Field::Probe),
-    ("variant", Field::Variant),
-    ("id", Field::Id),
+/// The fields by name, for parsing and for help, and what each is called in a sentence.
+const FIELDS: [(&str, Field, &str); 9] = [
+    ("name", Field::Name, "a name with"),
+    ("tag", Field::Tag, "the tag"),
+    ("server", Field::Server, "the server"),
+    ("revision", Field::Revision, "the revision"),
+    ("suite", Field::Suite, "a suite named"),
+    ("file", Field::File, "a file named"),
+    ("probe", Field::Probe, "the probe"),
+    ("variant", Field::Variant, "the variant"),
+    ("id", Field::Id, "an id with"),
 ];
 
+/// Something that a filter wants a case to have.
+pub(super) struct Wanted<'a> {
+    pub(super) word: &'a Text,
+    pub(super) field: Field,
+    /// What it is called in a sentence.
+    pub(super) noun: &'static str,
+}
+
 #[derive(Debug, Clone)]
-enum Text {
+pub(super) enum Text {
     Part(String),
     Whole(String),
     Pattern(Regex),
@@ -60,6 +70,50 @@ impl Text {
             Self::Whole(whole) => value == whole,
             Self::Pattern(pattern) => pattern.is_match(value),
         }
+    }
+
+    /// As it was typed, without what marks its kind.
+    pub(super) fn shown(&self) -> &str {
+        match self {
+            Self::Part(text) | Self::Whole(text) => text,
+            Self::Pattern(pattern) => pattern.as_str(),
+        }
+    }
+}
+
+impl Field {
+    /// Whether what a template becomes has it too.
+    pub(super) fn is_settled(self) -> bool {
+        matches!(self, Self::Tag | Self::Server | Self::Revision | Self::Suite | Self::File | Self::Probe)
+    }
+
+    /// Whether its values are words: a part of one is no match.
+    pub(super) fn is_word(self) -> bool {
+        matches!(self, Self::Tag | Self::Probe | Self::Variant | Self::Server | Self::Revision)
+    }
+
+    /// What a case has.
+    pub(super) fn values<'a>(self, case: &'a Case, suite: &'a Suite, lane: &'a Lane) -> Vec<Cow<'a, str>> {
+        let one = |text: &'a str| vec![Cow::Borrowed(text)];
+        match self {
+            Self::Name => {
+                let row = case.row.as_ref().map(|row| Cow::Owned(format!("{}[{row}]", case.name)));
+                one(&case.name).into_iter().chain(row).collect()
+            }
+            Self::Tag => case.tags.iter().map(Into::into).collect(),
+            Self::Probe => case.probes.iter().map(Into::into).collect(),
+            Self::Variant => case.variants.iter().map(Into::into).collect(),
+            Self::Server => one(&lane.server),
+            Self::Revision => one(lane.protocol.as_str()),
+            Self::Suite => one(&suite.name.value),
+            Self::File => one(&case.place.file),
+            Self::Id => one(&case.id),
+        }
+    }
+
+    /// Whether a value is what was asked for.
+    pub(super) fn fits(self, text: &Text, value: &str) -> bool {
+        if self.is_word() { whole(text, value) } else { text.matches(value) }
     }
 }
 
@@ -83,6 +137,13 @@ impl Filter {
         })
     }
 
+    /// Everything that it wants a case to have; what it does not want is left out.
+    pub(super) fn wanted(&self) -> Vec<Wanted<'_>> {
+        let mut wanted = Vec::new();
+        want(&self.0, &mut wanted);
+        wanted
+    }
+
     /// Whether a case is meant; `None` where that depends on what a template will become.
     pub(super) fn matches(&self, case: &Case, suite: &Suite, lane: &Lane) -> Option<bool> {
         matches(&self.0, case, suite, lane)
@@ -96,12 +157,20 @@ fn matches(expression: &Expression, case: &Case, suite: &Suite, lane: &Lane) -> 
         Expression::All(parts) => combine(&verdicts(parts), false),
         Expression::Not(part) => matches(part, case, suite, lane).map(|verdict| !verdict),
         Expression::Atom(field, text) => {
-            let is_settled = matches!(
-                field,
-                Field::Tag | Field::Server | Field::Revision | Field::Suite | Field::File | Field::Probe
-            );
             let is_template = matches!(case.body, Body::Template(_));
-            (is_settled || !is_template).then(|| atom(*field, text, case, suite, lane))
+            let fits = || field.values(case, suite, lane).iter().any(|value| field.fits(text, value));
+            (field.is_settled() || !is_template).then(fits)
+        }
+    }
+}
+
+fn want<'a>(expression: &'a Expression, wanted: &mut Vec<Wanted<'a>>) {
+    match expression {
+        Expression::Any(parts) | Expression::All(parts) => parts.iter().for_each(|part| want(part, wanted)),
+        Expression::Not(_) => {}
+        Expression::Atom(field, word) => {
+            let noun = FIELDS.iter().find(|(_, known, _)| known == field).map_or("", |(_, _, noun)| *noun);
+            wanted.push(Wanted { word, field: *field, noun });
         }
     }
 }
@@ -112,24 +181,6 @@ fn combine(verdicts: &[Option<bool>], decisive: bool) -> Option<bool> {
         return Some(decisive);
     }
     if verdicts.contains(&None) { None } else { Some(!decisive) }
-}
-
-fn atom(field: Field, text: &Text, case: &Case, suite: &Suite, lane: &Lane) -> bool {
-    match field {
-        Field::Name => {
-            let rows = case.row.as_ref().map(|row| format!("{}[{row}]", case.name));
-            text.matches(&case.name) || rows.is_some_and(|named| text.matches(&named))
-        }
-        // A tag or a probe is a word: a part of one is no match.
-        Field::Tag => case.tags.iter().any(|tag| whole(text, tag)),
-        Field::Probe => case.probes.iter().any(|probe| whole(text, probe)),
-        Field::Variant => case.variants.iter().any(|variant| whole(text, variant)),
-        Field::Server => whole(text, &lane.server),
-        Field::Revision => whole(text, lane.protocol.as_str()),
-        Field::Suite => text.matches(&suite.name.value),
-        Field::File => text.matches(&case.place.file),
-        Field::Id => text.matches(&case.id),
-    }
 }
 
 fn whole(text: &Text, value: &str) -> bool {
@@ -190,8 +241,8 @@ impl<'a> Parser<'a> {
         if !self.rest().starts_with('(') {
             return Ok(Expression::Atom(Field::Name, Text::Part(word.to_owned())));
         }
-        let Some((_, field)) = FIELDS.iter().find(|(name, _)| *name == word) else {
-            let help = did_you_mean(word, FIELDS.iter().map(|(name, _)| *name));
+        let Some((_, field, _)) = FIELDS.iter().find(|(name, _, _)| *name == word) else {
+            let help = did_you_mean(word, FIELDS.iter().map(|(name, _, _)| *name));
             return Err(Problem { start, end: start + length, message: format!("there is no `{word}(…)`"), help });
         };
         self.at += 1;

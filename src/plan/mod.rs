@@ -15,6 +15,7 @@ mod output;
 mod planner;
 mod select;
 mod snapshot;
+mod unmatched;
 mod witness;
 
 pub use self::build::{build, declared};
@@ -24,3 +25,4 @@ pub use self::filter::Filter;
 pub use self::order::{replanned, shuffle};
 pub use self::select::{LineSelection, Selection};
 pub use self::snapshot::{SnapshotFiles, snapshot_files};
+pub use self::unmatched::{unmatched_places, unmatched_words};

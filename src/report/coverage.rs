@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style as Paint};
 
+use crate::event::{Figure, Gate};
 use crate::source::{Color, Style};
 use crate::taxonomy::probe;
 use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
 
 /// What `fault-coverage` prints: families, the figure, what is missing, what was claimed.
-pub fn fault_coverage(score: &Score, style: &Style) -> String {
+/// A figure that misses its gate is not rounded up to it.
+pub fn fault_coverage(score: &Score, gates: &[Gate], style: &Style) -> String {
     let width = name_width(score);
     let mut text = format!("{:<width$}  status     leaves\n", "family");
     for family in &score.families {
@@ -19,20 +21,21 @@ pub fn fault_coverage(score: &Score, style: &Style) -> String {
     let _ = writeln!(
         text,
         "\n{} of applicable faults exercised; {} of {} fully covered",
-        percent(score.percent),
+        percent(score.percent, missed(gates, Figure::Plain)),
         score.covered.counted,
         families(score.covered.of),
     );
-    let _ = writeln!(text, "{} weighted by how often families fail in practice", percent(score.weighted));
+    let weighted = percent(score.weighted, missed(gates, Figure::Weighted));
+    let _ = writeln!(text, "{weighted} weighted by how often families fail in practice");
     text.push_str(&missing(score));
     text.push_str(&conditional(score));
     text.push_str(&claims(score));
     text
 }
 
-/// The levels side by side, as printed at the end of `run`.
-pub fn levels(declared: &Score, exercised: Option<&Score>, proven: Option<&Score>, style: &Style) -> String {
-    let scores: Vec<&Score> = [Some(declared), exercised, proven].into_iter().flatten().collect();
+/// The levels side by side, as printed at the end of `run`; the last one is what the gates are about.
+pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
+    let [declared, ..] = *scores else { return String::new() };
     let width = name_width(declared);
     let headings: Vec<String> = scores.iter().map(|score| heading(score.level)).collect();
     let mut text = row(&format!("  {:width$}", ""), &headings);
@@ -41,16 +44,16 @@ pub fn levels(declared: &Score, exercised: Option<&Score>, proven: Option<&Score
         let cells: Vec<String> = of_family.map(|(one, level)| cell(one, level, style)).collect();
         text.push_str(&row(&format!("  {:width$}", family.id), &cells));
     }
-    let last = scores.last().copied().unwrap_or(declared);
+    let last = scores[scores.len() - 1];
     let _ = writeln!(
         text,
         "  {}; {} of {} fully {}",
-        figures(&scores, " of faults", |score| score.percent),
+        figures(scores, " of faults", |score| score.percent, missed(gates, Figure::Plain)),
         last.covered.counted,
         families(last.covered.of),
         last.level.word(),
     );
-    let weighted = figures(&scores, "", |score| score.weighted);
+    let weighted = figures(scores, "", |score| score.weighted, missed(gates, Figure::Weighted));
     let _ = writeln!(text, "  weighted by how often families fail: {weighted}");
     text
 }
@@ -103,9 +106,10 @@ fn heading(level: Level) -> String {
 }
 
 /// The figures of all levels in one sentence.
-fn figures(scores: &[&Score], noun: &str, figure: fn(&Score) -> f64) -> String {
+fn figures(scores: &[&Score], noun: &str, figure: fn(&Score) -> f64, missed: Option<f64>) -> String {
     let each = scores.iter().enumerate().map(|(at, score)| {
-        format!("{}{} {}", percent(figure(score)), if at == 0 { noun } else { "" }, score.level.word())
+        let missed = missed.filter(|_| at + 1 == scores.len());
+        format!("{}{} {}", percent(figure(score), missed), if at == 0 { noun } else { "" }, score.level.word())
     });
     each.collect::<Vec<_>>().join(", ")
 }
@@ -151,9 +155,18 @@ fn painted(status: Status, text: String, style: &Style) -> String {
     }
 }
 
-/// A whole percentage; half is rounded up, as the published figures are.
-fn percent(figure: f64) -> String {
-    format!("{}%", figure.round())
+/// The threshold of a figure, where it was missed.
+fn missed(gates: &[Gate], figure: Figure) -> Option<f64> {
+    gates.iter().find(|gate| gate.figure == figure && !gate.met).map(|gate| gate.threshold)
+}
+
+/// A whole percentage; half is rounded up, as the published figures are. Where that would hide that the figure misses a
+/// threshold, as few decimals as show it.
+pub fn percent(figure: f64, missed: Option<f64>) -> String {
+    let hides = |shown: f64| missed.is_some_and(|threshold| shown >= threshold && figure < threshold);
+    let rounded = |decimals: i32| (figure * 10_f64.powi(decimals)).round() / 10_f64.powi(decimals);
+    let decimals = (0..4).find(|decimals| !hides(rounded(*decimals))).unwrap_or(4);
+    format!("{}%", rounded(decimals))
 }
 
 fn families(count: usize) -> String {
@@ -184,19 +197,31 @@ mod tests {
 
     #[test]
     fn the_published_table() {
-        insta::assert_snapshot!(fault_coverage(&declared(Registry::builtin(), &example()), &Style::PLAIN));
+        insta::assert_snapshot!(fault_coverage(&declared(Registry::builtin(), &example()), &[], &Style::PLAIN));
+    }
+
+    #[test]
+    fn a_missed_figure_is_not_rounded_up_to_its_threshold() {
+        let check = |figure: f64, missed: Option<f64>, expected: &str| {
+            assert_eq!(percent(figure, missed), expected, "{figure} {missed:?}");
+        };
+        check(37.5, None, "38%");
+        check(37.5, Some(38.0), "37.5%");
+        check(37.5, Some(60.0), "38%");
+        check(37.96, Some(38.0), "37.96%");
+        check(99.999_999, Some(100.0), "100%");
     }
 
     #[test]
     fn everything_covered() {
         let probes = Registry::builtin().probes().map(str::to_owned).collect();
         let planned = Planned { probes, agents: true, ..Planned::default() };
-        insta::assert_snapshot!(fault_coverage(&declared(Registry::builtin(), &planned), &Style::PLAIN));
+        insta::assert_snapshot!(fault_coverage(&declared(Registry::builtin(), &planned), &[], &Style::PLAIN));
     }
 
     #[test]
     fn an_empty_registry() {
-        insta::assert_snapshot!(fault_coverage(&declared(&Registry::default(), &example()), &Style::PLAIN));
+        insta::assert_snapshot!(fault_coverage(&declared(&Registry::default(), &example()), &[], &Style::PLAIN));
     }
 
     #[test]
@@ -211,14 +236,14 @@ mod tests {
         );
         let mut proof = exercised(registry, &planned, &judged(&["TOOL-UNKNOWN-ACCEPTED"]));
         proof.level = Level::Proven;
-        insta::assert_snapshot!(levels(&plan, Some(&run), Some(&proof), &Style::PLAIN));
-        let painted = levels(&plan, Some(&run), Some(&proof), &Style::new(Color::Always, 80));
+        insta::assert_snapshot!(levels(&[&plan, &run, &proof], &[], &Style::PLAIN));
+        let painted = levels(&[&plan, &run, &proof], &[], &Style::new(Color::Always, 80));
         assert_eq!(
             anstream::adapter::strip_str(&painted).to_string(),
-            levels(&plan, Some(&run), Some(&proof), &Style::PLAIN)
+            levels(&[&plan, &run, &proof], &[], &Style::PLAIN)
         );
         assert!(
-            levels(&plan, None, None, &Style::PLAIN).contains("38% of faults declared; 1 of 7 families fully declared")
+            levels(&[&plan], &[], &Style::PLAIN).contains("38% of faults declared; 1 of 7 families fully declared")
         );
     }
 

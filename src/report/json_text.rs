@@ -1,4 +1,5 @@
-//! JSON that loses nothing and that a terminal can show: what is hidden is written as `\u` escapes.
+//! JSON that loses nothing and that a terminal and the log of a CI service can show: what is hidden, and what such a log
+//! would take for a command, is written as `\u` escapes.
 
 use std::io;
 
@@ -35,7 +36,9 @@ struct Escaping<F>(F);
 impl<F: Formatter> Formatter for Escaping<F> {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let mut plain = 0;
-        for (at, c) in fragment.char_indices().filter(|(_, c)| source::is_hidden(*c)) {
+        let begins_command = |(at, c): &(usize, char)| *c == '[' && fragment[..*at].ends_with("##");
+        let is_escaped = |found: &(usize, char)| source::is_hidden(found.1) || begins_command(found);
+        for (at, c) in fragment.char_indices().filter(is_escaped) {
             writer.write_all(&fragment.as_bytes()[plain..at])?;
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(writer, "\\u{unit:04x}")?;
@@ -96,6 +99,10 @@ mod tests {
             assert!(!text.chars().any(|c| c != '\n' && source::is_hidden(c)), "{text:?}");
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
         }
+        let commands = json!({"##[a": "::error::x ##[group]y\n##[error]z"});
+        let text = write(&commands, Layout::Indented);
+        assert!(!text.contains("##[") && !text.lines().any(|line| line.trim_start().starts_with("::")), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), commands);
         assert_eq!(write(&json!({"a": [1, "b"]}), Layout::Line), r#"{"a":[1,"b"]}"#);
     }
 }

@@ -162,7 +162,7 @@ fn flaky(suites: &[Suite<'_>]) -> String {
     text + &and_more(cases.len())
 }
 
-/// The skipped cases and the known failures, by reason.
+/// The skipped cases, those that were only recorded and the known failures, by reason.
 fn reasons(suites: &[Suite<'_>]) -> String {
     let mut found: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for case in suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied())) {
@@ -171,7 +171,7 @@ fn reasons(suites: &[Suite<'_>]) -> String {
         }
     }
     let mut text = String::new();
-    for word in ["known", "skipped"] {
+    for word in ["known", "recorded", "skipped"] {
         let of_word: Vec<_> = found.iter().filter(|((one, _), _)| *one == word).collect();
         if of_word.is_empty() {
             continue;

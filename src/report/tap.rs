@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use crate::event::{CaseResult, Outcome};
 use crate::source::{Color, Style, visible, visible_line};
 
 use super::fold::Report;
+use super::json_text::{self, Layout};
 use super::{Format, limit, terminal, wording};
 
 pub(super) const FORMAT: Format = Format {
@@ -94,12 +93,23 @@ fn diagnostics(case: &CaseResult) -> String {
     text
 }
 
-/// A text as JSON, which is YAML as well.
+/// A text as JSON, which is YAML as well; no log takes it for a command.
 fn quoted(text: &str) -> String {
-    Value::from(&*visible(text)).to_string()
+    json_text::write(&visible(text), Layout::Line)
 }
 
 /// A description, in which `#` would begin a directive.
 fn escaped(text: &str) -> String {
     visible_line(&limit::cut_to(text, 512)).replace('\\', "\\\\").replace('#', "\\#")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_log_takes_a_text_for_a_command() {
+        assert_eq!(quoted("##[error]x"), r###""##\u005berror]x""###);
+        assert_eq!(escaped("##[group]\n::error::y"), r"\#\#[group]\\u{a}::error::y");
+    }
 }

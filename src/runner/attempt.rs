@@ -8,11 +8,11 @@ use tokio::time::{Instant, timeout};
 use super::exchange::{Speaker, blank};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
-use super::phases::{Conversation, violations};
+use super::phases::{self, Conversation, violations};
 use super::pool::Turn;
 use super::snapshot::Recorder;
 use super::{again, finding};
-use crate::event::{Exchange, FailureClass, Finding, Outcome};
+use crate::event::{Exchange, FailureClass, Finding, Outcome, RECORDED};
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
 use crate::source::template::Names;
@@ -164,6 +164,9 @@ fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
         if later.outcome == Outcome::Passed && earlier.outcome == Outcome::Warned {
             later.outcome = Outcome::Warned;
         }
+        if matches!(later.outcome, Outcome::Passed | Outcome::Warned) {
+            later.reason = later.reason.or(earlier.reason);
+        }
         later.findings.append(&mut earlier.findings);
         // Frames are numbered per session; those of the last one are the ones to look at.
     }
@@ -193,7 +196,7 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     names.extend(case.names.clone());
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
     let again = again::command(lane.planned(), case);
-    let recorder = Some(Recorder { emitter: lane.emitter(), case: &case.id, again });
+    let recorder = Some(Recorder { emitter: lane.emitter(), case: &case.id, again, has_recorded: false });
     Conversation { recorder, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
 
@@ -221,6 +224,10 @@ async fn torn_down<'a>(
 fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Opened, case: &Case) -> (Attempted, Names) {
     if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
         verdict.outcome = Outcome::Warned;
+    }
+    let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);
+    if has_recorded && matches!(verdict.outcome, Outcome::Passed | Outcome::Warned) {
+        verdict.reason = Some(RECORDED.to_owned());
     }
     verdict.findings.extend(conversation.doubts);
     let frames = opened.session.frames_of(&case.id);
@@ -291,7 +298,7 @@ fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
         attempted.outcome = Outcome::Failed;
         attempted.reason = None;
     }
-    attempted.findings.extend(found);
+    attempted.findings = phases::joined(std::mem::take(&mut attempted.findings), found);
 }
 
 fn attempted(verdict: Verdict, exchanges: Vec<Exchange>, spoken: String, frames: Vec<u32>) -> Attempted {

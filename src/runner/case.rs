@@ -8,7 +8,7 @@ use super::lane::{Lane, NoSession};
 use super::pool::Turn;
 use super::{Emitter, Options, again, finding, isolation, micros, snapshot};
 use crate::event::{
-    Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome,
+    Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome, RECORDED,
 };
 use crate::plan::{Body, Case, Script, SessionNeed, SuitePlan};
 use crate::source::Sources;
@@ -43,7 +43,7 @@ pub(super) async fn run(
     let bounds = Bounds { timeout, left: timeout, stop: &options.stop, turn: Turn::First };
     let attempts = Attempts { lane: &lane, case: &case, script, bounds, emitter: &emitter };
     let mut decided = if options.repeat > 1 {
-        attempts.repeated(planned, options.repeat).await
+        Box::pin(attempts.repeated(planned, options.repeat)).await
     } else {
         attempts.retried(planned, options.retries.unwrap_or(case.retries)).await
     };
@@ -250,7 +250,9 @@ fn unrun(
 
 fn result(planned: &SuitePlan, case: &Case, attempted: Attempted, earlier: Vec<Attempt>) -> CaseResult {
     // Only a case that said something to the server and came to a verdict judges anything.
-    let judges = matches!(attempted.outcome, Outcome::Passed | Outcome::Failed) && !attempted.frames.is_empty();
+    let has_judged = matches!(attempted.outcome, Outcome::Passed | Outcome::Failed) && !attempted.frames.is_empty();
+    // What an answer is to be compared with from now on was not compared with anything.
+    let judges = has_judged && attempted.reason.as_deref() != Some(RECORDED);
     CaseResult {
         case: info(planned, case),
         outcome: attempted.outcome,

@@ -3,6 +3,7 @@
 use crate::event::Finding;
 use crate::matching::Mismatch;
 use crate::source::{Quote, Sources, Span};
+use crate::wire::Repeated;
 
 /// A finding that points at a place, unless it already points somewhere.
 pub(super) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> Finding {
@@ -19,5 +20,16 @@ pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -
         diff: mismatch.diff,
         exchange: Some(exchange),
         ..Finding::new(mismatch.code, mismatch.message)
+    }
+}
+
+/// Something that a server lists more than once.
+pub(super) fn repeated(repeated: Repeated) -> Finding {
+    let Repeated { noun, name, times } = repeated;
+    let times = if times == 2 { "twice".to_owned() } else { format!("{times} times") };
+    let help = "clients can reach only one of them; give each a name of its own".to_owned();
+    Finding {
+        help: Some(help),
+        ..Finding::new("duplicate-listing", format!("the server lists the {noun} `{name}` {times}"))
     }
 }

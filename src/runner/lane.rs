@@ -12,7 +12,7 @@ use super::resolve::{self, Reachable};
 use super::{Emitter, Options, SessionFrames, Stop, case, finding, micros};
 use crate::event::{Event, FailureClass, Finding, NOT_SPOKEN, ServerReady, SessionJudged};
 use crate::plan::{Case, Plan, SuitePlan};
-use crate::session::{Connector, OpenFailure, OwnedViolation, Session, Settings};
+use crate::session::{Closed, Connector, OpenFailure, OwnedViolation, Session, Settings};
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::{Answers, Protocol, RestartPolicy};
@@ -209,12 +209,19 @@ impl Lane {
     }
 
     async fn ask_for_catalog(&self, session: &Session) -> Result<Arc<Catalog>, Finding> {
+        let revision = session.server.revision.to_string();
         match session.catalog().await {
-            Ok(catalog) => Ok(Arc::new(catalog)),
+            Ok(catalog) => {
+                let found = catalog.repeated().into_iter().map(finding::repeated).map(|found| self.at_server(found));
+                self.judged(&revision, found.collect());
+                Ok(Arc::new(catalog))
+            }
             Err(failure) => {
-                let found = self.at_server(failure.finding());
-                self.judged(session, vec![found.clone()]);
-                Err(found)
+                let broken = phases::violations(&session.take_violations(""), &session.frames());
+                let found = phases::joined(vec![failure.finding()], broken);
+                let found: Vec<Finding> = found.into_iter().map(|found| self.at_server(found)).collect();
+                self.judged(&revision, found.clone());
+                Err(found[0].clone())
             }
         }
     }
@@ -246,14 +253,18 @@ impl Lane {
         };
         let connector: &Connector<'_> = &|| Box::pin(resolve::connect(&server, start_timeout));
         let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
-        let failed = match Session::open(connector, settings).await {
+        let mut opened = Session::open(connector, settings).await;
+        let over = match &mut opened {
+            Ok(session) => std::mem::take(&mut session.earlier),
+            Err(failed) => std::mem::take(&mut failed.connections),
+        };
+        for closed in over {
+            self.not_begun(&revision, closed);
+        }
+        let failed = match opened {
             Ok(session) => return Ok(session),
             Err(failed) => *failed,
         };
-        for closed in failed.connections {
-            let frames = self.frames_of(revision.clone(), None, closed.frames);
-            self.emitter.session(SessionFrames { has_begun: false, ..frames });
-        }
         match &failed.failure {
             OpenFailure::NotSpoken { asked, speaks } => {
                 Err(NoSession::NotSpoken(format!("{NOT_SPOKEN}{speaks}, not {asked}")))
@@ -262,6 +273,16 @@ impl Lane {
                 Err(broken(failed.failure.finding()))
             }
         }
+    }
+
+    /// Hands on what is left of a connection without a conversation.
+    fn not_begun(&self, revision: &str, closed: Closed) {
+        let mut found = phases::violations(&closed.violations, &closed.frames);
+        // A server that does not start often says one thing all the time.
+        found.dedup_by(|later, earlier| later.message == earlier.message);
+        self.judged(revision, found.into_iter().map(|found| self.at_server(found)).collect());
+        let frames = self.frames_of(revision.to_owned(), None, closed.frames);
+        self.emitter.session(SessionFrames { has_begun: false, ..frames });
     }
 
     fn frames_of(&self, revision: String, case: Option<&Case>, frames: Vec<Frame>) -> SessionFrames {
@@ -328,9 +349,12 @@ impl Lane {
     /// Ends a session and hands its frames on; the violations of a case's own session are returned.
     pub(super) async fn close(&self, session: &Session, case: Option<&Case>) -> Vec<OwnedViolation> {
         let closed = session.close().await;
-        if case.is_none() && !closed.violations.is_empty() {
+        if case.is_none() {
             let found = phases::violations(&closed.violations, &closed.frames);
-            self.judged(session, found.into_iter().map(|found| self.at_server(found)).collect());
+            self.judged(
+                &session.server.revision.to_string(),
+                found.into_iter().map(|found| self.at_server(found)).collect(),
+            );
         }
         self.emitter.session(self.frames_of(session.server.revision.to_string(), case, closed.frames));
         closed.violations
@@ -348,7 +372,11 @@ impl Lane {
         }));
     }
 
-    fn judged(&self, session: &Session, findings: Vec<Finding>) {
+    /// Tells what a server did wrong outside of any case, if it did.
+    fn judged(&self, revision: &str, findings: Vec<Finding>) {
+        if findings.is_empty() {
+            return;
+        }
         let planned = self.planned();
         let lane = &planned.lanes[self.index];
         self.emitter.event(Event::SessionJudged(SessionJudged {
@@ -356,7 +384,7 @@ impl Lane {
             suite: planned.suite.name.value.clone(),
             line: self.plan.sources.place(planned.suite.servers[&lane.server].span).1,
             server: lane.server.clone(),
-            revision: session.server.revision.to_string(),
+            revision: revision.to_owned(),
             findings,
         }));
     }

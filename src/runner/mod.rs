@@ -128,12 +128,16 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     watch.close(&plan, not_run);
     let coverage = watch.judge.score(registry, thresholds);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
+    // Whoever updates is asked about each of them.
+    let is_told = watch.recordings.snapshots.purpose == Purpose::Compare;
+    let stale = watch.summary.snapshots.stale.iter().filter(|_| is_told);
+    let stale_snapshots = stale.map(|file| file.display().to_string()).collect();
     let finished = RunFinished {
         duration_us: micros(begun.elapsed()),
         interrupted: watch.summary.interrupted,
         not_run,
         coverage: Some(coverage),
-        stale_snapshots: watch.summary.snapshots.stale.iter().map(|file| file.display().to_string()).collect(),
+        stale_snapshots,
         isolation,
     };
     watch.event(&Event::RunFinished(Box::new(finished)));

@@ -126,7 +126,7 @@ impl<'a> Conversation<'a> {
             .flat_map(|expectation| expectation.evaluate(&answer))
             .map(|mismatch| finding::mismatch(mismatch, self.sources, index))
             .collect();
-        if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &self.recorder) {
+        if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &mut self.recorder) {
             let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));
             let (broken, doubts): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);
             found.extend(broken);
@@ -182,4 +182,23 @@ pub(super) fn violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec
             .with_evidence("the line", shown)
         })
         .collect()
+}
+
+/// Findings, and the violations behind them: one that says what a violation says takes over its name and its evidence.
+pub(super) fn joined(mut found: Vec<Finding>, violations: Vec<Finding>) -> Vec<Finding> {
+    for violation in violations {
+        let is_same = |found: &&mut Finding| {
+            found.code == "protocol-error" && found.message == violation.message && found.class == violation.class
+        };
+        match found.iter_mut().find(is_same) {
+            Some(found) => {
+                found.code = violation.code;
+                found.frame = violation.frame;
+                found.evidence.retain(|(_, text)| *text != violation.message);
+                found.evidence.extend(violation.evidence);
+            }
+            None => found.push(violation),
+        }
+    }
+    found
 }

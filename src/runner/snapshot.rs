@@ -81,12 +81,14 @@ pub(super) struct Recorder<'a> {
     pub(super) case: &'a str,
     /// The command that runs the case again.
     pub(super) again: String,
+    /// Whether an answer is to be recorded that differs from its recording, so that nothing was judged.
+    pub(super) has_recorded: bool,
 }
 
 impl Recorder<'_> {
     /// What is wrong with an answer, or doubtful about the snapshot.
     pub(super) fn check(
-        &self,
+        &mut self,
         snapshot: &Snapshot,
         message: &Json,
         (sources, exchange): (&Sources, usize),
@@ -104,9 +106,15 @@ impl Recorder<'_> {
         if snapshots.purpose == Purpose::Update {
             let (case, file) = (self.case.to_owned(), snapshot.file.clone());
             let seen = Seen { case, file, wanted: snapshot_text(&value), differs: mismatch.is_some() };
+            self.has_recorded |= seen.differs;
             self.emitter.send(Message::Snapshot(seen));
         } else if let Some(mismatch) = mismatch {
-            let help = format!("if this is right, record it with `{} --update`", self.again);
+            let is_of_revision = known.is_some_and(|known| snapshot.sample.differs_by_revision(known, &value));
+            let help = if is_of_revision {
+                "only what depends on the revision differs; keep a part with `at:`, or say `per: revision`".to_owned()
+            } else {
+                format!("if this is right, record it with `{} --update`", self.again)
+            };
             found.insert(0, Finding { help: Some(help), ..finding::mismatch(mismatch, sources, exchange) });
         }
         found

@@ -60,7 +60,7 @@ async fn finish(
             peer.lock().set_era(identity.revision.era());
             peer.lock().headers.speak(identity.revision);
             let server = ServerIdentity { ready: begun.elapsed(), ..identity };
-            Ok(Session { peer, settings, server })
+            Ok(Session { peer, settings, server, earlier: earlier.to_vec() })
         }
         Err(failure) => {
             let mut connections = earlier.to_vec();

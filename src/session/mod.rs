@@ -55,6 +55,8 @@ pub struct Session {
     settings: Settings,
     /// What the server said of itself.
     pub server: ServerIdentity,
+    /// What is left of connections that ended before this one, because of the first question.
+    pub earlier: Vec<Closed>,
 }
 
 /// What a server said of itself in the handshake.
@@ -90,7 +92,7 @@ impl Session {
         self.peer.lock().transcript.frames()
     }
 
-    /// The violations that belong to a case, each handed out once.
+    /// The violations that belong to a case, each handed out once; those of handshakes and listings belong to "".
     pub fn take_violations(&self, owner: &str) -> Vec<OwnedViolation> {
         self.peer.lock().take_violations(Some(owner))
     }

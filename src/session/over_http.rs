@@ -33,7 +33,7 @@ impl State {
             Origin::Body(post) | Origin::Event(post) => Some(post),
             Origin::Stream => None,
         };
-        let replies = self.taken(seq, &json, found, post);
+        let replies = self.taken(seq, (&json, bytes), found, post);
         self.count(bytes.len(), replies.answered.as_deref());
         replies.lines
     }

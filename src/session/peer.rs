@@ -128,7 +128,9 @@ impl Peer {
             let _ = dispatching.await;
         }
         let mut state = self.lock();
-        Closed { violations: state.take_late_violations(), frames: state.transcript.take_frames() }
+        let mut violations = state.take_late_violations();
+        violations.extend(state.take_violations(Some(NOBODY)));
+        Closed { violations, frames: state.transcript.take_frames() }
     }
 }
 

@@ -12,7 +12,9 @@ use super::ClientAnswers;
 use super::failure::End;
 use super::headers::Headers;
 use crate::transport::{self, HttpFailure, Kind, Outgoing};
-use crate::wire::{Channel, Direction, Era, Id, Message, Scanner, Transcript, Violation, classify, response_line};
+use crate::wire::{
+    Channel, Direction, Era, Id, Message, Scanner, Transcript, Violation, classify, id_of_unreadable, response_line,
+};
 
 /// How many violations of one session are kept; a server that floods its output would fill the memory.
 const MOST_VIOLATIONS: usize = 100;
@@ -178,7 +180,7 @@ impl State {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
         let found = self.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json.clone());
-        let replies = self.taken(seq, &json, found, None);
+        let replies = self.taken(seq, (&json, line), found, None);
         self.count(line.len(), replies.answered.as_deref());
         replies.lines
     }
@@ -187,7 +189,7 @@ impl State {
     pub(super) fn taken(
         &mut self,
         seq: u32,
-        json: &Result<Arc<Value>, String>,
+        (json, bytes): (&Result<Arc<Value>, String>, &[u8]),
         mut found: Vec<Violation>,
         post: Option<u32>,
     ) -> Replies {
@@ -198,6 +200,10 @@ impl State {
         };
         let mut guilty = None;
         let mut lines = Vec::new();
+        if json.is_err() {
+            guilty = self.unreadable(bytes, &found);
+            owner = guilty.clone().or(owner);
+        }
         if let Ok(json) = json {
             match classify(json) {
                 Message::Response { id } => {
@@ -267,6 +273,15 @@ impl State {
         let only = || self.waiting.keys().next().filter(|_| self.waiting.len() == 1).cloned();
         let waiting = self.forget(&asked.or_else(only)?)?;
         let _ = waiting.reply.send(Arrived::Garbled(stray.message.clone()));
+        Some(waiting.owner)
+    }
+
+    /// Ends the wait for an answer that cannot be read but for its id; returns the owner.
+    fn unreadable(&mut self, bytes: &[u8], found: &[Violation]) -> Option<String> {
+        let waiting = self.forget(&id_of_unreadable(bytes)?)?;
+        let reason = found.first().map_or_else(String::new, |violation| violation.message.clone());
+        // Whoever waited may have gone.
+        let _ = waiting.reply.send(Arrived::Garbled(reason));
         Some(waiting.owner)
     }
 

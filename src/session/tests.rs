@@ -119,6 +119,44 @@ async fn a_server_that_hangs_up_on_the_newer_question_is_started_again() {
     });
     let session = open(settings(), vec![first, second]).await.expect("the second start succeeds");
     assert_eq!(session.server.revision, Revision::V2025_11_25);
+    let earlier: Vec<String> = session.earlier.iter().map(|closed| closed.frames[0].text()).collect();
+    assert!(earlier.len() == 1 && earlier[0].contains("server/discover"), "{earlier:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_with_a_broken_text_ends_the_wait() {
+    let session = session(async |mut end: End| {
+        for broken in [&b"\xff\xfe"[..], br"\ud800"] {
+            let request = end.next_of("tools/call").await;
+            // What is no answer leaves the request alone.
+            end.write(b"still \xff working\n").await;
+            let [before, after] = ["{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":\"", "\"}}\n"]
+                .map(|part| part.replace("ID", &request["id"].to_string()));
+            end.write(&[before.as_bytes(), broken, after.as_bytes()].concat()).await;
+        }
+        while end.next().await.is_some() {}
+    })
+    .await;
+    for owner in ["first", "second"] {
+        let failure = session.request(call(owner)).await.expect_err("the answer is broken");
+        let super::Failure::Protocol(reason) = &failure.failure else { panic!("{failure:?}") };
+        let violations = session.take_violations(owner);
+        assert_eq!(violations.len(), 1);
+        assert_eq!((violations[0].violation.code, &violations[0].violation.message), ("stray-output", reason));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_breaks_the_handshake_is_a_violation() {
+    let link = link(async |mut end: End| {
+        end.next_of("initialize").await;
+        end.send(json!({"jsonrpc": "2.0", "id": 99, "result": {}})).await;
+        while end.next().await.is_some() {}
+    });
+    let settings = Settings { revision: Some(Revision::V2025_11_25), ..settings() };
+    let failed = open(settings, vec![link]).await.expect_err("the answer has a wrong id");
+    let codes: Vec<&str> = failed.connections[0].violations.iter().map(|owned| owned.violation.code).collect();
+    assert_eq!(codes, ["wrong-id"]);
 }
 
 #[tokio::test(start_paused = true)]

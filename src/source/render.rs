@@ -68,15 +68,17 @@ pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style) -> Strin
     )
 }
 
-/// Shows diagnostics in the order of the texts, and how many mistakes there are.
-pub fn render_all(found: &[Diagnostic], sources: &Sources, style: Style) -> String {
+/// Shows diagnostics in the order of the texts, and how many mistakes there are; `ending` says what was not done
+/// because of them, and may be empty.
+pub fn render_all(found: &[Diagnostic], sources: &Sources, ending: &str, style: Style) -> String {
     let mut ordered: Vec<&Diagnostic> = found.iter().collect();
     ordered.sort_by_key(|diagnostic| diagnostic.label.as_ref().map(|label| label.span));
     let mut text: String = ordered.iter().map(|diagnostic| render(diagnostic, sources, style) + "\n").collect();
     let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
     if errors > 0 {
         let noun = if errors == 1 { "mistake" } else { "mistakes" };
-        text += &[&errors.to_string(), " ", noun, " found, nothing was run\n"].concat();
+        let ending = if ending.is_empty() { String::new() } else { format!(", {ending}") };
+        text += &[&errors.to_string(), " ", noun, " found", &ending, "\n"].concat();
     }
     text
 }

@@ -55,8 +55,8 @@ fn report_uneven(items: &[Node], found: &mut Vec<Diagnostic>) {
 
 fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
     let text = files.read(path).map_err(|error| why_unreadable(&error))?;
-    let mut reader =
-        csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+    let text = text.trim_start_matches('\u{feff}');
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.as_bytes());
     let headers: Vec<String> = reader.headers().map_err(|error| error.to_string())?.iter().map(str::to_owned).collect();
     let mut seen = std::collections::BTreeSet::new();
     if let Some(twice) = headers.iter().find(|header| !seen.insert(header.as_str())) {
@@ -66,9 +66,39 @@ fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
         .records()
         .map(|record| {
             let record = record.map_err(|error| csv_sentence(&error))?;
-            Ok(headers.iter().cloned().zip(record.iter().map(typed)).collect())
+            let start = record.position().map_or(0, |position| usize::try_from(position.byte()).unwrap_or(usize::MAX));
+            let quoted = quoted(text.get(start..).unwrap_or_default());
+            let cells = record.iter().zip(quoted.into_iter().chain(std::iter::repeat(false)));
+            let values = cells.map(|(cell, quoted)| if quoted { Json::from(cell) } else { typed(cell) });
+            Ok(headers.iter().cloned().zip(values).collect())
         })
         .collect()
+}
+
+/// Which cells of the record at the beginning of a text stand in quotes; the reader does not tell.
+fn quoted(text: &str) -> Vec<bool> {
+    let mut rest = text.trim_start_matches(['\r', '\n']);
+    let mut quoted = Vec::new();
+    loop {
+        quoted.push(rest.starts_with('"'));
+        if let Some(mut inside) = rest.strip_prefix('"') {
+            // Two quotes are one that belongs to the text.
+            loop {
+                let end = inside.find('"').map_or(inside.len(), |at| at + 1);
+                inside = &inside[end..];
+                match inside.strip_prefix('"') {
+                    Some(more) => inside = more,
+                    None => break,
+                }
+            }
+            rest = inside;
+        }
+        let end = rest.find([',', '\r', '\n']).unwrap_or(rest.len());
+        match rest[end..].strip_prefix(',') {
+            Some(more) => rest = more,
+            None => return quoted,
+        }
+    }
 }
 
 fn csv_sentence(error: &csv::Error) -> String {
@@ -77,7 +107,7 @@ fn csv_sentence(error: &csv::Error) -> String {
     format!("{line}the row has {len} values, the header names {expected_len}")
 }
 
-/// A CSV value keeps a type where it reads exactly as that type is written.
+/// A CSV value without quotes keeps a type where it reads exactly as that type is written.
 fn typed(text: &str) -> Json {
     match serde_json::from_str::<Json>(text) {
         Ok(value @ (Json::Bool(_) | Json::Number(_))) if json_text(&value) == text => value,
@@ -128,6 +158,26 @@ mod tests {
         ] {
             assert_eq!(typed(text), value, "{text}");
         }
+    }
+
+    #[test]
+    fn quoted_csv_values_are_text() {
+        struct Text(&'static str);
+        impl Files for Text {
+            fn read(&self, _: &Path) -> std::io::Result<String> {
+                Ok(self.0.to_owned())
+            }
+        }
+        let check = |text: &'static str, expected: Json| {
+            let rows = from_csv(Path::new("rows.csv"), &Text(text)).unwrap();
+            assert_eq!(Json::from(rows.into_iter().map(Json::Object).collect::<Vec<_>>()), expected, "{text:?}");
+        };
+        check("a,b\n1,\"1\"\n\"true\",true\n", json!([{"a": 1, "b": "1"}, {"a": "true", "b": true}]));
+        check(
+            "\u{feff}\"a\",b\r\n\r\n\"x,\"\"1\n\",2\r\n3,\"4\"",
+            json!([{"a": "x,\"1\n", "b": 2}, {"a": 3, "b": "4"}]),
+        );
+        check("a,b\n\"\",\"\"\"\"\n5,\n", json!([{"a": "", "b": "\""}, {"a": 5, "b": ""}]));
     }
 
     #[test]

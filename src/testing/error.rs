@@ -15,7 +15,7 @@ pub struct Error {
 
 impl Error {
     pub(super) fn new(diagnostics: Vec<Diagnostic>, sources: &Sources, style: Style) -> Self {
-        let text = render_all(&diagnostics, sources, style);
+        let text = render_all(&diagnostics, sources, "nothing was run", style);
         Self { diagnostics, text }
     }
 

@@ -12,7 +12,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::run::Seen;
 use super::{Error, Run, serve};
 use crate::plan::{self, Filter, Selection};
-use crate::runner::{self, InProcess, Options, Stop};
+use crate::recorded;
+use crate::runner::{self, InProcess, Options, Purpose, Snapshots, Stop};
 use crate::source::{Color, Diagnostic, Sources, Style, did_you_mean, render_all};
 use crate::suite::{self, Files, Server, Servers, Target};
 use crate::taxonomy::Registry;
@@ -80,7 +81,7 @@ impl Suite {
 
     /// What is legal in the suite and unwise, as text; empty where there is nothing.
     pub fn warnings(&self) -> String {
-        render_all(&self.warnings, &self.sources, self.style)
+        render_all(&self.warnings, &self.sources, "", self.style)
     }
 
     /// Runs the suite's only server in this process: every session gets a fresh one.
@@ -173,6 +174,8 @@ impl Suite {
 
     /// Runs the cases; every session has ended when this returns.
     ///
+    /// Answers are compared with the snapshots beside the suite; `mcprove run --update` writes them.
+    ///
     /// Dropping the future ends the run and its servers.
     ///
     /// # Errors
@@ -197,6 +200,7 @@ impl Suite {
             processors: parallel,
             environment: Arc::new(environment),
             in_process,
+            snapshots: Arc::new(Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }),
             ..Options::new(now, Stop::new().1)
         };
         let mut seen = Seen::default();

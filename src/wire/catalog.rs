@@ -1,5 +1,7 @@
 //! What a server offers, as it said so.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 /// The four lists of a server.
@@ -146,10 +148,40 @@ pub struct Catalog {
     pub prompts: Vec<Value>,
 }
 
+/// Something that is listed more than once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated {
+    /// What it is: `tool`, `resource`, `resource template` or `prompt`.
+    pub noun: &'static str,
+    /// The name, or the address of a resource.
+    pub name: String,
+    /// How often it is listed.
+    pub times: usize,
+}
+
+fn repeated_in<'a>(noun: &'static str, items: impl Iterator<Item = &'a Value>, member: &str) -> Vec<Repeated> {
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in items.filter_map(|item| item[member].as_str()) {
+        *counted.entry(name).or_default() += 1;
+    }
+    let repeated = counted.into_iter().filter(|(_, times)| *times > 1);
+    repeated.map(|(name, times)| Repeated { noun, name: name.to_owned(), times }).collect()
+}
+
 impl Catalog {
     /// The tool of that name.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// What is listed more than once, all pages together, list by list.
+    pub fn repeated(&self) -> Vec<Repeated> {
+        let tools = self.tools.iter().map(|tool| &tool.raw);
+        let mut found = repeated_in("tool", tools, "name");
+        found.extend(repeated_in("resource", self.resources.iter(), "uri"));
+        found.extend(repeated_in("resource template", self.resource_templates.iter(), "uriTemplate"));
+        found.extend(repeated_in("prompt", self.prompts.iter(), "name"));
+        found
     }
 
     /// The names of all tools in listed order.
@@ -163,6 +195,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_listed_twice() {
+        let named = |names: &[&str]| names.iter().map(|name| json!({"name": name, "uri": name})).collect::<Vec<_>>();
+        let check = |tools: &[&str], resources: &[&str], expected: &[(&str, &str, usize)]| {
+            let tools = named(tools).into_iter().map(Tool::new).collect();
+            let catalog = Catalog { tools, resources: named(resources), ..Catalog::default() };
+            let found = catalog.repeated();
+            let found: Vec<_> = found.iter().map(|found| (found.noun, found.name.as_str(), found.times)).collect();
+            assert_eq!(found, expected);
+        };
+        check(&["a", "b"], &["a", "b"], &[]);
+        check(&["b", "a", "b", "a", "b"], &["c", "c"], &[("tool", "a", 2), ("tool", "b", 3), ("resource", "c", 2)]);
+        let same_names = json!([{"name": "x", "uri": "a:1"}, {"name": "x", "uri": "a:2"}, {}, {}]);
+        let catalog = Catalog { resources: same_names.as_array().unwrap().clone(), ..Catalog::default() };
+        assert_eq!(catalog.repeated(), []);
+    }
 
     #[test]
     fn harm_is_read_from_hints_and_names() {

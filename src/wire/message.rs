@@ -96,6 +96,21 @@ pub fn response_of(bytes: &[u8]) -> Option<Value> {
     (message["jsonrpc"] == "2.0" && has_outcome).then_some(message)
 }
 
+/// The id of a response in bytes that are no JSON because their text is broken: bytes that are no UTF-8, halves of
+/// surrogate pairs.
+pub fn id_of_unreadable(bytes: &[u8]) -> Option<Id> {
+    let mut text = String::from_utf8_lossy(bytes).into_owned();
+    for at in text.match_indices("\\u").map(|(at, _)| at).collect::<Vec<_>>() {
+        let unit = text.get(at + 2..at + 6).and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        // Whether it is one of a pair does not matter: nobody reads the text.
+        if unit.is_some_and(|unit| (0xd800..0xe000).contains(&unit)) {
+            text.replace_range(at + 2..at + 6, "fffd");
+        }
+    }
+    let message: Value = serde_json::from_str(&text).ok()?;
+    if let Message::Response { id } = classify(&message) { id } else { None }
+}
+
 /// A request as one line without its line break; key order is that of the specification's examples.
 pub fn request_line(id: &Id, method: &str, params: Option<&Value>) -> String {
     match params {
@@ -117,5 +132,23 @@ pub fn response_line(id: &Id, outcome: Result<&Value, &Value>) -> String {
     match outcome {
         Ok(result) => json!({"jsonrpc": "2.0", "id": id.to_json(), "result": result}).to_string(),
         Err(error) => json!({"jsonrpc": "2.0", "id": id.to_json(), "error": error}).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_texts_keep_their_ids() {
+        let check = |bytes: &[u8], expected: Option<i64>| {
+            assert_eq!(id_of_unreadable(bytes), expected.map(Id::Number), "{:?}", String::from_utf8_lossy(bytes));
+        };
+        check(b"{\"id\":7,\"result\":{\"a\":\"\xff\xfe\"}}", Some(7));
+        check(br#"{"id":7,"result":{"a":"\ud800"}}"#, Some(7));
+        check(br#"{"id":7,"result":{"a":"\ud83d\ude00 \udc00 \\ud800"}}"#, Some(7));
+        check(br#"{"id":7,"method":"x","params":"\ud800"}"#, None);
+        check(b"{\"id\":7,\"result\":", None);
+        check(b"\xff listening", None);
     }
 }

@@ -13,10 +13,10 @@ mod scan;
 pub mod sse;
 mod transcript;
 
-pub use self::catalog::{Catalog, ListKind, Tool};
+pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, Http};
 pub use self::message::{
-    Id, Message, classify, is_response, notification_line, request_line, response_line, response_of,
+    Id, Message, classify, id_of_unreadable, is_response, notification_line, request_line, response_line, response_of,
 };
 pub use self::revision::{Era, Revision};
 pub use self::scan::{Scanner, Violation};

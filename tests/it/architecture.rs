@@ -19,7 +19,7 @@ const LAYERS: &[&[&str]] = &[
     &["suite", "taxonomy"],
     &["plan"],
     &["event", "transport"],
-    &["session", "coverage", "baseline"],
+    &["session", "coverage", "baseline", "recorded"],
     &["probe", "agent", "demo"],
     &["runner", "report", "relay"],
     &["prove", "findings", "chaos", "monitor", "testing"],

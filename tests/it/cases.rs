@@ -36,6 +36,22 @@ fn secrets_are_in_no_file() {
 }
 
 #[test]
+fn a_folder_of_transcripts_tells_of_one_run() {
+    let scene = Scene::copied("cases/transcript", "transcripts");
+    let run = "run suite.yml --transcript frames";
+    assert_eq!(scene.run(run).status, 0);
+    let first = scene.line("list frames").stdout;
+    let transcript = scene.line(&format!("show {}", first.lines().next().unwrap())).stdout;
+    scene.write("frames/900-of-an-earlier-run.ndjson", &transcript);
+    scene.write("frames/901-of-somebody.ndjson", "{\"frame\": 1}\n");
+    scene.write("frames/notes.txt", "keep me");
+    assert_eq!(scene.run(run).status, 0);
+    let second = scene.line("list frames").stdout;
+    let others: Vec<&str> = second.lines().filter(|name| !first.contains(name)).collect();
+    assert_eq!(others, ["frames/901-of-somebody.ndjson", "frames/notes.txt"]);
+}
+
+#[test]
 fn a_recording_becomes_the_same_report() {
     let scene = Scene::copied("cases/reports", "recording");
     scene.run("run suite.yml --report junit=live.xml --report json=live.json --report ndjson=events.ndjson");

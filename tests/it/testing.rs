@@ -15,6 +15,8 @@ use mcprove::testing::rmcp::{RoleServer, ServerHandler};
 use mcprove::testing::{Error, Outcome, Run, Suite};
 use serde_json::Map;
 
+use crate::harness::Scene;
+
 /// Counts its calls; `sleep` answers after an hour.
 #[derive(Default)]
 struct Counter {
@@ -210,4 +212,24 @@ fn mistakes_are_quoted() {
     }
     assert!(Suite::load("no/such.yml").unwrap_err().to_string().contains("there is no such file"));
     assert!(Suite::parse(COUNTS).is_ok_and(|suite| suite.warnings().is_empty()));
+}
+
+/// What `mcprove run --update` recorded counts here too.
+#[tokio::test]
+async fn snapshots_are_read_beside_the_suite() {
+    let scene = Scene::new("testing/snapshots");
+    let suite = scene.folder.join("suite.yml");
+    scene.write(
+        "suite.yml",
+        "suite: Counts\ntests:\n  - name: first\n    call: count\n    snapshot: { at: result.content }\n",
+    );
+    let run = async || Suite::load(&suite).unwrap().server(Counter::default).run().await.unwrap();
+    assert!(run().await.text().contains("snapshot-missing"));
+    std::fs::create_dir_all(scene.folder.join("snapshots/suite")).unwrap();
+    let record =
+        |said: &str| scene.write("snapshots/suite/first.json", &format!(r#"[{{"type":"text","text":"{said}"}}]"#));
+    record("call 1");
+    run().await.assert_passed();
+    record("call 2");
+    assert!(run().await.text().contains("error[snapshot]"));
 }

@@ -195,6 +195,19 @@ def fails_once(server):
 
 
 @mode
+def lists_twice(server):
+    """Lists one tool on two pages."""
+    pages = {None: (0, 3, "2"), "2": (2, 4, None)}
+
+    def list_tools(params):
+        first, last, following = pages[params.get("cursor")]
+        page = {"tools": TOOLS[first:last]}
+        return {**page, "nextCursor": following} if following else page
+
+    server.list_tools = list_tools
+
+
+@mode
 def junk_once(server):
     """Greets on standard output before the handshake."""
     server.write(b"Hostile MCP server listening on stdio")

@@ -19,9 +19,10 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::suites::{SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
-use crate::cli::{snapshots, state, targets};
+use crate::cli::{state, targets};
 use crate::coverage::parse_threshold;
 use crate::plan::Plan;
+use crate::recorded;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
 use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds};
@@ -35,10 +36,10 @@ pub(in crate::cli) struct RunArgs {
     #[command(flatten)]
     pub(super) suites: SuiteArgs,
     /// How many cases run at a time, whatever the suites say; 1 keeps the declared order.
-    #[arg(long, short = 'j', value_name = "N", value_parser = count::<NonZero<usize>>)]
+    #[arg(long, short = 'j', value_name = "N", value_parser = positive::<NonZero<usize>>)]
     parallel: Option<NonZero<usize>>,
     /// Stops after N cases have failed; 1 without a number.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = count::<NonZero<usize>>)]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = positive::<NonZero<usize>>)]
     bail: Option<NonZero<usize>>,
     #[command(flatten)]
     trust: TrustArgs,
@@ -74,7 +75,7 @@ struct TrustArgs {
     #[expect(clippy::option_option, reason = "the flag, and its value")]
     shuffle: Option<Option<u32>>,
     /// Runs every case N times; it passes only if all of them pass.
-    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true, conflicts_with = "retries", value_parser = count::<NonZero<u32>>)]
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true, conflicts_with = "retries", value_parser = positive::<NonZero<u32>>)]
     repeat: NonZero<u32>,
     /// Tries failed cases again, up to N times, whatever the suites say; one that passes then is flaky.
     #[arg(long, value_name = "N")]
@@ -96,8 +97,8 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(duration)
 }
 
-fn count<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number from 1 on"))
+fn positive<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "write a whole number, 1 or more".to_owned())
 }
 
 impl RunArgs {
@@ -181,8 +182,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
-    let snapshots = Arc::new(snapshots::read(&plan, consent.purpose()));
-    let roots = snapshots::roots(&plan);
+    let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
+    let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
     let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan, registry.get()), &mut watch);
     let Some((mut summary, urgency)) = ran else {

@@ -13,7 +13,8 @@ use super::signals::Urgency;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::snapshots::{self, Roots};
+use crate::cli::snapshots;
+use crate::recorded::Roots;
 use crate::report::sink::SinkError;
 use crate::runner::{Purpose, SnapshotChange, SnapshotNews, Summary};
 use crate::source::{Color, Style, visible, visible_line};
@@ -94,10 +95,12 @@ pub(super) fn update(
     let mut hear = || hear(&mut urgency);
     let mut failed = Ok(());
     let mut act = |deed: &Deed| {
-        if let Err(problem) = deed.act(roots) {
+        let done = deed.act(roots);
+        if let Err(problem) = &done {
             output.error(&problem.to_string(), None);
             failed = Err(());
         }
+        done.is_ok()
     };
     let left =
         settle(deeds, consent, output.error_style, &mut Dialogue { say: &mut say, hear: &mut hear, act: &mut act });
@@ -120,7 +123,8 @@ struct Dialogue<'a> {
     say: &'a mut dyn FnMut(&str),
     /// The next line; `None` where nobody answers any more.
     hear: &'a mut dyn FnMut() -> Option<String>,
-    act: &'a mut dyn FnMut(&Deed),
+    /// Tells whether it was done.
+    act: &'a mut dyn FnMut(&Deed) -> bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -144,7 +148,9 @@ fn settle(deeds: Vec<Deed>, consent: Consent, style: Style, dialogue: &mut Dialo
             standing = Some(answer);
         }
         if matches!(answer, Answer::Yes | Answer::All) {
-            (dialogue.act)(&deed);
+            if (dialogue.act)(&deed) {
+                (dialogue.say)(&deed.done());
+            }
             continue;
         }
         match deed {
@@ -183,6 +189,14 @@ impl Deed {
         match self {
             Self::Write(change) => snapshots::write(&change.file, &change.wanted, roots),
             Self::Remove(file) => snapshots::remove(file, roots),
+        }
+    }
+
+    /// What was done.
+    fn done(&self) -> String {
+        match self {
+            Self::Write(change) => format!("wrote `{}`", change.file.display()),
+            Self::Remove(file) => format!("removed `{}`", file.display()),
         }
     }
 
@@ -258,9 +272,12 @@ mod tests {
         let mut dialogue = Dialogue {
             say: &mut |text| said.push(text.to_owned()),
             hear: &mut || lines.next(),
-            act: &mut |deed| match deed {
-                Deed::Write(change) => done.push(change.file.display().to_string()),
-                Deed::Remove(file) => done.push(format!("-{}", file.display())),
+            act: &mut |deed| {
+                done.push(match deed {
+                    Deed::Write(change) => change.file.display().to_string(),
+                    Deed::Remove(file) => format!("-{}", file.display()),
+                });
+                true
             },
         };
         let left = settle(deeds, consent, Style::new(Color::Never, 80), &mut dialogue);
@@ -290,7 +307,7 @@ mod tests {
         let new = |name: &str| format!("new snapshot `{name}`\n+{{\n+  \"a\": 2\n+}}\n{question}");
         let changed = format!("changed snapshot `b`\n {{\n-  \"a\": 1\n+  \"a\": 2\n }}\n{question}");
         let end = "2 snapshots were not written; the answers still differ";
-        let told = [&new("a"), "please type y, n, a or q", question, &changed, &new("c"), end];
+        let told = [&new("a"), "please type y, n, a or q", question, &changed, "wrote `b`", &new("c"), end];
         assert_eq!(said, told.join("\n"));
         assert!(difference("1\n", "2\n", Style::new(Color::Always, 80)).contains("\u{1b}[31m-1\u{1b}[0m"));
         assert_eq!(difference("a\r\nb\r\n", "a\nb\n", Style::new(Color::Never, 80)), "");

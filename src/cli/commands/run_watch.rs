@@ -1,5 +1,7 @@
 //! Watches a run for its user: shows progress, writes reports and transcripts.
 
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use crate::baseline::Writer;
@@ -36,6 +38,7 @@ impl RunWatch {
         let grows = |(format, path): &(Format, PathBuf)| format.name == "ndjson" && path != Path::new("-");
         let (logs, targets): (Vec<_>, Vec<_>) = targets.iter().cloned().partition(grows);
         let logs = logs.iter().map(|(_, path)| EventLog::create(path)).collect::<Result<_, _>>()?;
+        transcripts.as_deref().map_or(Ok(()), forget_transcripts)?;
         let live = Live::new(output.error_style, total);
         let report = Report::default();
         let (failures, problems) = (Writer::default(), Vec::new());
@@ -90,6 +93,29 @@ impl Observer for RunWatch {
         let text: String = lines.collect();
         Self::note(&mut self.problems, sink::write(&path, &text));
     }
+}
+
+/// Removes the transcripts of an earlier run, so that the folder tells of one run; everything else stays.
+fn forget_transcripts(folder: &Path) -> Result<(), SinkError> {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if is_transcript(&path) {
+            fs::remove_file(&path).map_err(|reason| SinkError { path, reason })?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is named like a transcript and begins like one.
+fn is_transcript(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let number = name.split('-').next().unwrap_or_default();
+    let is_named = name.ends_with(".ndjson") && number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    let mut line = String::new();
+    let mut read = |file: File| BufReader::new(file).read_line(&mut line);
+    let is_read = is_named && path.is_file() && File::open(path).and_then(&mut read).is_ok();
+    let frame: Option<serde_json::Value> = serde_json::from_str(&line).ok().filter(|_| is_read);
+    frame.is_some_and(|frame| ["frame", "at_us", "direction", "channel"].iter().all(|key| frame.get(key).is_some()))
 }
 
 /// `003-users-2025-11-25.ndjson`; names come from suites and must not lead out of the folder.

@@ -1,5 +1,11 @@
 //! `output_schema`: the structured content is what the tool's declared `outputSchema` promises.
 
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value as Json;
+
 use super::super::value::{compile_schema, schema_complaints};
 use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
@@ -14,13 +20,21 @@ pub(super) static MATCHER: Matcher = Matcher {
     judges: |_| &["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED"],
     build: |key, node, found| {
         read::only_true(key, node, "leave it out where the schema does not matter", found)?;
-        Some(Box::new(OutputSchema { span: key.span }))
+        Some(Box::new(OutputSchema { span: key.span, last: Mutex::default() }))
     },
 };
 
-#[derive(Debug)]
 struct OutputSchema {
     span: Span,
+    /// The schema of the last answer and what was made of it: the next one mostly has the same.
+    last: Mutex<Option<(Json, Arc<Validator>)>>,
+}
+
+// The validator's own form is pages long.
+impl fmt::Debug for OutputSchema {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("OutputSchema").field("span", &self.span).finish_non_exhaustive()
+    }
 }
 
 impl Check for OutputSchema {
@@ -30,6 +44,16 @@ impl Check for OutputSchema {
 }
 
 impl OutputSchema {
+    fn validator(&self, schema: &Json) -> Result<Arc<Validator>, ValidationError<'static>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = last.as_ref().filter(|(known, _)| known == schema) {
+            return Ok(Arc::clone(known));
+        }
+        let validator = Arc::new(compile_schema(schema)?);
+        *last = Some((schema.clone(), Arc::clone(&validator)));
+        Ok(validator)
+    }
+
     fn mismatch(&self, answer: &Answer<'_>) -> Option<Mismatch> {
         let fail = |message: String, label: &str| Some(Mismatch::new("output-schema", self.span, message, label));
         let Some(name) = answer.tool() else {
@@ -54,7 +78,7 @@ impl OutputSchema {
                     .with_actual(show::compact(result)),
             );
         };
-        let validator = match compile_schema(schema) {
+        let validator = match self.validator(schema) {
             Ok(validator) => validator,
             Err(error) => {
                 let reason = show::cut(&error.to_string(), show::LABEL);

@@ -77,13 +77,11 @@ pub(super) fn said(result: &CaseResult) -> Option<String> {
 fn title(result: &CaseResult, style: &Style) -> String {
     let (mark, look) = mark(result);
     let (name, place) = (name(&result.case), format!("{}:{}", visible_line(&result.case.file), result.case.line));
-    let place = layout::flush_right(&format!("{mark} {name}"), &place, style);
-    format!(
-        "{} {}{}\n",
-        layout::paint(mark, look, style),
-        layout::paint(&name, BOLD, style),
-        layout::paint(&place, DIM, style)
-    )
+    let lines = layout::wrap(&name, style.width - 2);
+    let last = lines.last().map_or("", String::as_str);
+    let place = layout::flush_right(&format!("{mark} {last}"), &place, style);
+    let lines: Vec<String> = lines.iter().map(|line| layout::paint(line, BOLD, style)).collect();
+    format!("{} {}{}\n", layout::paint(mark, look, style), lines.join("\n  "), layout::paint(&place, DIM, style))
 }
 
 fn reason(result: &CaseResult, style: &Style) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Figure, Gate, Outcome, ServerReady};
+use crate::event::{CaseResult, Figure, Gate, Outcome, RECORDED, ServerReady};
 use crate::source::{Style, duration_text, visible_line};
 
 use super::super::coverage::levels;
@@ -194,10 +194,13 @@ fn trouble(case: &CaseResult, shown: Shown, groups: &Groups, style: &Style) -> O
     Some(text + &groups.more(case, style).unwrap_or_default())
 }
 
-/// What a case that is not shown is told by: whether it was skipped or its failure is known, and why.
+/// What a case that is not shown is told by: whether it was skipped or recorded or its failure is known, and why.
 pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, &str)> {
     if let Some(reason) = case.known() {
         return Some(("known", reason));
+    }
+    if case.outcome == Outcome::Passed && case.reason.as_deref() == Some(RECORDED) {
+        return Some((RECORDED, "the answers differ from their snapshots, and nothing was compared"));
     }
     let reason = case.reason.as_deref().unwrap_or("no reason given");
     (case.outcome == Outcome::Skipped).then_some(("skipped", reason))
@@ -213,8 +216,8 @@ fn reasons(suites: &[Suite<'_>], style: &Style) -> String {
     let mut reasons: Vec<((&str, &str), usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
     let line = |((word, reason), count): &((&str, &str), usize)| {
-        let text = layout::crop(&format!("{count} {word}: {reason}"), style.width - 2);
-        format!("{} {text}\n", layout::paint("-", DIM, style))
+        let text = layout::wrap_some(&visible_line(&format!("{count} {word}: {reason}")), style.width - 2, 4);
+        format!("{} {}\n", layout::paint("-", DIM, style), text.replace('\n', "\n  "))
     };
     let text: String = reasons.iter().take(REASONS).map(line).collect();
     match reasons.len().saturating_sub(REASONS) {
@@ -240,7 +243,7 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
 /// What the run says about fault coverage.
 fn coverage(report: &Report, style: &Style) -> String {
     let Some(scores) = report.finished().and_then(|finished| finished.coverage.as_ref()) else { return String::new() };
-    let text = levels(&scores.declared, Some(&scores.exercised), None, style);
+    let text = levels(&[&scores.declared, &scores.exercised], &scores.gates, style);
     let gate = |figure: Figure| {
         let told =
             scores.gates.iter().filter(|gate| gate.figure == figure).map(|Gate { threshold, met, .. }| {

@@ -1,6 +1,6 @@
 //! However much goes wrong, nobody has to read a wall of text.
 
-use crate::event::{CaseResult, Event, Finding};
+use crate::event::{CaseResult, Event, Finding, Outcome};
 use crate::source::{Color, Style};
 
 use super::super::{Report, failure, render};
@@ -42,6 +42,23 @@ fn names_of_any_length_leave_room() {
         let case = failed(passed(7, &"n".repeat(length), Some("id=1")), vec![Finding::new("equals", "differs")]);
         let text = failure(&case, &Style::new(Color::Never, width));
         assert!(text.contains("examples/users.yml:7"), "{text}");
+    }
+}
+
+#[test]
+fn names_and_reasons_are_broken_at_the_width() {
+    for name in ["漢字".repeat(60), "some words ".repeat(12), "n".repeat(150)] {
+        let case = failed(passed(7, &name, None), vec![Finding::new("equals", "differs")]);
+        let mut case = CaseResult { again: String::new(), exchanges: Vec::new(), ..case };
+        let wide = |text: &str| text.lines().map(unicode_width::UnicodeWidthStr::width).max();
+        let text = failure(&case, &Style::new(Color::Never, 40));
+        assert!(wide(&text) <= Some(40), "{text}");
+        case.outcome = Outcome::Skipped;
+        case.reason = Some(format!("{name}, to the end"));
+        let text = render("text", &Report::of(&[Event::CaseFinished(Box::new(case))]), &Style::new(Color::Never, 60));
+        let text = text.unwrap();
+        assert!(wide(&text) <= Some(60), "{text}");
+        assert!(name.starts_with('漢') || text.contains("to the end"), "{text}");
     }
 }
 

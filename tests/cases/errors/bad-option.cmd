@@ -13,3 +13,5 @@ mcprove fault-coverage parts/good.yml --threshold 101
 mcprove run parts/good.yml --timeout 0s
 mcprove run parts/good.yml --repeat 0
 mcprove parts/good.yml
+mcprove run parts/good.yml --bail=0
+mcprove run parts/good.yml --parallel many

@@ -1,0 +1,52 @@
+//! Recorded answers on the disk, read before a run.
+//!
+//! Knows where they are and never writes: whoever does asks [`inside`] first.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::plan::{Plan, snapshot_files};
+
+/// The folders of a run's snapshots, each with the folder of its suite.
+pub type Roots = BTreeMap<PathBuf, PathBuf>;
+
+/// The texts of everything that is recorded for the suites of a plan, by file.
+pub fn read(plan: &Plan) -> BTreeMap<PathBuf, String> {
+    let mut known = BTreeMap::new();
+    for (folder, suite) in roots(plan) {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let file = folder.join(entry.file_name());
+            let is_ours = file.extension().is_some_and(|end| end == "json") && inside(&file, &suite).is_ok();
+            if let Some(bytes) = Some(&file).filter(|_| is_ours).and_then(|file| fs::read(file).ok()) {
+                known.insert(file, String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+    known
+}
+
+/// Where the suites of a plan keep snapshots.
+pub fn roots(plan: &Plan) -> Roots {
+    plan.suites.iter().map(|planned| (snapshot_files(planned).folder, planned.suite.folder.clone())).collect()
+}
+
+/// Refuses what a link leads out of the folder of a suite.
+///
+/// # Errors
+///
+/// Fails with the reason in words.
+pub fn inside(file: &Path, suite: &Path) -> io::Result<()> {
+    let suite = if suite.as_os_str().is_empty() { Path::new(".") } else { suite };
+    let root = fs::canonicalize(suite)?;
+    // What is not there yet stands in the nearest folder that is.
+    let existing = file.ancestors().find(|path| fs::symlink_metadata(path).is_ok());
+    let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(suite);
+    let real = fs::canonicalize(existing).map_err(|_| outside("it is a link to nothing"))?;
+    if real.starts_with(&root) { Ok(()) } else { Err(outside("a link leads out of the folder of its suite")) }
+}
+
+/// A refusal to leave a folder.
+pub fn outside(words: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, words)
+}

@@ -1,0 +1,1 @@
+mcprove check parts/doubtful
