@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::exchange::{Speaker, blank};
+use super::exchange::{NOT_CANCELLED, Speaker, blank};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{Conversation, violations};
@@ -221,10 +221,11 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
         verdict.outcome = Outcome::Warned;
     }
+    let names = conversation.learned();
     verdict.findings.extend(conversation.doubts);
     let frames = opened.session.frames_of(&case.id);
     let spoken = opened.session.server.revision.to_string();
-    (attempted(verdict, conversation.exchanges, spoken, frames), conversation.names)
+    (attempted(verdict, conversation.exchanges, spoken, frames), names)
 }
 
 async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict {
@@ -238,7 +239,10 @@ async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict
     }
     match conversation.all("", &script.steps).await {
         Ok(()) => Verdict::passed(),
-        Err(found) => Verdict::found(Outcome::Failed, found),
+        Err(found) => match found.iter().find(|found| found.code == NOT_CANCELLED) {
+            Some(early) => Verdict::because(Outcome::Inconclusive, early.message.clone()),
+            None => Verdict::found(Outcome::Failed, found),
+        },
     }
 }
 

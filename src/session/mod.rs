@@ -8,6 +8,7 @@
 
 mod answers;
 mod call;
+mod cancel;
 mod dispatch;
 mod failure;
 mod handshake;
@@ -16,6 +17,8 @@ mod listing;
 mod negotiation;
 mod over_http;
 mod peer;
+mod raw;
+mod raw_http;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -29,8 +32,11 @@ use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
 pub use self::call::{Reply, Request};
-pub use self::failure::{CallFailure, Connector, Failure, OpenFailure};
+pub use self::cancel::{Cancellation, Cancelled, When};
+pub use self::failure::{CallFailure, Connector, Failure, OpenFailure, http_finding};
 pub use self::listing::Listing;
+pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
+pub use self::raw_http::RawExchange;
 pub use self::state::OwnedViolation;
 
 /// What a session needs to know before it opens.

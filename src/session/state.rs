@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::ClientAnswers;
 use super::failure::End;
 use super::headers::Headers;
+use super::raw::Listener;
 use crate::transport::{self, HttpFailure, Kind, Outgoing};
 use crate::wire::{Channel, Direction, Era, Id, Message, Scanner, Transcript, Violation, classify, response_line};
 
@@ -75,6 +76,8 @@ pub(super) struct State {
     pub(super) violations_left_out: usize,
     pub(super) headers: Headers,
     pub(super) scanner: Scanner,
+    /// Whoever hears everything that comes.
+    pub(super) listener: Option<Listener>,
     transport: &'static str,
     started: Instant,
     waiting: BTreeMap<Id, Waiting>,
@@ -95,6 +98,7 @@ impl State {
             violations_left_out: 0,
             headers: Headers::default(),
             scanner: Scanner::new(Era::Session),
+            listener: None,
             transport,
             started: Instant::now(),
             waiting: BTreeMap::new(),
@@ -132,6 +136,13 @@ impl State {
     pub(super) fn fresh_id(&mut self) -> Id {
         self.next_id += 1;
         Id::Number(self.next_id)
+    }
+
+    /// Keeps an id that somebody else chose from being used again.
+    pub(super) fn skip_id(&mut self, id: &Id) {
+        if let Id::Number(number) = id {
+            self.next_id = self.next_id.max(*number).min(1 << 52);
+        }
     }
 
     /// Records a request that is about to leave, and promises its answer.
@@ -194,7 +205,11 @@ impl State {
         };
         let mut guilty = None;
         let mut lines = Vec::new();
+        if let Some(listener) = &self.listener {
+            owner.get_or_insert_with(|| listener.owner.clone());
+        }
         if let Ok(json) = json {
+            self.overhear(seq, json);
             match classify(json) {
                 Message::Response { id } => {
                     guilty = self.answer(id, (json, seq), &found, asked);
@@ -335,6 +350,7 @@ impl State {
     pub(super) fn end(&mut self, end: End) {
         self.ended.get_or_insert(end);
         self.waiting.clear();
+        self.listener = None;
     }
 
     /// What the suite answers to a question that came inside a result; `None` where it has no answer to give.

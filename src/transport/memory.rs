@@ -22,5 +22,5 @@ where
         reading.abort();
         drop(asked);
     });
-    Link { outgoing, incoming, stop, transport: "memory" }
+    Link { outgoing, incoming, stop, transport: "memory", endpoint: None }
 }

@@ -8,6 +8,8 @@ mod failure;
 mod head;
 mod old_sse;
 mod post;
+mod raw;
+mod response;
 mod served;
 mod sse;
 mod stream;
@@ -28,6 +30,8 @@ use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, line
 use crate::wire::Era;
 
 pub use self::failure::{Break, HttpFailure, Refusal, excerpt};
+pub use self::raw::{End, Ended, Endpoint, RawRequest};
+pub use self::response::{Head, Response, Until};
 pub use self::served::start;
 
 /// How long the next message waits for the head of the response to a notification, so that order is kept.
@@ -80,7 +84,7 @@ struct Shared {
     incoming: mpsc::Sender<Incoming>,
     /// Whether this program started the server, so that its end explains a broken connection.
     is_ours: bool,
-    session: Mutex<SessionState>,
+    session: Arc<Mutex<SessionState>>,
     /// Streams that live longer than a request.
     streams: Mutex<JoinSet<()>>,
 }
@@ -113,14 +117,15 @@ fn link(
         flavour: address.flavour,
         incoming: from_server,
         is_ours: process.is_some(),
-        session: Mutex::default(),
+        session: Arc::default(),
         streams: Mutex::default(),
     });
+    let endpoint = Some(Endpoint::new(address, &shared.url, Arc::clone(&shared.session)));
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
     tokio::spawn(run(shared, to_server, asked, process));
     let transport = if address.flavour == Flavour::OldSse { "sse" } else { "http" };
-    Ok(Link { outgoing, incoming, stop, transport })
+    Ok(Link { outgoing, incoming, stop, transport, endpoint })
 }
 
 fn parsed(text: &str) -> Result<Url, ConnectError> {
@@ -213,6 +218,8 @@ impl Posts {
     async fn take(&mut self, outgoing: Outgoing) {
         let message = match outgoing {
             Outgoing::Message(message) => message,
+            // Raw messages go over a connection of their own.
+            Outgoing::Raw(_) => return,
             Outgoing::Abandon { frame } => {
                 if let Some(task) = self.handles.remove(&frame) {
                     task.abort();
