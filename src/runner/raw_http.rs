@@ -69,9 +69,11 @@ impl Request {
     }
 
     pub(super) fn title(&self) -> String {
+        if self.raw.is_some() {
+            return "http".to_owned();
+        }
         let path = self.path.as_deref().unwrap_or_default();
-        let title = format!("{} {path}", if self.method.is_empty() { "http" } else { &self.method });
-        title.trim_end().to_owned()
+        format!("{} {path}", self.method).trim().to_owned()
     }
 
     /// What is sent beside the usual, for people.

@@ -134,6 +134,9 @@ impl Session {
         for line in &message.lines {
             state.expect_anything(line);
         }
+        if let Awaited::Ids(ids) = &message.awaited {
+            ids.iter().filter_map(Id::from_json).for_each(|id| state.scanner.expect_anything_for(id));
+        }
         if self.peer.endpoint.is_some() {
             // The request as a whole is recorded where it is written.
             return (heard, 0);
