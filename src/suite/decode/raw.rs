@@ -112,7 +112,7 @@ fn base64(node: &Node, found: &mut Vec<Diagnostic>) {
     let text = node.text().unwrap_or_default();
     if !is_template(text) && from_base64(text).is_none() {
         found.push(
-            Diagnostic::error("bad-base64", not_base64(text), node.span)
+            Diagnostic::error("bad-bytes", not_base64(text), node.span)
                 .with_help("write the bytes in groups of four letters, such as `/w==` for the byte 0xff".to_owned()),
         );
     }
