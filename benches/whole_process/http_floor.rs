@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &[String]) {
     let [address, calls, window, params] = arguments else { panic!("--floor HOST:PORT CALLS WINDOW PARAMS") };
     let (calls, window): (usize, usize) = (calls.parse().unwrap(), window.parse().unwrap());
     let mut first = Connection::new(address);
-    let session = first.exchange(&request(address, "", INITIALIZE)).expect("a session id");
+    let session = first.exchange(&request(address, "", INITIALIZE)).unwrap();
     let session = format!("mcp-session-id: {session}\r\nmcp-protocol-version: 2025-11-25\r\n");
     first.exchange(&request(address, &session, INITIALIZED));
     drop(first);

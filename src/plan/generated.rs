@@ -36,6 +36,7 @@ pub(super) fn bare(action: Action, span: Span) -> Step {
         snapshot: None,
         timeout: None,
         progress: false,
+        cancel: None,
     }
 }
 

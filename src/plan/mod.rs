@@ -13,6 +13,7 @@ mod negative;
 mod order;
 mod output;
 mod planner;
+mod raw;
 mod select;
 mod snapshot;
 mod unmatched;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::case::{Body, Case, Lane, Mistake, Place, Script, SessionNeed, SkipReason, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
-use super::snapshot;
-use crate::matching::Expectation;
+use super::{raw, snapshot};
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
@@ -66,13 +65,16 @@ impl Planner<'_> {
             case.answers = test.answers.clone();
             case.session = SessionNeed::Own;
         }
-        if all_steps(test).any(|step| matches!(step.action, Action::Restart) || hears_others(step)) {
+        if all_steps(test).any(|step| raw::needs_own_session(step) || hears_others(step)) {
             case.session = SessionNeed::Own;
         }
         if let Body::Script(script) = &mut case.body {
             snapshot::place(&mut script.steps, self.suite, self.lane, (test, case.row.as_deref()));
         }
         case.variants.extend(judged(&test.steps));
+        if all_steps(test).any(|step| step.cancel.is_some()) {
+            case.probes.insert("fault-recovery".to_owned());
+        }
         case.variants.extend(test.judges.iter().map(|variant| variant.value.clone()));
         if test.output_schema.is_some() {
             case.probes.insert("output-schema".to_owned());
@@ -91,8 +93,7 @@ impl Planner<'_> {
         if let Some(reason) = self.passed_over().filter(|_| test.only.is_none()) {
             return Body::Skipped(reason);
         }
-        let step = all_steps(test).find_map(|step| step.action.as_unavailable());
-        match test.unavailable.or(step).map(not_available).or_else(|| self.blocked()) {
+        match test.unavailable.map(not_available).or_else(|| self.unfit(all_steps(test))).or_else(|| self.blocked()) {
             Some(reason) => Body::Skipped(reason),
             None => body,
         }
@@ -105,8 +106,13 @@ impl Planner<'_> {
 
     /// Why no case of the suite can run: without its setup a server is not what the cases take it for.
     fn blocked(&self) -> Option<SkipReason> {
-        let mut around = self.suite.setup.iter().chain(&self.suite.teardown);
-        around.find_map(|step| step.action.as_unavailable()).map(not_available)
+        self.unfit(self.suite.setup.iter().chain(&self.suite.teardown))
+    }
+
+    /// Why steps cannot run on the lane's server.
+    fn unfit<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Option<SkipReason> {
+        let server = self.suite.servers.get(&self.lane.server)?;
+        steps.find_map(|step| raw::unfit(step, server)).map(SkipReason::NotApplicable)
     }
 
     /// A case with a name and a place and the lane's defaults.
@@ -282,7 +288,7 @@ fn looks_at_notifications(item: &Node, has_progress: bool) -> bool {
 fn judged(steps: &[Step]) -> BTreeSet<String> {
     let snapshots =
         steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
-    let expectations = steps.iter().flat_map(|step| &step.expect).flat_map(Expectation::judges);
+    let expectations = steps.iter().enumerate().flat_map(|(at, step)| raw::judged(step, &steps[at + 1..]));
     expectations.chain(snapshots).map(str::to_owned).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
 use super::generated::{bare, text_node};
+use super::raw;
 use crate::generate;
 use crate::source::template::{Names, from_json};
 use crate::source::{Node, Value};
@@ -44,9 +45,8 @@ pub(super) fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Cat
     let at = test.steps.iter().position(|step| called_tool(step) == Some(&tool.name) && expects_success(step))?;
     let steps: Vec<Step> = test.steps[..=at].to_vec();
     let is_harmless = |step: &Step| {
-        let is_repeatable = !matches!(step.action, Action::Restart | Action::Unavailable(_));
         let tool = called_tool(step).and_then(|name| catalog.tool(name));
-        is_repeatable && tool.is_none_or(|tool| !is_forbidden(suite, tool))
+        raw::is_repeatable(step) && tool.is_none_or(|tool| !is_forbidden(suite, tool))
     };
     let harmless = test.setup.iter().chain(&steps).chain(&test.teardown).all(is_harmless);
     let editable =

@@ -177,11 +177,52 @@ pub fn base64(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// The bytes that a text in base64 stands for; padding may be left out, and line breaks count for nothing.
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let end = digits.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    if digits.len() - end > 2 || end % 4 == 1 {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    for group in digits[..end].chunks(4) {
+        let mut bits = 0u32;
+        for digit in group {
+            bits = bits << 6 | value_of(*digit)?;
+        }
+        bits <<= 6 * (4 - group.len());
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+    }
+    Some(bytes)
+}
+
+fn value_of(digit: u8) -> Option<u32> {
+    Some(u32::from(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn base64_goes_both_ways() {
+        for bytes in [&b""[..], b"a", b"ab", b"abc", b"\xff\xfe\x00\x10"] {
+            assert_eq!(from_base64(&base64(bytes)).as_deref(), Some(bytes));
+        }
+        assert_eq!(from_base64("/w"), Some(vec![0xff]));
+        for wrong in ["a", "ab!=", "====", "ab=c"] {
+            assert_eq!(from_base64(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn every_form_is_masked() {

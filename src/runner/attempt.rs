@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::exchange::{Speaker, blank};
+use super::exchange::{NOT_CANCELLED, Speaker, blank};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{self, Conversation, violations};
@@ -80,7 +80,7 @@ pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, boun
             }
             Err(none) => without_session(none),
         },
-        SessionNeed::Own => in_own_session(lane, case, script, bounds).await,
+        SessionNeed::Own => Box::pin(in_own_session(lane, case, script, bounds)).await,
     };
     Attempted { duration: begun.elapsed(), ..attempted }
 }
@@ -229,10 +229,11 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     if has_recorded && matches!(verdict.outcome, Outcome::Passed | Outcome::Warned) {
         verdict.reason = Some(RECORDED.to_owned());
     }
+    let names = conversation.learned();
     verdict.findings.extend(conversation.doubts);
     let frames = opened.session.frames_of(&case.id);
     let spoken = opened.session.server.revision.to_string();
-    (attempted(verdict, conversation.exchanges, spoken, frames), conversation.names)
+    (attempted(verdict, conversation.exchanges, spoken, frames), names)
 }
 
 async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict {
@@ -246,11 +247,20 @@ async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict
     }
     match conversation.all("", &script.steps).await {
         Ok(()) => Verdict::passed(),
-        Err(found) => match found.iter().find(|found| found.code == NO_TOKEN).map(|found| found.message.clone()) {
-            // It says nothing of the server that nobody gives a token for it.
-            Some(reason) => Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) },
-            None => Verdict::found(Outcome::Failed, found),
-        },
+        Err(found) => unserved(found),
+    }
+}
+
+/// The verdict on steps of which one went wrong.
+fn unserved(found: Vec<Finding>) -> Verdict {
+    let said = |code: &str| found.iter().find(|found| found.code == code).map(|found| found.message.clone());
+    if let Some(reason) = said(NO_TOKEN) {
+        // It says nothing of the server that nobody gives a token for it.
+        return Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) };
+    }
+    match said(NOT_CANCELLED) {
+        Some(early) => Verdict::because(Outcome::Inconclusive, early),
+        None => Verdict::found(Outcome::Failed, found),
     }
 }
 

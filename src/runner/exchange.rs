@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::micros;
+use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding};
-use crate::session::{CallFailure, Reply, Request, Session};
+use crate::session::{CallFailure, Cancellation, Reply, Request, Session, When};
 use crate::source::Node;
 use crate::source::template::{Names, fill, text_of};
-use crate::suite::{Action, Step};
+use crate::suite::{Action, Cancel, CancelWhen, Step};
 use crate::wire::{Catalog, ListKind};
 
 /// How much of a message an exchange keeps, in characters.
 const KEPT: usize = 4096;
+
+/// The finding about a request that was answered before it was cancelled.
+pub(super) const NOT_CANCELLED: &str = "not-cancelled";
 
 /// A session and the case that speaks over it.
 pub(super) struct Speaker<'a> {
@@ -36,11 +39,14 @@ pub(super) enum Intent {
     List(ListKind),
     Notify { method: String, params: Option<Value> },
     Wait(Duration),
+    Cancel { method: String, params: Option<Value>, cancel: Box<Cancel>, reason: Option<String> },
+    Send(Box<raw::Message>),
+    Http(Box<raw_http::Request>),
 }
 
 /// What a step wants to say, and the exchange that it begins; `Err` says why it cannot be said.
 pub(super) fn intend(step: &Step, names: &Names, phase: &str) -> (Exchange, Result<Intent, Finding>) {
-    match intent(&step.action, names) {
+    match intent(&step.action, names).and_then(|intent| cancelled(intent, step, names)) {
         Ok(intent) => (Exchange { sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent)),
         Err(reason) => (blank(phase, step_title(step)), Err(Finding::new("unfilled-template", reason))),
     }
@@ -63,6 +69,17 @@ impl Speaker<'_> {
                 exchange.frame = self.session.notify(self.owner, &method, params.as_ref());
                 return Ok(None);
             }
+            Intent::Http(request) => {
+                let performed = request.perform(self.session, self.owner, (step, exchange));
+                return Box::pin(performed).await.map(Some);
+            }
+            Intent::Send(message) => Box::pin(message.perform(self.session, self.owner, step.timeout)).await,
+            Intent::Cancel { method, params, cancel, reason } => {
+                let (timeout, progress) = (step.timeout, step.progress);
+                let request = Request { owner: self.owner, method: &method, params, timeout, progress };
+                let heard = Box::pin(self.cancel(request, &cancel, reason)).await;
+                return note(exchange, heard).and_then(|heard| too_soon(heard, exchange));
+            }
             Intent::List(kind) => {
                 let heard = self.session.list(self.owner, kind).await;
                 heard.map(|listing| Heard { method: kind.method().to_owned(), reply: listing.reply })
@@ -75,6 +92,38 @@ impl Speaker<'_> {
         };
         note(exchange, heard)
     }
+
+    async fn cancel(
+        &self,
+        request: Request<'_>,
+        cancel: &Cancel,
+        reason: Option<String>,
+    ) -> Result<Heard, CallFailure> {
+        let method = request.method.to_owned();
+        let when = match cancel.when {
+            CancelWhen::After(time) => When::After(time),
+            CancelWhen::Progress(count) => When::Progress(count),
+        };
+        let cancelled = self.session.cancel(Cancellation { request, when, reason, watch: cancel.watch }).await?;
+        let answer = json!({
+            "cancelled": cancelled.is_cancelled,
+            "answered": !cancelled.late.is_empty(),
+            "late": cancelled.late,
+            "progress_after": cancelled.progress_after,
+        });
+        let made = raw::made(Arc::new(answer), (cancelled.frame, None), cancelled.elapsed);
+        Ok(Heard { method, reply: Reply { params: cancelled.params, ..made } })
+    }
+}
+
+/// A request that was answered before it was cancelled says nothing about cancellations.
+fn too_soon(heard: Option<Heard>, exchange: &Exchange) -> Result<Option<Heard>, Finding> {
+    if heard.as_ref().is_none_or(|heard| heard.reply.message["cancelled"] == true) {
+        return Ok(heard);
+    }
+    let message = format!("`{}` was answered before it was cancelled", exchange.title);
+    let help = "cancel sooner, or call something that takes longer".to_owned();
+    Err(Finding { help: Some(help), ..Finding::new(NOT_CANCELLED, message) })
 }
 
 fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>) -> Result<Option<Heard>, Finding> {
@@ -117,14 +166,28 @@ fn intent(action: &Action, names: &Names) -> Result<Intent, String> {
         Action::Request { method, params } => Intent::Request { method: text(method)?, params: value(params)? },
         Action::Notify { method, params } => Intent::Notify { method: text(method)?, params: value(params)? },
         Action::Wait(duration) => Intent::Wait(*duration),
-        // Both are dealt with before a step is spoken: one by the case, the other by the plan.
-        Action::Restart | Action::Unavailable(_) => Intent::Wait(Duration::ZERO),
+        Action::Http(http) => Intent::Http(Box::new(raw_http::Request::fill(http, names)?)),
+        Action::Send(send) => Intent::Send(Box::new(raw::Message::fill(send, names)?)),
+        // The case deals with it before a step is spoken.
+        Action::Restart => Intent::Wait(Duration::ZERO),
     })
+}
+
+/// A request that is to be taken back.
+fn cancelled(intent: Intent, step: &Step, names: &Names) -> Result<Intent, String> {
+    match (intent, &step.cancel) {
+        (Intent::Request { method, params }, Some(cancel)) => {
+            let reason = cancel.reason.as_ref().map(|node| fill(node, names)).transpose()?;
+            let reason = reason.map(|node| text_of(&node.to_json()));
+            Ok(Intent::Cancel { method, params, cancel: Box::new(cancel.clone()), reason })
+        }
+        (intent, _) => Ok(intent),
+    }
 }
 
 fn title(intent: &Intent) -> String {
     match intent {
-        Intent::Request { method, params } => {
+        Intent::Request { method, params } | Intent::Cancel { method, params, .. } => {
             let params = params.as_ref();
             let name = params.and_then(|params| params["name"].as_str().or(params["uri"].as_str()));
             name.map_or_else(|| method.clone(), |name| format!("{method} {name}"))
@@ -132,14 +195,21 @@ fn title(intent: &Intent) -> String {
         Intent::List(kind) => kind.method().to_owned(),
         Intent::Notify { method, .. } => method.clone(),
         Intent::Wait(_) => "wait".to_owned(),
+        Intent::Send(_) => "send".to_owned(),
+        Intent::Http(request) => request.title(),
     }
 }
 
 fn sent_text(intent: &Intent) -> String {
     match intent {
-        Intent::Request { params: Some(params), .. } => cut(&params.get("arguments").unwrap_or(params).to_string()),
+        Intent::Send(message) => cut(&message.text()),
+        Intent::Http(request) => cut(&request.text()),
+        Intent::Request { params: Some(params), .. } | Intent::Cancel { params: Some(params), .. } => {
+            cut(&params.get("arguments").unwrap_or(params).to_string())
+        }
         Intent::Notify { params: Some(params), .. } => cut(&params.to_string()),
         Intent::Request { params: None, .. }
+        | Intent::Cancel { params: None, .. }
         | Intent::Notify { params: None, .. }
         | Intent::List(_)
         | Intent::Wait(_) => String::new(),
@@ -157,7 +227,8 @@ fn step_title(step: &Step) -> String {
         Action::List(kind) => kind.method().to_owned(),
         Action::Wait(_) => "wait".to_owned(),
         Action::Restart => "restart".to_owned(),
-        Action::Unavailable(key) => (*key).to_owned(),
+        Action::Http(_) => "http".to_owned(),
+        Action::Send(_) => "send".to_owned(),
     }
 }
 
@@ -173,7 +244,7 @@ pub(super) fn blank(phase: &str, title: String) -> Exchange {
     }
 }
 
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     if text.len() <= KEPT {
         return text.to_owned();
     }

@@ -306,7 +306,8 @@ impl Lane {
         let speaker = Speaker { session: &session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, names, &self.plan.sources);
         let failed = conversation.all("suite setup", &suite.setup).await.err();
-        let names = conversation.names;
+        let names = conversation.learned();
+        drop(conversation);
         match failed.and_then(|mut found| if found.is_empty() { None } else { Some(found.remove(0)) }) {
             None => Ok(Opened { session, names }),
             Some(found) => {

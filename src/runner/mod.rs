@@ -17,6 +17,8 @@ mod names;
 mod options;
 mod phases;
 mod pool;
+mod raw;
+mod raw_http;
 mod resolve;
 mod snapshot;
 mod suite;

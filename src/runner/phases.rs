@@ -1,13 +1,13 @@
 //! The steps of a case or a suite, one after another: fill in, speak, judge, capture.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::exchange::{Heard, Speaker, intend};
 use super::finding;
 use super::snapshot::Recorder;
 use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, unknown_tool_help};
-use crate::session::OwnedViolation;
+use crate::session::{OwnedViolation, Session};
 use crate::source::Sources;
 use crate::source::template::Names;
 use crate::suite::Step;
@@ -26,8 +26,18 @@ pub(super) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(super) fn new(speaker: Speaker<'a>, names: Names, sources: &'a Sources) -> Self {
+    pub(super) fn new(speaker: Speaker<'a>, mut names: Names, sources: &'a Sources) -> Self {
+        for (name, value) in of_session(speaker.session) {
+            names.entry(name).or_insert(value);
+        }
         Self { speaker, names, exchanges: Vec::new(), sources, recorder: None, doubts: Vec::new() }
+    }
+
+    /// The names that another session may use too.
+    pub(super) fn learned(&self) -> Names {
+        let own = of_session(self.speaker.session);
+        let shared = self.names.iter().filter(|(name, value)| own.get(*name) != Some(*value));
+        shared.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Does steps until one goes wrong.
@@ -155,6 +165,20 @@ impl<'a> Conversation<'a> {
         }
         problems
     }
+}
+
+/// The names that a session provides: `session` and, over HTTP, `server`.
+fn of_session(session: &Session) -> Names {
+    let mut own = json!({"revision": session.server.revision.as_str()});
+    let mut names = Names::new();
+    if let Some(endpoint) = session.endpoint() {
+        if let Some(id) = endpoint.session_id() {
+            own["id"] = id.into();
+        }
+        names.insert("server".to_owned(), json!({"url": endpoint.url()}));
+    }
+    names.insert("session".to_owned(), own);
+    names
 }
 
 /// Whether an answer is neither an error nor a tool's error.

@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// Since 2026-07-28 every request says which revision it speaks and what the client can do.
-    fn with_era(&self, params: Option<Value>) -> Option<Value> {
+    pub(super) fn with_era(&self, params: Option<Value>) -> Option<Value> {
         if self.server.revision.era() == Era::Session {
             return params;
         }

@@ -94,7 +94,8 @@ impl CallFailure {
     }
 }
 
-fn http_finding(failure: &HttpFailure, method: &str) -> Finding {
+/// An exchange over HTTP that went wrong, as a finding about the request of that name.
+pub fn http_finding(failure: &HttpFailure, method: &str) -> Finding {
     let class = match failure {
         HttpFailure::ConnectionRefused { .. } | HttpFailure::Dns { .. } | HttpFailure::Unreachable { .. } => {
             FailureClass::ConnectionRefused

@@ -8,6 +8,7 @@
 
 mod answers;
 mod call;
+mod cancel;
 mod dispatch;
 mod failure;
 mod handshake;
@@ -15,7 +16,10 @@ mod headers;
 mod listing;
 mod negotiation;
 mod over_http;
+mod owned;
 mod peer;
+mod raw;
+mod raw_http;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -29,9 +33,12 @@ use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
 pub use self::call::{Reply, Request};
-pub use self::failure::{CallFailure, Connector, Failure, NO_TOKEN, OpenFailure};
+pub use self::cancel::{Cancellation, Cancelled, When};
+pub use self::failure::{CallFailure, Connector, Failure, NO_TOKEN, OpenFailure, http_finding};
 pub use self::listing::Listing;
-pub use self::state::OwnedViolation;
+pub use self::owned::OwnedViolation;
+pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
+pub use self::raw_http::RawExchange;
 
 /// What a session needs to know before it opens.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
@@ -19,9 +19,11 @@ use crate::wire::{Era, Id, notification_line, request_line};
 #[derive(Debug)]
 pub(super) struct Peer {
     state: Arc<Mutex<State>>,
-    outgoing: mpsc::UnboundedSender<transport::Outgoing>,
+    pub(super) outgoing: mpsc::UnboundedSender<transport::Outgoing>,
     /// Taken by whoever closes the conversation.
     closing: Mutex<Option<(Stopper, JoinHandle<()>)>>,
+    /// Where the server is, over HTTP.
+    pub(super) endpoint: Option<transport::http::Endpoint>,
 }
 
 /// A request as it is to be sent.
@@ -52,7 +54,7 @@ impl Peer {
         let state = Arc::new(Mutex::new(State::new(answers, link.transport)));
         let dispatching = tokio::spawn(dispatch::run(link.incoming, link.outgoing.clone(), Arc::clone(&state)));
         let closing = Mutex::new(Some((link.stop, dispatching)));
-        Self { state, outgoing: link.outgoing, closing }
+        Self { state, outgoing: link.outgoing, closing, endpoint: link.endpoint }
     }
 
     /// How messages travel; known for certain once something has been answered.
@@ -90,7 +92,8 @@ impl Peer {
         }
     }
 
-    fn send(&self, request: &Outgoing<'_>) -> (Id, Option<Value>, u32, tokio::sync::oneshot::Receiver<Arrived>) {
+    /// Sends a request; returns its id, its parameters, its frame, and what will answer it.
+    pub(super) fn send(&self, request: &Outgoing<'_>) -> (Id, Option<Value>, u32, oneshot::Receiver<Arrived>) {
         let mut state = self.lock();
         let id = state.fresh_id();
         let mut params = request.params.clone();
@@ -135,13 +138,13 @@ impl Peer {
 }
 
 /// A request that somebody waits for; when nobody does any more, the server is told.
-struct Pending<'a> {
-    peer: &'a Peer,
-    owner: &'a str,
-    method: &'a str,
-    id: Id,
-    frame: u32,
-    reason: &'static str,
+pub(super) struct Pending<'a> {
+    pub(super) peer: &'a Peer,
+    pub(super) owner: &'a str,
+    pub(super) method: &'a str,
+    pub(super) id: Id,
+    pub(super) frame: u32,
+    pub(super) reason: &'static str,
 }
 
 impl Drop for Pending<'_> {

@@ -11,13 +11,12 @@ use tokio::time::Instant;
 use super::ClientAnswers;
 use super::failure::End;
 use super::headers::Headers;
+use super::owned::{MOST_VIOLATIONS, OwnedViolation};
+use super::raw::Listener;
 use crate::transport::{self, HttpFailure, Kind, Outgoing};
 use crate::wire::{
     Channel, Direction, Era, Id, Message, Scanner, Transcript, Violation, classify, id_of_unreadable, response_line,
 };
-
-/// How many violations of one session are kept; a server that floods its output would fill the memory.
-const MOST_VIOLATIONS: usize = 100;
 
 /// How many messages that nobody asked for a server may send; every answer earns it some more.
 const MOST_UNASKED: usize = 100_000;
@@ -30,15 +29,6 @@ const EARNED: (usize, usize) = (100, 1 << 20);
 
 /// The name of a notification that had to be taken and was not.
 pub(super) const REFUSED_NOTIFICATION: &str = "refused-notification";
-
-/// A violation and the case in whose exchange it happened.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OwnedViolation {
-    /// The case; `None` where that cannot be told.
-    pub owner: Option<String>,
-    /// What was broken.
-    pub violation: Violation,
-}
 
 /// What a waiting request gets.
 #[derive(Debug)]
@@ -80,15 +70,17 @@ pub(super) struct State {
     pub(super) violations_left_out: usize,
     pub(super) headers: Headers,
     pub(super) scanner: Scanner,
+    /// Whoever hears everything that comes.
+    pub(super) listener: Option<Listener>,
     /// `stdio`, `memory`, `http` or `sse`.
     pub(super) transport: &'static str,
     started: Instant,
     waiting: BTreeMap<Id, Waiting>,
     next_id: i64,
-    violations: Vec<OwnedViolation>,
+    pub(super) violations: Vec<OwnedViolation>,
     /// Messages that answer nothing, and their bytes.
     unasked: (usize, usize),
-    frames: BTreeMap<String, Vec<u32>>,
+    pub(super) frames: BTreeMap<String, Vec<u32>>,
     answers: ClientAnswers,
 }
 
@@ -101,6 +93,7 @@ impl State {
             violations_left_out: 0,
             headers: Headers::default(),
             scanner: Scanner::new(Era::Session),
+            listener: None,
             transport,
             started: Instant::now(),
             waiting: BTreeMap::new(),
@@ -138,6 +131,13 @@ impl State {
     pub(super) fn fresh_id(&mut self) -> Id {
         self.next_id += 1;
         Id::Number(self.next_id)
+    }
+
+    /// Keeps an id that somebody else chose from being used again.
+    pub(super) fn skip_id(&mut self, id: &Id) {
+        if let Id::Number(number) = id {
+            self.next_id = self.next_id.max(*number).min(1 << 52);
+        }
     }
 
     /// Records a request that is about to leave, and promises its answer.
@@ -204,7 +204,11 @@ impl State {
             guilty = self.unreadable(bytes, &found);
             owner = guilty.clone().or(owner);
         }
+        if let Some(listener) = &self.listener {
+            owner.get_or_insert_with(|| listener.owner.clone());
+        }
         if let Ok(json) = json {
+            self.overhear(seq, json);
             match classify(json) {
                 Message::Response { id } => {
                     guilty = self.answer(id, (json, seq), &found, asked);
@@ -314,59 +318,11 @@ impl State {
         owners.all(|owner| owner == first).then(|| first.to_owned())
     }
 
-    pub(super) fn own(&mut self, seq: u32, owner: Option<&str>) {
-        if let Some(owner) = owner {
-            match self.frames.get_mut(owner) {
-                Some(frames) => frames.push(seq),
-                None => drop(self.frames.insert(owner.to_owned(), vec![seq])),
-            }
-        }
-    }
-
-    pub(super) fn keep(&mut self, found: Vec<Violation>, owner: Option<&str>) {
-        for violation in found {
-            if self.violations.len() < MOST_VIOLATIONS {
-                self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });
-            } else {
-                self.violations_left_out += 1;
-            }
-        }
-    }
-
-    /// Hands out what nobody was told yet and belongs to the session: what is nobody's, and what came after its case.
-    pub(super) fn take_late_violations(&mut self) -> Vec<OwnedViolation> {
-        let is_late = |owned: &OwnedViolation| owned.owner.is_none() || owned.violation.code == REFUSED_NOTIFICATION;
-        let (taken, kept) = std::mem::take(&mut self.violations).into_iter().partition(is_late);
-        self.violations = kept;
-        taken
-    }
-
-    /// Hands out the violations of one owner, `None` for those of nobody.
-    pub(super) fn take_violations(&mut self, owner: Option<&str>) -> Vec<OwnedViolation> {
-        let (taken, kept) =
-            std::mem::take(&mut self.violations).into_iter().partition(|violation| violation.owner.as_deref() == owner);
-        self.violations = kept;
-        taken
-    }
-
-    /// The violations that may explain why an answer did not come.
-    pub(super) fn stray_output(&self) -> Vec<String> {
-        self.violations.iter().rev().take(3).rev().map(|owned| owned.violation.message.clone()).collect()
-    }
-
-    /// The case to which a frame belongs.
-    pub(super) fn owner_of(&self, frame: u32) -> Option<String> {
-        self.frames.iter().find(|(_, frames)| frames.contains(&frame)).map(|(owner, _)| owner.clone())
-    }
-
-    pub(super) fn frames_of(&self, owner: &str) -> Vec<u32> {
-        self.frames.get(owner).cloned().unwrap_or_default()
-    }
-
     /// Nobody will answer any more.
     pub(super) fn end(&mut self, end: End) {
         self.ended.get_or_insert(end);
         self.waiting.clear();
+        self.listener = None;
     }
 
     /// What the suite answers to a question that came inside a result; `None` where it has no answer to give.

@@ -31,6 +31,7 @@ fn within(shape: &Shape, objects: &mut Vec<&'static Object>) {
         Shape::List(inner) | Shape::Map(inner) => within(inner, objects),
         Shape::Either(shapes) => shapes.iter().for_each(|shape| within(shape, objects)),
         Shape::Any
+        | Shape::Null
         | Shape::Text
         | Shape::Flag
         | Shape::Whole
@@ -86,6 +87,7 @@ fn row(key: &Key) -> String {
 fn words(shape: &Shape) -> String {
     match shape {
         Shape::Any => "anything".to_owned(),
+        Shape::Null => "nothing".to_owned(),
         Shape::Text => "text".to_owned(),
         Shape::Flag => "`true` or `false`".to_owned(),
         Shape::Whole => "whole number from 0".to_owned(),

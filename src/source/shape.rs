@@ -15,6 +15,8 @@ use super::{Diagnostic, Node, Value, did_you_mean, parse_duration};
 pub enum Shape {
     /// Anything; only repeated keys are mistakes.
     Any,
+    /// Nothing: `null`, `~`, or no value at all.
+    Null,
     /// Text.
     Text,
     /// `true` or `false`.
@@ -200,6 +202,7 @@ impl Shape {
     fn fits(&self, node: &Node) -> bool {
         match self {
             Self::Any => true,
+            Self::Null => matches!(node.value, Value::Null),
             Self::Text | Self::Duration | Self::Choice(_) => matches!(node.value, Value::Text(_)),
             Self::Template => node.text().is_some_and(super::template::is_template),
             Self::Flag => matches!(node.value, Value::Bool(_)),
@@ -215,6 +218,7 @@ impl Shape {
     pub fn words(&self) -> String {
         match self {
             Self::Any => "any value".to_owned(),
+            Self::Null => "nothing".to_owned(),
             Self::Text => "text".to_owned(),
             Self::Flag => "`true` or `false`".to_owned(),
             Self::Whole => "a whole number from 0".to_owned(),
@@ -238,6 +242,7 @@ impl Shape {
     pub fn json_schema(&self, definitions: &mut BTreeMap<&'static str, serde_json::Value>) -> serde_json::Value {
         match self {
             Self::Any => json!({}),
+            Self::Null => json!({"type": "null"}),
             Self::Text => json!({"type": "string"}),
             Self::Flag => json!({"type": "boolean"}),
             Self::Whole => json!({"type": "integer", "minimum": 0}),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{Action, Server, Step, Suite, Target, Test};
+use super::model::{Action, Payload, Server, Step, Suite, Target, Test, Wanted};
 use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, Node, Span, did_you_mean};
 
@@ -53,7 +53,7 @@ fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
     }
     let derives = test.negative_path.is_some() || test.output_schema.is_some();
     let expects = test.steps.iter().any(|step| step.expects);
-    if !derives && !expects && test.unavailable.is_none() && !test.steps.iter().any(is_unavailable) {
+    if !derives && !expects && test.unavailable.is_none() {
         found.push(
             Diagnostic::error("missing-expectation", "the test expects nothing, so it cannot fail", test.name.span)
                 .with_help("add `expect: [{ is_error: false }]`, or `expect: []` to say so on purpose".to_owned()),
@@ -65,10 +65,6 @@ fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
 fn has_mistake(test: &Test, found: &[Diagnostic], is_meant: &dyn Fn(&str) -> bool) -> bool {
     let within = |span: &Span| span.source == test.span.source && test.span.contains(span.start as usize);
     found.iter().any(|one| is_meant(one.code) && one.label.as_ref().is_some_and(|label| within(&label.span)))
-}
-
-fn is_unavailable(step: &Step) -> bool {
-    matches!(step.action, Action::Unavailable(_))
 }
 
 fn server(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
@@ -96,6 +92,8 @@ fn names(suite: &Suite, found: &mut Vec<Diagnostic>) {
     for args in suite.arguments.values() {
         template::check(args, &known, found);
     }
+    // A session provides these once it has begun.
+    known.extend(["session", "server"].map(str::to_owned));
     step_names(&suite.setup, &mut known, found);
     step_names(&suite.teardown, &mut known.clone(), found);
     for test in &suite.tests {
@@ -158,7 +156,8 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
 /// Checks steps in order; what a step captures is known to those after it.
 fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diagnostic>) {
     for step in steps {
-        for node in action_nodes(&step.action) {
+        let reason = step.cancel.as_ref().and_then(|cancel| cancel.reason.as_ref());
+        for node in action_nodes(&step.action).into_iter().chain(reason) {
             template::check(node, known, found);
         }
         let mut seen = known.clone();
@@ -182,6 +181,19 @@ fn action_nodes(action: &Action) -> Vec<&Node> {
         | Action::Request { method: head, params: rest }
         | Action::Notify { method: head, params: rest } => [Some(head), rest.as_ref()].into_iter().flatten().collect(),
         Action::Read { uri: node } | Action::Complete { params: node } => vec![node],
-        Action::List(_) | Action::Wait(_) | Action::Restart | Action::Unavailable(_) => Vec::new(),
+        Action::Http(http) => {
+            let written = [&http.method, &http.path].into_iter().flatten();
+            let payloads = [&http.body, &http.raw].into_iter().flatten().map(Payload::node);
+            written.chain(http.headers.iter().map(|(_, value)| value)).chain(payloads).collect()
+        }
+        Action::Send(send) => {
+            let ids: &[Node] = match &send.answers {
+                Wanted::One(id) => std::slice::from_ref(id),
+                Wanted::All(ids) => ids,
+                Wanted::Own | Wanted::Any | Wanted::Nothing => &[],
+            };
+            send.lines.iter().map(Payload::node).chain(ids).collect()
+        }
+        Action::List(_) | Action::Wait(_) | Action::Restart => Vec::new(),
     }
 }

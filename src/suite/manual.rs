@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::decode::{UNAVAILABLE_STEP_KEYS, UNAVAILABLE_TEST_KEYS};
+use super::decode::UNAVAILABLE_TEST_KEYS;
 use super::grammar::{BLOCKS, BlockState, SUITE};
 use crate::source;
 
@@ -24,8 +24,7 @@ pub fn manual() -> String {
     let listed = |keys: &[&str]| keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
     let _ = writeln!(
         text,
-        "\nCases with the steps {} or with the test keys {} are planned and skipped too, with the reason `not available yet`.",
-        listed(&UNAVAILABLE_STEP_KEYS),
+        "\nCases with the test keys {} are planned and skipped too, with the reason `not available yet`.",
         listed(&UNAVAILABLE_TEST_KEYS),
     );
     text + &source::manual(&SUITE)

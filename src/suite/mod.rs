@@ -21,8 +21,9 @@ pub use self::decode::{block_negative_path, skip_reason};
 pub use self::load::{Files, Servers, load, load_with, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
-    Action, Answers, Auth, Block, ClientCredentials, ForEach, Http, HttpFlavour, Loop, NegativeCheck, NegativePath,
-    Order, Protocol, RestartPolicy, Row, RunOptions, Server, Step, Suite, Target, Test, ToolSelection,
+    Action, Answers, Auth, Block, Cancel, CancelWhen, ClientCredentials, Cuts, Defaults, Extent, ForEach, Http,
+    HttpFlavour, Loop, NegativeCheck, NegativePath, Order, Payload, Protocol, RawHttp, RawSend, RestartPolicy, Row,
+    RunOptions, Server, Step, Suite, Target, Test, Then, ToolSelection, Wanted,
 };
 pub use self::schema::json_schema;
 pub use self::snapshot::{Per, Snapshot};

@@ -1,9 +1,15 @@
 //! Lines in and out of byte streams.
 
+use std::time::Duration;
+
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use super::{Incoming, Outgoing};
+
+/// The pause between two writes that somebody wants apart.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -19,20 +25,37 @@ pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mp
     let mut waiting = Vec::new();
     let mut batch = Vec::new();
     while messages.recv_many(&mut waiting, 64).await > 0 {
-        batch.clear();
         for outgoing in waiting.drain(..) {
-            // Who gave up a request has said so in a message.
-            if let Outgoing::Message(message) = outgoing {
-                batch.extend_from_slice(&message.bytes);
-                batch.push(b'\n');
+            match outgoing {
+                Outgoing::Message(message) => {
+                    batch.extend_from_slice(&message.bytes);
+                    batch.push(b'\n');
+                }
+                Outgoing::Raw(pieces) => {
+                    for piece in pieces {
+                        batch.extend_from_slice(&piece);
+                        if !put(&mut writer, &mut batch).await {
+                            break;
+                        }
+                        sleep(PAUSE).await;
+                    }
+                }
+                // Who gave up a request has said so in a message.
+                Outgoing::Abandon { .. } => {}
             }
         }
-        // A server that does not read any more shows in what it sends, or does not.
-        if writer.write_all(&batch).await.is_err() || writer.flush().await.is_err() {
+        if !put(&mut writer, &mut batch).await {
             break;
         }
     }
     let _ = writer.shutdown().await;
+}
+
+/// Writes what is waiting; `false` where nobody reads any more, which shows in what the server sends, or does not.
+async fn put<W: AsyncWrite + Unpin>(writer: &mut W, batch: &mut Vec<u8>) -> bool {
+    let is_put = writer.write_all(batch).await.is_ok() && writer.flush().await.is_ok();
+    batch.clear();
+    is_put
 }
 
 /// Reads lines of the protocol stream until it ends.

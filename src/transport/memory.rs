@@ -33,7 +33,7 @@ where
         reading.abort();
         drop(asked);
     });
-    Link { outgoing, incoming, stop, transport: "memory" }
+    Link { outgoing, incoming, stop, transport: "memory", endpoint: None }
 }
 
 /// Runs a server in a task of its own and connects to it; it ends with the connection.
@@ -56,7 +56,7 @@ where
         from_server,
     };
     tokio::spawn(hosted.attend(asked));
-    Link { outgoing, incoming, stop, transport: "memory" }
+    Link { outgoing, incoming, stop, transport: "memory", endpoint: None }
 }
 
 /// The tasks of a server in this process.

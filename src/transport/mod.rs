@@ -30,6 +30,8 @@ pub struct Link {
     pub stop: Stopper,
     /// `stdio`, `memory`, `http` or `sse`.
     pub transport: &'static str,
+    /// Where the server is, over HTTP.
+    pub endpoint: Option<http::Endpoint>,
 }
 
 /// What goes to a server.
@@ -37,6 +39,8 @@ pub struct Link {
 pub enum Outgoing {
     /// A message.
     Message(Message),
+    /// Bytes as they are, in separate writes.
+    Raw(Vec<Vec<u8>>),
     /// Nobody waits for the answer to the request of that frame any more.
     Abandon {
         /// The frame.

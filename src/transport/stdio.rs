@@ -42,7 +42,7 @@ pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
         has_input: true,
     };
     tokio::spawn(supervise(Group(child), streams, asked, from_server));
-    Ok(Link { outgoing, incoming, stop, transport: "stdio" })
+    Ok(Link { outgoing, incoming, stop, transport: "stdio", endpoint: None })
 }
 
 /// Starts a program that is spoken to some other way; whatever it writes is a log. The task ends with the process.

@@ -21,6 +21,8 @@ pub enum Channel {
     Protocol,
     /// The server's standard error.
     Stderr,
+    /// A raw request of HTTP beside the session, and its response: bytes that nobody judges.
+    Http,
 }
 
 /// The head of an HTTP response.
@@ -80,7 +82,7 @@ impl Frame {
             "frame": self.seq,
             "at_us": u64::try_from(self.at.as_micros()).unwrap_or(u64::MAX),
             "direction": match self.direction { Direction::Sent => "sent", Direction::Received => "received" },
-            "channel": match self.channel { Channel::Protocol => "protocol", Channel::Stderr => "stderr" },
+            "channel": match self.channel { Channel::Protocol => "protocol", Channel::Stderr => "stderr", Channel::Http => "http" },
         });
         match (&self.json, self.channel) {
             (Ok(message), Channel::Protocol) => line["message"] = (**message).clone(),
@@ -88,7 +90,7 @@ impl Frame {
                 line["text"] = self.text().into();
                 line["problem"] = reason.clone().into();
             }
-            (_, Channel::Stderr) => line["text"] = self.text().into(),
+            (_, Channel::Stderr | Channel::Http) => line["text"] = self.text().into(),
         }
         if let Some(http) = &self.http {
             line["http"] = http.to_json();

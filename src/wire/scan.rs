@@ -29,6 +29,8 @@ pub struct Scanner {
     era: Era,
     asked: BTreeMap<Id, Asked>,
     server_ids: BTreeSet<Id>,
+    /// Whether a raw step spoke: answers without an id, and batches, are its to judge.
+    is_raw: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +47,7 @@ impl Scanner {
 
     /// Watches a session of an era.
     pub fn new(era: Era) -> Self {
-        Self { era, asked: BTreeMap::new(), server_ids: BTreeSet::new() }
+        Self { era, asked: BTreeMap::new(), server_ids: BTreeSet::new(), is_raw: false }
     }
 
     /// The era of the session.
@@ -61,6 +63,12 @@ impl Scanner {
     /// Allows any number of answers to an id, since it was sent by a raw step.
     pub fn expect_anything_for(&mut self, id: Id) {
         self.asked.insert(id, Asked::Raw);
+        self.is_raw = true;
+    }
+
+    /// Allows answers without an id and batches, since a raw step sent what may deserve them.
+    pub fn expect_anything(&mut self) {
+        self.is_raw = true;
     }
 
     /// Looks at the next protocol frame.
@@ -91,6 +99,9 @@ impl Scanner {
 
     fn received(&mut self, frame: &Frame, json: &Value) -> Vec<Violation> {
         let mut found = Vec::new();
+        if json.is_array() && self.is_raw {
+            return found;
+        }
         let malformed = |message: String, id: Option<Id>| {
             violation("malformed-envelope", message, "PROTO-MALFORMED-ENVELOPE", frame, id)
         };
@@ -141,11 +152,10 @@ impl Scanner {
         let correlation =
             |code, message: String, request| Some(violation(code, message, "PROTO-REPLY-CORRELATION", frame, request));
         let Some(id) = id else {
-            // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
-            let was_raw = self.asked.values().any(|asked| *asked == Asked::Raw);
             // A response that refuses with its status says by itself what it refuses.
             let refuses = frame.http.as_ref().is_some_and(|http| !http.is_success());
-            let allowed = json.get("error").is_some() && (was_raw || refuses);
+            // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
+            let allowed = self.is_raw || json.get("error").is_some() && refuses;
             let message = "an answer carries no usable `id`, so nobody can tell what it answers".to_owned();
             return if allowed { None } else { correlation("answer-without-id", message, None) };
         };
@@ -266,5 +276,24 @@ mod tests {
         check(Era::Session, &[r#"<{"jsonrpc":"2.0","id":null,"result":{}}"#], &["answer-without-id"]);
         check(Era::Session, &[r#"<[{"jsonrpc":"2.0","id":1,"result":{}}]"#], &["malformed-envelope"]);
         check(Era::Stateless, &[r#"<{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#], &["server-request"]);
+    }
+
+    #[test]
+    fn what_raw_steps_get_is_theirs_to_judge() {
+        let mut scanner = Scanner::new(Era::Session);
+        scanner.expect_anything_for(Id::Number(7));
+        let mut codes = Vec::new();
+        for line in [
+            r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#,
+            r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#,
+            r#"{"jsonrpc":"2.0","id":8,"result":{}}"#,
+        ] {
+            let mut transcript = Transcript::default();
+            let frame = transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, line.as_bytes());
+            codes.extend(scanner.watch(frame).into_iter().map(|violation| violation.code));
+        }
+        assert_eq!(codes, ["wrong-id"]);
     }
 }

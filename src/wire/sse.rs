@@ -17,6 +17,8 @@ pub struct Event {
     pub kind: String,
     /// The data, lines joined.
     pub data: Vec<u8>,
+    /// Its own id.
+    pub id: Option<String>,
 }
 
 impl Event {
@@ -43,9 +45,24 @@ pub struct Parser {
     id: Option<String>,
     last_id: Option<String>,
     retry: Option<Duration>,
+    empty: Empty,
+}
+
+/// What becomes of events without data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Empty {
+    /// To a browser they are none.
+    #[default]
+    Dropped,
+    Kept,
 }
 
 impl Parser {
+    /// Returns events without data too.
+    pub fn keeping_empty() -> Self {
+        Self { empty: Empty::Kept, ..Self::default() }
+    }
+
     /// Takes the next piece and returns the events that it completes; `Err` where one has no end within 64 MiB.
     pub fn feed(&mut self, piece: &[u8]) -> Result<Vec<Event>, Endless> {
         let mut events = Vec::new();
@@ -123,12 +140,14 @@ impl Parser {
     }
 
     fn end_of_event(&mut self) -> Option<Event> {
-        if let Some(id) = self.id.take() {
-            self.last_id = (!id.is_empty()).then_some(id);
+        let id = self.id.take();
+        if let Some(id) = &id {
+            self.last_id = (!id.is_empty()).then(|| id.clone());
         }
-        self.has_data = false;
-        let event = std::mem::take(&mut self.event);
-        (!event.data.is_empty()).then_some(event)
+        let has_data = std::mem::take(&mut self.has_data);
+        let event = Event { id, ..std::mem::take(&mut self.event) };
+        let is_kept = self.empty == Empty::Kept && (has_data || event.id.is_some() || !event.kind.is_empty());
+        (!event.data.is_empty() || is_kept).then_some(event)
     }
 }
 

@@ -44,11 +44,11 @@ impl Transcript {
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
         let json = match channel {
             Channel::Protocol => parse(bytes).map_err(|problem| format!("the line {problem}")),
-            Channel::Stderr => Err(String::new()),
+            Channel::Stderr | Channel::Http => Err(String::new()),
         };
         let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), json, http: None };
         match channel {
-            Channel::Protocol => self.record_protocol(frame),
+            Channel::Protocol | Channel::Http => self.record_protocol(frame),
             Channel::Stderr => self.record_stderr(frame),
         }
     }

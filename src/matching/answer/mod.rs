@@ -1,6 +1,7 @@
 //! Matchers of a whole answer: one per file and one line in the table below.
 
 mod error;
+mod http;
 mod input_schema;
 mod is_error;
 mod latency;
@@ -29,7 +30,7 @@ pub(super) type Matcher = table::Matcher<Build>;
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
 pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
 
-static MATCHERS: [&Matcher; 14] = [
+static MATCHERS: [&Matcher; 16] = [
     &text::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,
@@ -43,11 +44,13 @@ static MATCHERS: [&Matcher; 14] = [
     &listed::PROMPTS,
     &notifications::MATCHER,
     &latency::MATCHER,
+    &http::STATUS,
+    &http::CLOSED,
     &that::MATCHER,
 ];
 
 /// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 14] = keys(&MATCHERS);
+pub(super) static KEYS: [Key; 16] = keys(&MATCHERS);
 
 /// One compiled matcher.
 pub(super) trait Check: fmt::Debug + Send + Sync {

@@ -5,6 +5,8 @@
 
 mod auth;
 mod block;
+mod misplaced;
+mod raw;
 mod server;
 mod snapshot;
 mod step;
@@ -18,7 +20,7 @@ use crate::source::{Located, Node, Span, parse_duration};
 pub use self::block::block_negative_path;
 pub(super) use self::block::blocks;
 pub(super) use self::server::{answers, run_options, servers};
-pub(super) use self::step::{UNAVAILABLE_STEP_KEYS, steps_around};
+pub(super) use self::step::steps_around;
 pub use self::test::skip_reason;
 pub(super) use self::test::{UNAVAILABLE_TEST_KEYS, test};
 

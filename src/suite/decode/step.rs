@@ -1,6 +1,6 @@
 //! Steps.
 
-use super::{duration, flag, snapshot, stray};
+use super::{duration, flag, misplaced, raw, snapshot, stray};
 use crate::matching::{EXPECTATION, Expectation, Path};
 use crate::source::shape::{self, Shape};
 use crate::source::{Diagnostic, Located, Node, parse_duration};
@@ -8,11 +8,8 @@ use crate::suite::model::{Action, Step};
 use crate::wire::ListKind;
 
 /// The keys of which a step has exactly one.
-pub(super) const ACTIONS: [&str; 12] =
-    ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "restart", "cancel", "send", "http"];
-
-/// Keys of a step that this version cannot run.
-pub(in crate::suite) const UNAVAILABLE_STEP_KEYS: [&str; 3] = ["cancel", "send", "http"];
+pub(super) const ACTIONS: [&str; 11] =
+    ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "restart", "send", "http"];
 
 pub(in crate::suite) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     node.map(Node::items).unwrap_or_default().iter().filter_map(|item| step(item, found)).collect()
@@ -50,7 +47,8 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
         return None;
     };
     stray::keys(node, key, found);
-    let action = action(node, key)?;
+    let action = action(node, key, found)?;
+    misplaced::matchers(node, key, found);
     Some(Step {
         span: node.entries().iter().find(|(name, _)| name.value == *key).map_or(node.span, |(name, _)| name.span),
         name: node.get("name").and_then(Node::text).map(str::to_owned),
@@ -67,6 +65,7 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
         snapshot: snapshot::read(node, found),
         timeout: duration(node, "timeout"),
         progress: flag(node, "progress"),
+        cancel: raw::cancel(node, found),
     })
 }
 
@@ -82,7 +81,7 @@ fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> 
     built
 }
 
-fn action(node: &Node, key: &str) -> Option<Action> {
+fn action(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Option<Action> {
     let value = node.get(key)?.clone();
     let args = node.get("args").cloned();
     let params = node.get("params").cloned();
@@ -96,7 +95,8 @@ fn action(node: &Node, key: &str) -> Option<Action> {
         "notify" => Action::Notify { method: value, params },
         "wait" => Action::Wait(parse_duration(value.text()?)?),
         "restart" => Action::Restart,
-        _ => Action::Unavailable(UNAVAILABLE_STEP_KEYS.into_iter().find(|known| *known == key)?),
+        "http" => Action::Http(Box::new(raw::http(&value, found))),
+        _ => Action::Send(Box::new(raw::send(&value, found)?)),
     })
 }
 

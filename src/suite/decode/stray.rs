@@ -1,29 +1,27 @@
 //! Keys of a step that its action has no use for: they would be read and do nothing.
 
-use super::UNAVAILABLE_STEP_KEYS;
 use crate::source::{Diagnostic, Node};
 
 /// What each action does something with.
-const USES: [(&str, &[&str]); 9] = [
-    ("call", &["args", "expect", "capture", "snapshot", "timeout", "progress"]),
-    ("read", &["expect", "capture", "snapshot", "timeout", "progress"]),
-    ("prompt", &["args", "expect", "capture", "snapshot", "timeout", "progress"]),
-    ("complete", &["expect", "capture", "snapshot", "timeout", "progress"]),
+const USES: [(&str, &[&str]); 11] = [
+    ("call", &["args", "expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
+    ("read", &["expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
+    ("prompt", &["args", "expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
+    ("complete", &["expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
     ("list", &["expect", "capture", "snapshot"]),
-    ("request", &["params", "expect", "capture", "snapshot", "timeout", "progress"]),
+    ("request", &["params", "expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
     ("notify", &["params"]),
     ("wait", &[]),
     ("restart", &[]),
+    ("send", &["expect", "capture", "timeout"]),
+    ("http", &["expect", "capture", "timeout"]),
 ];
 
 /// The keys that stand beside an action and belong to some actions only.
-const BESIDE: [&str; 7] = ["args", "params", "expect", "capture", "snapshot", "timeout", "progress"];
+const BESIDE: [&str; 8] = ["args", "params", "expect", "capture", "snapshot", "timeout", "progress", "cancel"];
 
 /// Reports every key of a step that its action has no use for; `expect: []` may always say that nothing is expected.
 pub(super) fn keys(node: &Node, action: &str, found: &mut Vec<Diagnostic>) {
-    if UNAVAILABLE_STEP_KEYS.contains(&action) {
-        return;
-    }
     let used = USES.iter().find(|(known, _)| *known == action).map_or(&[][..], |(_, used)| used);
     for (key, value) in node.entries() {
         let name = key.value.as_str();
@@ -56,6 +54,6 @@ mod tests {
         check("{ wait: 1s, expect: [{ is_error: false }] }", "wait", &["`expect` does nothing beside `wait`"]);
         check("{ call: a, params: {}, args: {} }", "call", &["`params` does nothing beside `call`"]);
         check("{ list: tools, timeout: 1s }", "list", &["`timeout` does nothing beside `list`"]);
-        check("{ cancel: 1, timeout: 1s }", "cancel", &[]);
+        check("{ http: {}, cancel: {} }", "http", &["`cancel` does nothing beside `http`"]);
     }
 }

@@ -28,7 +28,8 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         }
         (Some((_, list)), None) => {
             for stray in node.entries().iter().filter(|(key, _)| {
-                ["expect", "args", "capture", "params", "progress", "snapshot", "timeout"].contains(&key.value.as_str())
+                ["expect", "args", "cancel", "capture", "params", "progress", "snapshot", "timeout"]
+                    .contains(&key.value.as_str())
             }) {
                 found.push(Diagnostic::error(
                     "misplaced-key",

@@ -3,6 +3,7 @@
 //! Adding a key is one line here; the loader, the JSON Schema and the manual follow.
 
 mod blocks;
+mod raw;
 mod server;
 mod step;
 mod test;

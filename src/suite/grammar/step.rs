@@ -1,5 +1,6 @@
 //! Steps: one exchange each.
 
+use super::raw;
 use crate::matching::EXPECTATION;
 use crate::source::shape::{Key, Object, Shape, key, required};
 
@@ -28,9 +29,8 @@ pub(super) static STEP_KEYS: &[Key] = &[
     key("params", Shape::Any, "The parameters of `request` and `notify`."),
     key("wait", Shape::Duration, "Waits."),
     key("restart", Shape::Flag, "Ends the server and starts it again."),
-    key("cancel", Shape::Any, "Cancels a request that is under way."),
-    key("send", Shape::Any, "Writes raw bytes."),
-    key("http", Shape::Any, "Sends a raw HTTP request."),
+    key("send", raw::SEND_SHAPE, "Writes a raw message on the session's stream."),
+    key("http", Shape::Object(&raw::HTTP), "Sends a raw HTTP request."),
     key(
         "expect",
         Shape::List(&Shape::Object(&EXPECTATION)),
@@ -48,6 +48,7 @@ pub(super) static STEP_KEYS: &[Key] = &[
     ),
     key("timeout", Shape::Duration, "The time that this request may take."),
     key("progress", Shape::Flag, "Whether to ask for progress notifications."),
+    key("cancel", Shape::Object(&raw::CANCEL), "Cancels the request while it is under way."),
 ];
 
 static SNAPSHOT: Object = Object {

@@ -1,6 +1,7 @@
 //! What a suite says, typed.
 
 mod block;
+mod raw;
 mod server;
 mod step;
 mod test;
@@ -14,6 +15,8 @@ use indexmap::IndexMap;
 use crate::source::{Located, Node};
 
 pub use self::block::{Block, NegativeCheck, NegativePath, ToolSelection};
+pub(super) use self::raw::not_base64;
+pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::server::{Answers, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 pub use self::step::{Action, Step};
 pub use self::test::{ForEach, Loop, Row, Test};

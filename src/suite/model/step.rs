@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::{Cancel, RawHttp, RawSend};
 use crate::matching::{Expectation, Path};
 use crate::source::{Located, Node, Span};
 use crate::suite::snapshot::Snapshot;
@@ -28,6 +29,8 @@ pub struct Step {
     pub timeout: Option<Duration>,
     /// Whether progress is asked for.
     pub progress: bool,
+    /// Takes the request back while it is under way.
+    pub cancel: Option<Cancel>,
 }
 
 /// What a step does; values are unfilled.
@@ -77,18 +80,15 @@ pub enum Action {
     Wait(Duration),
     /// Ends the server and starts it again.
     Restart,
-    /// What this version cannot do; holds the key.
-    Unavailable(&'static str),
+    /// Sends a raw request of HTTP.
+    Http(Box<RawHttp>),
+    /// Writes a raw message.
+    Send(Box<RawSend>),
 }
 
 impl Action {
     /// The tool and the arguments of a call.
     pub fn as_call(&self) -> Option<(&Node, Option<&Node>)> {
         if let Self::Call { tool, args } = self { Some((tool, args.as_ref())) } else { None }
-    }
-
-    /// The key of what this version cannot do.
-    pub fn as_unavailable(&self) -> Option<&'static str> {
-        if let Self::Unavailable(key) = self { Some(key) } else { None }
     }
 }

@@ -8,6 +8,8 @@ mod failure;
 mod head;
 mod old_sse;
 mod post;
+mod raw;
+mod response;
 mod served;
 mod stream;
 #[cfg(test)]
@@ -19,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use reqwest::{Client, Method, Response, Url};
+use reqwest::{Client, Method, Url};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
@@ -29,6 +31,8 @@ use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, line
 use crate::wire::{Era, Http};
 
 pub use self::failure::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::raw::{End, Ended, Endpoint, RawRequest};
+pub use self::response::{Head, Response, Until};
 pub use self::served::start;
 pub use self::token::{ClientCredentials, Tokens};
 
@@ -86,7 +90,7 @@ struct Shared {
     incoming: mpsc::Sender<Incoming>,
     /// Whether this program started the server, so that its end explains a broken connection.
     is_ours: bool,
-    session: Mutex<SessionState>,
+    session: Arc<Mutex<SessionState>>,
     /// Streams that live longer than a request.
     streams: Mutex<JoinSet<()>>,
 }
@@ -120,14 +124,15 @@ fn link(
         tokens: fetching(address)?,
         incoming: from_server,
         is_ours: process.is_some(),
-        session: Mutex::default(),
+        session: Arc::default(),
         streams: Mutex::default(),
     });
+    let endpoint = Some(Endpoint::new(address, &shared.url, Arc::clone(&shared.session)));
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
     tokio::spawn(run(shared, to_server, asked, process));
     let transport = if address.flavour == Flavour::OldSse { "sse" } else { "http" };
-    Ok(Link { outgoing, incoming, stop, transport })
+    Ok(Link { outgoing, incoming, stop, transport, endpoint })
 }
 
 fn fetching(address: &Address) -> Result<Option<(Arc<Tokens>, Client)>, ConnectError> {
@@ -162,7 +167,11 @@ impl Shared {
     }
 
     /// Sends a request, with a token where there are tokens; one that is refused is fetched again, once.
-    async fn send(&self, request: head::Request<'_>, frame: Option<u32>) -> Result<(Response, Arc<Http>), HttpFailure> {
+    async fn send(
+        &self,
+        request: head::Request<'_>,
+        frame: Option<u32>,
+    ) -> Result<(reqwest::Response, Arc<Http>), HttpFailure> {
         let Some((tokens, client)) = &self.tokens else { return head::send(&self.client, request).await };
         let needed = Needed { url: &self.url, client, challenge: None };
         let token = tokens.first(&needed).await?;
@@ -241,6 +250,8 @@ impl Posts {
     async fn take(&mut self, outgoing: Outgoing) {
         let message = match outgoing {
             Outgoing::Message(message) => message,
+            // Raw messages go over a connection of their own.
+            Outgoing::Raw(_) => return,
             Outgoing::Abandon { frame } => {
                 if let Some(task) = self.handles.remove(&frame) {
                     task.abort();

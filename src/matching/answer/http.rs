@@ -1,0 +1,150 @@
+//! `status` and `closed`: how a response of HTTP begins, and whether there is one at all.
+
+use serde_json::Value as Json;
+
+use super::super::{Answer, mismatch::Mismatch, read, show};
+use super::{Check, Matcher};
+use crate::source::shape::{Shape, key};
+use crate::source::{Diagnostic, Located, Node, Span, template::has_template};
+
+pub(super) static STATUS: Matcher = Matcher {
+    key: key(
+        "status",
+        Shape::Either(&[Shape::Whole, Shape::Text, Shape::List(&ONE)]),
+        "The status of the response of an `http` step: a number, a class such as `4xx`, or a list of these.",
+    ),
+    judges: |_| &["PROTO-HTTP-CONTRACT"],
+    build: status,
+};
+
+pub(super) static CLOSED: Matcher = Matcher {
+    key: key(
+        "closed",
+        read::FLAG,
+        "Whether the server ends the connection of an `http` step before its response is whole.",
+    ),
+    judges: |_| &["PROTO-HTTP-CONTRACT"],
+    build: |key, node, _| Some(Box::new(Closed { expected: node.flag()?, span: key.span })),
+};
+
+static ONE: Shape = Shape::Either(&[Shape::Whole, Shape::Text]);
+
+#[derive(Debug)]
+struct Status {
+    allowed: Vec<Allowed>,
+    span: Span,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Allowed {
+    Code(u64),
+    Class(u64),
+}
+
+fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    if has_template(node) {
+        return None;
+    }
+    let written = if node.items().is_empty() { std::slice::from_ref(node) } else { node.items() };
+    let mut allowed = Vec::new();
+    for node in written {
+        match parsed(node) {
+            Some(one) => allowed.push(one),
+            None => found.push(
+                Diagnostic::error("bad-number", "this is no status of HTTP", node.span)
+                    .with_help("write a number such as `403`, or a class such as `4xx`".to_owned()),
+            ),
+        }
+    }
+    (allowed.len() == written.len()).then(|| Box::new(Status { allowed, span: key.span }) as Box<dyn Check>)
+}
+
+fn parsed(node: &Node) -> Option<Allowed> {
+    let text = node.text();
+    let class = text.and_then(|text| text.strip_suffix("xx")).and_then(|class| class.parse().ok());
+    if let Some(class) = class.filter(|class| (1..=5).contains(class)) {
+        return Some(Allowed::Class(class));
+    }
+    let code = node.whole().or_else(|| text?.parse().ok());
+    code.filter(|code| (100..1000).contains(code)).map(Allowed::Code)
+}
+
+impl Allowed {
+    fn is(self, code: u64) -> bool {
+        match self {
+            Self::Code(allowed) => allowed == code,
+            Self::Class(class) => class == code / 100,
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::Code(code) => code.to_string(),
+            Self::Class(class) => format!("{class}xx"),
+        }
+    }
+}
+
+impl Check for Status {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let code = answer.message["status"].as_u64();
+        if code.is_some_and(|code| self.allowed.iter().any(|allowed| allowed.is(code))) {
+            return;
+        }
+        let expected = self.allowed.iter().map(|allowed| allowed.words()).collect::<Vec<_>>().join(" or ");
+        let (message, label) = match code {
+            Some(code) => {
+                let reason = answer.message["reason"].as_str().unwrap_or_default();
+                let reason = show::quoted(reason);
+                let shown = format!("{code} {reason}");
+                (format!("{} was answered with HTTP {}", answer.deed(), shown.trim_end()), format!("found {code}"))
+            }
+            None => (format!("{} got no response", answer.deed()), "there is no status".to_owned()),
+        };
+        let mismatch = Mismatch::new("status", self.span, message, label).with_path("status").with_expected(expected);
+        found.push(mismatch.with_actual(shown(answer.message)));
+    }
+}
+
+#[derive(Debug)]
+struct Closed {
+    expected: bool,
+    span: Span,
+}
+
+impl Check for Closed {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let closed = answer.message["closed"] == Json::Bool(true);
+        if closed == self.expected {
+            return;
+        }
+        let deed = answer.deed();
+        let (message, label) = if closed {
+            (format!("the server closed the connection before its response to {deed} was whole"), "it was closed")
+        } else {
+            (format!("the server did not close the connection after {deed}"), "it was not closed")
+        };
+        found.push(
+            Mismatch::new("closed", self.span, message, label)
+                .with_path("closed")
+                .with_expected(self.expected.to_string())
+                .with_actual(shown(answer.message)),
+        );
+    }
+}
+
+/// What came, in one line of evidence.
+fn shown(message: &Json) -> String {
+    let Some(status) = message["status"].as_u64() else {
+        let words = if message["silent"] == true { "silence" } else { "the end of the connection" };
+        return format!("no response, {words}");
+    };
+    let kind = message["headers"]["content-type"].as_str().unwrap_or("no content type");
+    let body = message["body"].as_str().unwrap_or_default();
+    let body = if body.is_empty() {
+        "no body".to_owned()
+    } else {
+        format!("body {}", show::evidence(&Json::from(body).to_string()))
+    };
+    format!("HTTP {status}, {}, {body}", show::quoted(kind))
+}

@@ -1,0 +1,106 @@
+//! What raw steps need and what they judge.
+
+use std::collections::BTreeSet;
+
+use crate::matching::Expectation;
+use crate::source::Node;
+use crate::source::template::{Names, has_template};
+use crate::suite::{Action, Payload, RawHttp, Server, Step, Target};
+use crate::wire::{Message, classify};
+
+/// Whether a step needs the wire to itself.
+pub(super) fn needs_own_session(step: &Step) -> bool {
+    step.cancel.is_some() || matches!(step.action, Action::Restart | Action::Http(_) | Action::Send(_))
+}
+
+/// Whether other cases may repeat a step before a call of their own.
+pub(super) fn is_repeatable(step: &Step) -> bool {
+    !needs_own_session(step)
+}
+
+/// Why a step cannot run on a server, if it cannot.
+pub(super) fn unfit(step: &Step, server: &Server) -> Option<String> {
+    let is_http = matches!(server.target, Target::Url(_));
+    (matches!(step.action, Action::Http(_)) && !is_http).then(|| "`http` needs a server over HTTP".to_owned())
+}
+
+/// The variants that a step judges with its expectations; `later` are the steps after it.
+pub(super) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
+    let mut variants = BTreeSet::new();
+    match (&step.action, &step.cancel) {
+        (Action::Http(http), _) => of_http(http, step, &mut variants),
+        (_, Some(_)) => of_cancel(step, later, &mut variants),
+        (Action::Send(send), None) => {
+            let looks_at_message = |item: &&Expectation| path(item.node()).is_none_or(is_of_message);
+            variants.extend(step.expect.iter().filter(looks_at_message).flat_map(Expectation::judges));
+            if send.lines.iter().any(makes_no_sense) && is_followed(later) {
+                variants.insert("PROTO-BAD-INPUT-FATAL");
+            }
+        }
+        _ => variants.extend(step.expect.iter().flat_map(Expectation::judges)),
+    }
+    variants
+}
+
+fn of_http(http: &RawHttp, step: &Step, variants: &mut BTreeSet<&'static str>) {
+    if step.expect.is_empty() {
+        return;
+    }
+    variants.insert("PROTO-HTTP-CONTRACT");
+    let writes = |name: &str| http.headers.iter().any(|(key, _)| key.value.eq_ignore_ascii_case(name));
+    if writes("origin") || writes("host") {
+        variants.insert("SECURITY-DNS-REBINDING");
+    }
+    if writes("mcp-session-id") {
+        variants.insert("STATE-STALE-SESSION");
+    }
+    if writes("authorization") {
+        variants.insert("SECURITY-AUTH-BYPASS");
+    }
+    if step.expect.iter().any(|item| path(item.node()).is_some_and(|path| path.contains("error.code"))) {
+        variants.insert("PROTO-WRONG-ERROR-CODE");
+    }
+}
+
+fn of_cancel(step: &Step, later: &[Step], variants: &mut BTreeSet<&'static str>) {
+    for path in step.expect.iter().filter_map(|item| path(item.node())) {
+        match path.split(['.', '[']).next() {
+            Some("answered" | "late") => drop(variants.insert("TIMEOUT-CANCEL-REPLY")),
+            Some("progress_after") => drop(variants.insert("TIMEOUT-CANCEL-IGNORED")),
+            _ => {}
+        }
+    }
+    if is_followed(later) {
+        variants.insert("TIMEOUT-CANCEL-FATAL");
+    }
+}
+
+/// The path that an expectation looks at, without the signs of a JSONPath.
+fn path(item: &Node) -> Option<&str> {
+    item.get("at").and_then(Node::text).map(|path| path.trim_start_matches(['$', '.']))
+}
+
+fn is_of_message(path: &str) -> bool {
+    path.starts_with("result") || path.starts_with("error")
+}
+
+/// Whether a later step would notice that the server is gone.
+fn is_followed(later: &[Step]) -> bool {
+    later.iter().any(|step| {
+        let asks = !matches!(
+            step.action,
+            Action::Notify { .. } | Action::Wait(_) | Action::Restart | Action::Http(_) | Action::Send(_)
+        );
+        asks && step.cancel.is_none()
+    })
+}
+
+/// Whether bytes that hold no template are no message of JSON-RPC.
+fn makes_no_sense(line: &Payload) -> bool {
+    if has_template(line.node()) {
+        return false;
+    }
+    let Ok(bytes) = line.bytes(&Names::new()) else { return false };
+    let Ok(value) = serde_json::from_slice::<serde_json::Value>(&bytes) else { return true };
+    value["jsonrpc"] != "2.0" || matches!(classify(&value), Message::Invalid(_))
+}

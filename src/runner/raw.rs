@@ -1,0 +1,148 @@
+//! Raw steps: from what a suite writes to bytes, and from what came back to an answer that can be looked at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::exchange::Heard;
+use crate::event::{Exchange, FailureClass, Finding};
+use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Reply, Session, ids_in};
+use crate::source::template::{Names, fill, text_of};
+use crate::source::{Node, Value as Written, duration_text};
+use crate::suite::{Payload, RawSend, Step, Wanted};
+
+/// A raw message, filled in.
+pub(super) struct Message {
+    lines: Vec<Vec<u8>>,
+    pieces: Vec<Vec<u8>>,
+    awaited: Awaited,
+    /// Whether the answer is one message, or everything that came.
+    shape: Shape,
+    watch: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    One,
+    Several,
+}
+
+impl Message {
+    pub(super) fn fill(send: &RawSend, names: &Names) -> Result<Self, String> {
+        let lines = send.lines.iter().map(|line| line.bytes(names)).collect::<Result<Vec<_>, _>>()?;
+        let mut whole = Vec::new();
+        for line in &lines {
+            whole.extend_from_slice(line);
+            whole.extend_from_slice(send.newline.as_bytes());
+        }
+        let id = |node: &Node| fill(node, names).map(|node| node.to_json());
+        let ids = match &send.answers {
+            Wanted::Own => lines.iter().flat_map(|line| ids_in(line)).collect(),
+            Wanted::One(node) => vec![id(node)?],
+            Wanted::All(nodes) => nodes.iter().map(id).collect::<Result<Vec<_>, _>>()?,
+            Wanted::Any | Wanted::Nothing => Vec::new(),
+        };
+        let awaited = if matches!(send.answers, Wanted::Any) {
+            Awaited::Next
+        } else if ids.is_empty() {
+            Awaited::Nothing
+        } else {
+            Awaited::Ids(ids)
+        };
+        let is_one = awaited == Awaited::Next || matches!(&awaited, Awaited::Ids(ids) if ids.len() == 1);
+        let is_list = matches!(send.answers, Wanted::All(_));
+        Ok(Self {
+            pieces: send.cuts.pieces(&whole),
+            lines,
+            awaited,
+            shape: if is_one && !is_list { Shape::One } else { Shape::Several },
+            watch: send.watch,
+        })
+    }
+
+    /// What is sent, for people.
+    pub(super) fn text(&self) -> String {
+        let lines: Vec<_> = self.lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
+        lines.join("\n")
+    }
+
+    pub(super) async fn perform(
+        self,
+        session: &Session,
+        owner: &str,
+        timeout: Option<Duration>,
+    ) -> Result<Heard, CallFailure> {
+        let Self { lines, pieces, awaited, shape, watch } = self;
+        let reply = session.send_raw(RawMessage { owner, lines, pieces, awaited, timeout, watch }).await?;
+        Ok(Heard { method: "send".to_owned(), reply: answer(&reply, shape) })
+    }
+}
+
+fn answer(reply: &RawReply, shape: Shape) -> Reply {
+    let message = match (shape, reply.answers.first()) {
+        (Shape::One, Some(message)) => Arc::clone(message),
+        _ => Arc::new(json!({
+            "messages": reply.messages,
+            "answers": reply.answers,
+            "silent": reply.answers.is_empty(),
+        })),
+    };
+    made(message, (reply.frame, reply.answer_frame), reply.elapsed)
+}
+
+/// A reply to a step that sent no ordinary request.
+pub(super) fn made(message: Arc<Value>, (frame, answer): (u32, Option<u32>), elapsed: Duration) -> Reply {
+    let params = Value::Object(Map::new());
+    Reply { message, params, frame, answer_frame: answer.unwrap_or(frame), elapsed, notifications: Vec::new() }
+}
+
+/// The deadline of a step, and the time that it allows.
+pub(super) fn deadline(session: &Session, step: &Step) -> (Instant, Duration) {
+    let limit = step.timeout.unwrap_or(session.request_timeout());
+    (Instant::now() + limit, limit)
+}
+
+/// The failure of a step that got nothing, or not all of it, in time.
+pub(super) fn too_slow(exchange: &Exchange, what: &str, limit: Duration) -> Finding {
+    let message = format!("{what} within {}", duration_text(limit));
+    Finding { frame: Some(exchange.frame), ..Finding::failure(FailureClass::Timeout, message) }
+}
+
+/// Whether an expectation of the step looks at that member of the answer.
+pub(super) fn looks_at(step: &Step, member: &str) -> bool {
+    step.expect.iter().any(|item| mentions(item.node(), member))
+}
+
+fn mentions(item: &Node, member: &str) -> bool {
+    item.entries().iter().any(|(key, value)| match (key.value.as_str(), value.text()) {
+        (name, _) if name == member => true,
+        ("at", Some(path)) => path.trim_start_matches(['$', '.']).starts_with(member),
+        ("that", Some(expression)) => expression.contains(member),
+        ("not" | "all" | "any", _) => {
+            mentions(value, member) || value.items().iter().any(|item| mentions(item, member))
+        }
+        _ => false,
+    })
+}
+
+/// The values of a header, filled in; none where it is to be left out.
+pub(super) fn header_values(node: &Node, names: &Names) -> Result<Vec<Vec<u8>>, String> {
+    let filled = fill(node, names)?;
+    match &filled.value {
+        Written::Null => Ok(Vec::new()),
+        Written::List(items) => items.iter().map(|item| value_bytes(item, names)).collect(),
+        Written::Bool(_) | Written::Number(_) | Written::Text(_) | Written::Map(_) => {
+            Ok(vec![value_bytes(&filled, names)?])
+        }
+    }
+}
+
+fn value_bytes(filled: &Node, names: &Names) -> Result<Vec<u8>, String> {
+    match Payload::of(filled) {
+        // A value that was filled in is not filled in again.
+        Payload::Text(node) | Payload::Json(node) => Ok(text_of(&node.to_json()).into_bytes()),
+        bytes @ Payload::Base64(_) => bytes.bytes(names),
+    }
+}

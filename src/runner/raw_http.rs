@@ -1,0 +1,248 @@
+//! The step `http`: a request as it is written, and the response as an answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::exchange::Heard;
+use super::raw::{self, header_values, looks_at, made};
+use crate::event::{Exchange, Finding};
+use crate::session::{CallFailure, RawExchange, Session};
+use crate::source::template::{Names, fill, text_of};
+use crate::suite::{Cuts, Defaults, Extent, RawHttp, Step, Then};
+use crate::transport::http::{End, Ended, Endpoint, RawRequest, Until};
+use crate::transport::{Break, HttpFailure};
+use crate::wire::{Http, is_response};
+
+/// A request of HTTP, filled in.
+pub(super) struct Request {
+    method: String,
+    path: Option<String>,
+    headers: Vec<(String, Vec<Vec<u8>>)>,
+    defaults: Defaults,
+    body: Option<Vec<u8>>,
+    raw: Option<Vec<u8>>,
+    cuts: Cuts,
+    end: End,
+    until: Until,
+}
+
+impl Request {
+    pub(super) fn fill(http: &RawHttp, names: &Names) -> Result<Self, String> {
+        let text = |node| fill(node, names).map(|node| text_of(&node.to_json()));
+        let body = http.body.as_ref().map(|body| body.bytes(names)).transpose()?;
+        let raw = http.raw.as_ref().map(|raw| raw.bytes(names)).transpose()?;
+        let first_word = |raw: &Vec<u8>| {
+            let word: Vec<u8> = raw.iter().copied().take_while(u8::is_ascii_alphabetic).collect();
+            String::from_utf8_lossy(&word).into_owned()
+        };
+        let method = match (&http.method, &raw) {
+            (Some(method), _) => text(method)?,
+            (None, Some(raw)) => first_word(raw),
+            (None, None) => if body.is_some() { "POST" } else { "GET" }.to_owned(),
+        };
+        let header = |(name, value): &(crate::source::Located<String>, _)| {
+            Ok((name.value.clone(), header_values(value, names)?))
+        };
+        Ok(Self {
+            method,
+            path: http.path.as_ref().map(text).transpose()?,
+            headers: http.headers.iter().map(header).collect::<Result<_, String>>()?,
+            defaults: http.defaults,
+            body,
+            raw,
+            cuts: http.cuts.clone(),
+            end: match http.then {
+                Then::Read => End::Open,
+                Then::CloseWrite => End::CloseWrite,
+                Then::Abort => End::Abort,
+            },
+            until: match http.read {
+                Extent::Answer => Until::Answer,
+                Extent::Head => Until::Head,
+                Extent::Body => Until::Body,
+                Extent::Events(count) => Until::Events(count),
+            },
+        })
+    }
+
+    pub(super) fn title(&self) -> String {
+        if self.raw.is_some() {
+            return "http".to_owned();
+        }
+        let path = self.path.as_deref().unwrap_or_default();
+        format!("{} {path}", self.method).trim().to_owned()
+    }
+
+    /// What is sent beside the usual, for people.
+    pub(super) fn text(&self) -> String {
+        let bytes = self.raw.as_ref().or(self.body.as_ref());
+        bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+    }
+
+    /// Sends it; `Err` says why there is nothing to judge.
+    pub(super) async fn perform(
+        mut self,
+        session: &Session,
+        owner: &str,
+        (step, exchange): (&Step, &mut Exchange),
+    ) -> Result<Heard, Finding> {
+        if self.path.is_none() && self.raw.is_none() {
+            self.path = session.endpoint().map(Endpoint::target);
+            exchange.title = self.title();
+        }
+        let begun = Instant::now();
+        let (deadline, limit) = raw::deadline(session, step);
+        let pieces = self.cuts.pieces(&self.bytes(session));
+        let request = RawRequest { pieces, method: self.method.clone(), end: self.end, until: self.until, deadline };
+        let exchanged = match session.exchange_raw(owner, &request).await {
+            Ok(exchanged) => exchanged,
+            Err(failure) => {
+                exchange.frame = failure.frame.unwrap_or_default();
+                return Err(CallFailure { method: exchange.title.clone(), ..failure }.finding());
+            }
+        };
+        (exchange.frame, exchange.answer_frame) = (exchanged.frame, exchanged.answer_frame);
+        exchange.elapsed_us = super::micros(begun.elapsed());
+        exchange.received = shown(&exchanged);
+        judged(&exchanged, (step, exchange), (begun.elapsed(), limit))
+    }
+
+    fn bytes(&self, session: &Session) -> Vec<u8> {
+        if let Some(raw) = &self.raw {
+            return raw.clone();
+        }
+        let mut bytes = format!("{} {} HTTP/1.1\r\n", self.method, self.path.as_deref().unwrap_or("/")).into_bytes();
+        for (name, value) in self.headers(session) {
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.extend_from_slice(b": ");
+            bytes.extend_from_slice(&value);
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(self.body.as_deref().unwrap_or_default());
+        bytes
+    }
+
+    /// The usual headers, with those that are written in their places, and the others after them.
+    fn headers(&self, session: &Session) -> Vec<(String, Vec<u8>)> {
+        let writes = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let usual = match self.defaults {
+            Defaults::Sent => session.usual_headers(self.body.as_deref()),
+            Defaults::Bare => Vec::new(),
+        };
+        let mut headers: Vec<(String, Vec<u8>)> = Vec::new();
+        for (name, value) in usual {
+            // A body has one way to say how long it is.
+            let is_moot = name == "Content-Length" && writes("transfer-encoding");
+            if !writes(&name) && !is_moot {
+                headers.push((name, value.into_bytes()));
+            }
+        }
+        for (name, values) in &self.headers {
+            headers.extend(values.iter().map(|value| (name.clone(), value.clone())));
+        }
+        headers
+    }
+}
+
+/// Whether what came is an answer to look at, or a failure.
+fn judged(
+    exchanged: &RawExchange,
+    (step, exchange): (&Step, &Exchange),
+    (elapsed, limit): (Duration, Duration),
+) -> Result<Heard, Finding> {
+    let title = &exchange.title;
+    let head = exchanged.response.head.as_ref();
+    let broken = |failure: &HttpFailure| {
+        let finding = crate::session::http_finding(failure, title);
+        Err(Finding { frame: Some(exchanged.frame), ..finding })
+    };
+    match (&exchanged.ended, head) {
+        (Ended::Failed(failure), _) => return broken(failure),
+        (Ended::Closed, head) if !looks_at(step, "closed") => {
+            let at = if head.is_none() { Break::BeforeHeaders } else { Break::AfterHeaders };
+            return broken(&HttpFailure::Reset(at));
+        }
+        (Ended::TimedOut, None) if !looks_at(step, "silent") && !looks_at(step, "closed") => {
+            return Err(raw::too_slow(exchange, &format!("`{title}` got no response"), limit));
+        }
+        (Ended::TimedOut, Some(_)) if !exchanged.response.is_stream() => {
+            return Err(raw::too_slow(exchange, &format!("the response to `{title}` was not whole"), limit));
+        }
+        (Ended::Complete | Ended::Closed | Ended::TimedOut | Ended::Aborted, _) => {}
+    }
+    let reply = made(Arc::new(answer(exchanged)), (exchanged.frame, exchanged.answer_frame), elapsed);
+    Ok(Heard { method: title.clone(), reply })
+}
+
+/// The response as a value.
+fn answer(exchanged: &RawExchange) -> Value {
+    let response = &exchanged.response;
+    let mut answer = Map::new();
+    if let Some(head) = &response.head {
+        answer.insert("http_version".to_owned(), head.version.clone().into());
+        answer.insert("status".to_owned(), head.http.status.into());
+        answer.insert("reason".to_owned(), head.reason.clone().into());
+        answer.insert("headers".to_owned(), headers(&head.http));
+        answer.insert("body".to_owned(), String::from_utf8_lossy(&response.body).into());
+    }
+    if response.is_stream() {
+        answer.insert("events".to_owned(), response.events.iter().map(event).collect());
+        answer.insert("open".to_owned(), (exchanged.ended == Ended::TimedOut).into());
+    }
+    if let Some(json) = json_of(exchanged) {
+        answer.insert("json".to_owned(), json);
+    }
+    answer.insert("closed".to_owned(), (exchanged.ended == Ended::Closed).into());
+    answer.insert("silent".to_owned(), (exchanged.ended == Ended::TimedOut && response.head.is_none()).into());
+    if exchanged.ended == Ended::Aborted {
+        answer.insert("aborted".to_owned(), true.into());
+    }
+    answer.into()
+}
+
+/// The body; of a stream the message in it that answers something.
+fn json_of(exchanged: &RawExchange) -> Option<Value> {
+    let response = &exchanged.response;
+    let body = if response.is_stream() {
+        response.events.iter().map(|(_, _, data)| data).find(|data| is_response(data))?
+    } else {
+        &response.body
+    };
+    serde_json::from_slice(body).ok()
+}
+
+fn event((id, kind, data): &(Option<String>, String, Vec<u8>)) -> Value {
+    let mut event = json!({"event": kind, "data": String::from_utf8_lossy(data)});
+    if let Some(id) = id {
+        event["id"] = id.clone().into();
+    }
+    if let Ok(json) = serde_json::from_slice(data) {
+        event["json"] = json;
+    }
+    event
+}
+
+/// Headers by name; one that is repeated has a list.
+fn headers(http: &Http) -> Value {
+    let mut headers: Map<String, Value> = Map::new();
+    for (name, value) in &http.headers {
+        match headers.get_mut(name) {
+            Some(Value::Array(values)) => values.push(value.clone().into()),
+            Some(first) => *first = json!([first.clone(), value]),
+            None => drop(headers.insert(name.clone(), value.clone().into())),
+        }
+    }
+    headers.into()
+}
+
+/// What came, in one line.
+fn shown(exchanged: &RawExchange) -> String {
+    let response = &exchanged.response;
+    let Some(head) = &response.head else { return String::new() };
+    let body = String::from_utf8_lossy(&response.body);
+    super::exchange::cut(format!("HTTP {} {} {}", head.http.status, head.reason, body.trim()).trim())
+}

@@ -1,0 +1,197 @@
+//! Requests that are taken back while they are under way, and what the server does about it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::peer::{Outgoing, Pending};
+use super::raw::{Heard, is_answer};
+use super::state::Arrived;
+use super::{CallFailure, Failure, Request, Session};
+use crate::transport;
+use crate::wire::{Era, Id};
+
+/// A request that is taken back.
+#[derive(Debug)]
+pub struct Cancellation<'a> {
+    /// The request.
+    pub request: Request<'a>,
+    /// When it is taken back.
+    pub when: When,
+    /// The reason to give.
+    pub reason: Option<String>,
+    /// How long the server is watched.
+    pub watch: Duration,
+}
+
+/// What comes before a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// This time.
+    After(Duration),
+    /// So many notifications of progress.
+    Progress(usize),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Cancelled {
+    /// The frame of the request.
+    pub frame: u32,
+    /// The parameters as they were sent.
+    pub params: Value,
+    /// Whether it was cancelled; the answer may have come first.
+    pub is_cancelled: bool,
+    /// Messages with its id that came after the cancellation.
+    pub late: Vec<Arc<Value>>,
+    /// How many notifications of its progress came after the cancellation.
+    pub progress_after: usize,
+    /// From the request to its cancellation.
+    pub elapsed: Duration,
+}
+
+/// What is known of a request that is under way.
+struct Watched {
+    id: Id,
+    heard: Heard,
+    progress: usize,
+    answers: Vec<Arc<Value>>,
+}
+
+impl Session {
+    /// Sends a request, takes it back, and looks at what still comes.
+    pub async fn cancel(&self, cancellation: Cancellation<'_>) -> Result<Cancelled, CallFailure> {
+        let Cancellation { request, when, reason, watch } = cancellation;
+        let begun = Instant::now();
+        let limit = request.timeout.unwrap_or(self.settings.request_timeout);
+        let outgoing = Outgoing {
+            owner: request.owner,
+            method: request.method,
+            params: self.with_era(request.params),
+            deadline: begun + limit,
+            limit,
+            progress: request.progress || matches!(when, When::Progress(_)),
+        };
+        let heard = self.peer.lock().listen(request.owner);
+        let (id, params, frame, waiting) = self.peer.send(&outgoing);
+        let mut watched = Watched { id: id.clone(), heard, progress: 0, answers: Vec::new() };
+        let pending = Pending {
+            peer: &self.peer,
+            owner: request.owner,
+            method: request.method,
+            id,
+            frame,
+            reason: "interrupted",
+        };
+        let arrived = tokio::select! {
+            biased;
+            arrived = waiting => Some(arrived),
+            is_time = watched.time(when, outgoing.deadline) => {
+                if is_time { None } else { return Err(self.peer.lock().timed_out(request.method, frame, limit)) }
+            }
+        };
+        let (params, elapsed) = (params.unwrap_or_default(), begun.elapsed());
+        let early = Cancelled { frame, params, is_cancelled: false, late: Vec::new(), progress_after: 0, elapsed };
+        if let Some(arrived) = arrived {
+            return self.arrived(arrived.ok(), (request.method, frame)).map(|()| early);
+        }
+        watched.start_afresh();
+        // Nobody waits any more, so nobody has to be told when `pending` goes.
+        let is_answered = self.peer.lock().forget(&watched.id).is_none();
+        drop(pending);
+        if is_answered {
+            self.peer.lock().listener = None;
+            return Ok(early);
+        }
+        self.take_back(request.owner, &watched.id, (frame, reason));
+        let is_ended = watched.look(Instant::now() + watch).await;
+        // What is left of the response is of no use.
+        let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
+        let mut state = self.peer.lock();
+        state.listener = None;
+        if is_ended {
+            return Err(state.ended_failure("notifications/cancelled", frame));
+        }
+        Ok(Cancelled { is_cancelled: true, late: watched.answers, progress_after: watched.progress, ..early })
+    }
+
+    /// What came before the cancellation: an answer, or the reason why there is none.
+    fn arrived(&self, arrived: Option<Arrived>, (method, frame): (&str, u32)) -> Result<(), CallFailure> {
+        let mut state = self.peer.lock();
+        state.listener = None;
+        let failure = match arrived {
+            Some(Arrived::Answer { .. }) => return Ok(()),
+            Some(Arrived::Failed(failure)) => state.failure(Failure::Http(failure), Some(frame)),
+            Some(Arrived::Garbled(reason)) => state.failure(Failure::Protocol(reason), Some(frame)),
+            None => state.ended_failure(method, frame),
+        };
+        Err(CallFailure { method: method.to_owned(), ..failure })
+    }
+
+    /// Since 2026-07-28 closing the response cancels over HTTP; everywhere else a notification does.
+    fn take_back(&self, owner: &str, id: &Id, (frame, reason): (u32, Option<String>)) {
+        let is_closing = {
+            let state = self.peer.lock();
+            state.is_http() && state.era() == Era::Stateless
+        };
+        if is_closing {
+            // A closed channel shows as an ended server.
+            let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
+            return;
+        }
+        let mut params = Map::from_iter([("requestId".to_owned(), id.to_json())]);
+        params.extend(reason.map(|reason| ("reason".to_owned(), Value::from(reason))));
+        self.peer.notify(owner, "notifications/cancelled", Some(&params.into()));
+    }
+}
+
+impl Watched {
+    /// Waits until it is time to cancel; `false` where the progress did not come in time.
+    async fn time(&mut self, when: When, deadline: Instant) -> bool {
+        let count = match when {
+            When::After(time) => {
+                sleep(time).await;
+                return true;
+            }
+            When::Progress(count) => count,
+        };
+        while self.progress < count {
+            match timeout_at(deadline, self.heard.recv()).await {
+                Ok(Some((_, message))) => self.take(message),
+                // The end of the server shows in the answer that does not come.
+                Ok(None) => std::future::pending().await,
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Forgets what came before the cancellation.
+    fn start_afresh(&mut self) {
+        while self.heard.try_recv().is_ok() {}
+        self.progress = 0;
+        self.answers.clear();
+    }
+
+    /// Looks at everything that comes until then; `true` where the server ended.
+    async fn look(&mut self, until: Instant) -> bool {
+        loop {
+            match timeout_at(until, self.heard.recv()).await {
+                Ok(Some((_, message))) => self.take(message),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn take(&mut self, message: Arc<Value>) {
+        let id = self.id.to_json();
+        if message["method"] == "notifications/progress" && message["params"]["progressToken"] == id {
+            self.progress += 1;
+        } else if is_answer(&message) && message["id"] == id {
+            self.answers.push(message);
+        }
+    }
+}

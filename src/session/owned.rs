@@ -1,0 +1,67 @@
+//! Which case owns which frame, and what was broken in whose exchange.
+
+use super::state::{REFUSED_NOTIFICATION, State};
+use crate::wire::Violation;
+
+/// How many violations of one session are kept; a server that floods its output would fill the memory.
+pub(super) const MOST_VIOLATIONS: usize = 100;
+
+/// A violation and the case in whose exchange it happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnedViolation {
+    /// The case; `None` where that cannot be told.
+    pub owner: Option<String>,
+    /// What was broken.
+    pub violation: Violation,
+}
+
+impl State {
+    pub(super) fn own(&mut self, seq: u32, owner: Option<&str>) {
+        if let Some(owner) = owner {
+            match self.frames.get_mut(owner) {
+                Some(frames) => frames.push(seq),
+                None => drop(self.frames.insert(owner.to_owned(), vec![seq])),
+            }
+        }
+    }
+
+    pub(super) fn keep(&mut self, found: Vec<Violation>, owner: Option<&str>) {
+        for violation in found {
+            if self.violations.len() < MOST_VIOLATIONS {
+                self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });
+            } else {
+                self.violations_left_out += 1;
+            }
+        }
+    }
+
+    /// Hands out what nobody was told yet and belongs to the session: what is nobody's, and what came after its case.
+    pub(super) fn take_late_violations(&mut self) -> Vec<OwnedViolation> {
+        let is_late = |owned: &OwnedViolation| owned.owner.is_none() || owned.violation.code == REFUSED_NOTIFICATION;
+        let (taken, kept) = std::mem::take(&mut self.violations).into_iter().partition(is_late);
+        self.violations = kept;
+        taken
+    }
+
+    /// Hands out the violations of one owner, `None` for those of nobody.
+    pub(super) fn take_violations(&mut self, owner: Option<&str>) -> Vec<OwnedViolation> {
+        let (taken, kept) =
+            std::mem::take(&mut self.violations).into_iter().partition(|violation| violation.owner.as_deref() == owner);
+        self.violations = kept;
+        taken
+    }
+
+    /// The violations that may explain why an answer did not come.
+    pub(super) fn stray_output(&self) -> Vec<String> {
+        self.violations.iter().rev().take(3).rev().map(|owned| owned.violation.message.clone()).collect()
+    }
+
+    /// The case to which a frame belongs.
+    pub(super) fn owner_of(&self, frame: u32) -> Option<String> {
+        self.frames.iter().find(|(_, frames)| frames.contains(&frame)).map(|(owner, _)| owner.clone())
+    }
+
+    pub(super) fn frames_of(&self, owner: &str) -> Vec<u32> {
+        self.frames.get(owner).cloned().unwrap_or_default()
+    }
+}

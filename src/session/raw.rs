@@ -1,0 +1,269 @@
+//! Raw messages: bytes on the session's own stream, and whatever comes back.
+//!
+//! Over HTTP a raw message is one POST on a connection of its own, with the headers of an ordinary one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use super::peer::Peer;
+use super::state::State;
+use super::{CallFailure, Failure, Session};
+use crate::transport::http::{Ended, Until};
+use crate::transport::{HttpFailure, Outgoing};
+use crate::wire::{Id, Message, classify};
+
+/// A raw message.
+#[derive(Debug)]
+pub struct RawMessage<'a> {
+    /// The case id.
+    pub owner: &'a str,
+    /// What is written, message by message, without what ends them.
+    pub lines: Vec<Vec<u8>>,
+    /// The same with everything that ends them, in separate writes.
+    pub pieces: Vec<Vec<u8>>,
+    /// What is waited for.
+    pub awaited: Awaited,
+    /// The time for that; the session's default without one.
+    pub timeout: Option<Duration>,
+    /// How long to look where nothing is awaited.
+    pub watch: Duration,
+}
+
+/// What a raw message waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Awaited {
+    /// An answer to each of these ids; one that stands twice is answered twice.
+    Ids(Vec<Value>),
+    /// The next answer, whatever its id.
+    Next,
+    /// Nothing.
+    Nothing,
+}
+
+/// What came for a raw message.
+#[derive(Debug)]
+pub struct RawReply {
+    /// Everything that the server sent meanwhile, in order of arrival.
+    pub messages: Vec<Arc<Value>>,
+    /// The answers among it that were awaited; all of them where nothing was.
+    pub answers: Vec<Arc<Value>>,
+    /// The first frame that was sent.
+    pub frame: u32,
+    /// The last frame that came.
+    pub answer_frame: Option<u32>,
+    /// From the first byte to the last answer.
+    pub elapsed: Duration,
+}
+
+/// Whoever hears everything that the server sends.
+#[derive(Debug)]
+pub(super) struct Listener {
+    pub(super) owner: String,
+    heard: mpsc::UnboundedSender<(u32, Arc<Value>)>,
+}
+
+pub(super) type Heard = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
+
+impl State {
+    /// Hands on everything that the server sends from here on; ends with the server.
+    pub(super) fn listen(&mut self, owner: &str) -> Heard {
+        let (heard, receiver) = mpsc::unbounded_channel();
+        if self.ended.is_none() {
+            self.listener = Some(Listener { owner: owner.to_owned(), heard });
+        }
+        receiver
+    }
+
+    /// Tells the listener of a message; of a batch, each message in it.
+    pub(super) fn overhear(&self, seq: u32, json: &Arc<Value>) {
+        let Some(listener) = &self.listener else { return };
+        // Whoever listened may have gone.
+        match json.as_array() {
+            Some(batch) => batch.iter().for_each(|one| drop(listener.heard.send((seq, Arc::new(one.clone()))))),
+            None => drop(listener.heard.send((seq, Arc::clone(json)))),
+        }
+    }
+
+    /// Lets the scanner know that what comes back is for a raw step to judge, and keeps ids from being used again.
+    fn expect_anything(&mut self, line: &[u8]) {
+        self.scanner.expect_anything();
+        let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
+        for message in messages_in(&value) {
+            if let Message::Request { id, .. } = classify(message) {
+                self.skip_id(&id);
+                self.scanner.expect_anything_for(id);
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Sends bytes as they are, and waits for what is awaited.
+    pub async fn send_raw(&self, message: RawMessage<'_>) -> Result<RawReply, CallFailure> {
+        let begun = Instant::now();
+        let limit = match message.awaited {
+            Awaited::Nothing => message.watch,
+            Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or(self.settings.request_timeout),
+        };
+        let deadline = begun + limit;
+        let (heard, frame) = self.announce_raw(&message);
+        let mut collected = Collected { heard, reply: empty(frame), awaited: message.awaited.clone() };
+        if self.peer.endpoint.is_some() {
+            self.post_raw(&message, deadline, &mut collected).await?;
+            if self.peer.transport() != "sse" {
+                return self.concluded(collected, begun, limit);
+            }
+        } else {
+            // A closed channel shows as an ended server.
+            let _ = self.peer.send_bytes(message.pieces);
+        }
+        let is_ended = collected.until(deadline).await;
+        if is_ended {
+            return Err(self.peer.lock().ended_failure("send", frame));
+        }
+        self.concluded(collected, begun, limit)
+    }
+
+    fn announce_raw(&self, message: &RawMessage<'_>) -> (Heard, u32) {
+        let mut state = self.peer.lock();
+        let heard = state.listen(message.owner);
+        for line in &message.lines {
+            state.expect_anything(line);
+        }
+        if let Awaited::Ids(ids) = &message.awaited {
+            ids.iter().filter_map(Id::from_json).for_each(|id| state.scanner.expect_anything_for(id));
+        }
+        if self.peer.endpoint.is_some() {
+            // The request as a whole is recorded where it is written.
+            return (heard, 0);
+        }
+        let frames: Vec<u32> = message.lines.iter().map(|line| state.record_sent(Some(message.owner), line)).collect();
+        (heard, frames.first().copied().unwrap_or_default())
+    }
+
+    /// Posts the message and takes in what its response holds.
+    async fn post_raw(
+        &self,
+        message: &RawMessage<'_>,
+        deadline: Instant,
+        collected: &mut Collected,
+    ) -> Result<(), CallFailure> {
+        let until =
+            if matches!(message.awaited, Awaited::Ids(ref ids) if ids.len() > 1) { Until::Body } else { Until::Answer };
+        let exchanged = self.post(message.owner, &message.pieces, (until, deadline)).await?;
+        collected.reply.frame = exchanged.frame;
+        collected.reply.answer_frame = exchanged.answer_frame;
+        for value in exchanged.messages() {
+            collected.take(exchanged.answer_frame.unwrap_or_default(), Arc::new(value));
+        }
+        let failed = match &exchanged.ended {
+            Ended::Failed(failure) => Some(failure.clone()),
+            Ended::Closed if exchanged.response.head.is_none() => {
+                Some(HttpFailure::Reset(crate::transport::Break::BeforeHeaders))
+            }
+            Ended::Closed | Ended::Complete | Ended::Aborted | Ended::TimedOut => None,
+        };
+        let is_lacking = !collected.is_enough() && collected.awaited != Awaited::Nothing;
+        let over_stream = self.peer.transport() == "sse";
+        match failed.or_else(|| exchanged.refusal().filter(|_| is_lacking && !over_stream)) {
+            Some(failure) if is_lacking => Err(self.http_failure("send", exchanged.frame, failure)),
+            _ => Ok(()),
+        }
+    }
+
+    fn concluded(&self, collected: Collected, begun: Instant, limit: Duration) -> Result<RawReply, CallFailure> {
+        let mut state = self.peer.lock();
+        state.listener = None;
+        let reply = RawReply { elapsed: begun.elapsed(), ..collected.reply };
+        let is_enough = match &collected.awaited {
+            Awaited::Nothing => true,
+            Awaited::Next => !reply.answers.is_empty(),
+            Awaited::Ids(ids) => reply.answers.len() >= ids.len(),
+        };
+        if is_enough { Ok(reply) } else { Err(state.timed_out("send", reply.frame, limit)) }
+    }
+
+    pub(super) fn http_failure(&self, method: &str, frame: u32, failure: HttpFailure) -> CallFailure {
+        let failure = self.peer.lock().failure(Failure::Http(failure), Some(frame));
+        CallFailure { method: method.to_owned(), ..failure }
+    }
+}
+
+impl Peer {
+    pub(super) fn send_bytes(&self, pieces: Vec<Vec<u8>>) -> bool {
+        self.outgoing.send(Outgoing::Raw(pieces)).is_ok()
+    }
+}
+
+fn empty(frame: u32) -> RawReply {
+    RawReply { messages: Vec::new(), answers: Vec::new(), frame, answer_frame: None, elapsed: Duration::ZERO }
+}
+
+/// What came so far, and what is awaited.
+struct Collected {
+    heard: Heard,
+    reply: RawReply,
+    awaited: Awaited,
+}
+
+impl Collected {
+    /// Listens until everything came or the time is over; `true` where the server ended.
+    async fn until(&mut self, deadline: Instant) -> bool {
+        while !self.is_enough() {
+            match timeout_at(deadline, self.heard.recv()).await {
+                Ok(Some((seq, message))) => self.take(seq, message),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    fn take(&mut self, seq: u32, message: Arc<Value>) {
+        self.reply.answer_frame = Some(seq);
+        if is_answer(&message) && self.is_awaited(&message) {
+            self.reply.answers.push(Arc::clone(&message));
+        }
+        self.reply.messages.push(message);
+    }
+
+    fn is_awaited(&self, message: &Value) -> bool {
+        let Awaited::Ids(ids) = &self.awaited else { return true };
+        let same = |id: &&Value| message.get("id") == Some(*id);
+        let wanted = ids.iter().filter(same).count();
+        let had = self.reply.answers.iter().filter(|answer| answer.get("id") == message.get("id")).count();
+        had < wanted
+    }
+
+    fn is_enough(&self) -> bool {
+        match &self.awaited {
+            Awaited::Ids(ids) => self.reply.answers.len() >= ids.len(),
+            Awaited::Next => !self.reply.answers.is_empty(),
+            Awaited::Nothing => false,
+        }
+    }
+}
+
+/// Whether a message answers something.
+pub(super) fn is_answer(message: &Value) -> bool {
+    matches!(classify(message), Message::Response { .. })
+}
+
+/// The messages in a value: itself, or those of a batch.
+pub(super) fn messages_in(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+}
+
+/// The ids of the requests in bytes.
+pub fn ids_in(line: &[u8]) -> Vec<Value> {
+    let Ok(value) = serde_json::from_slice::<Value>(line) else { return Vec::new() };
+    let id = |message: &Value| match classify(message) {
+        Message::Request { id, .. } => Some(Id::to_json(&id)),
+        Message::Notification { .. } | Message::Response { .. } | Message::Invalid(_) => None,
+    };
+    messages_in(&value).iter().filter_map(id).collect()
+}

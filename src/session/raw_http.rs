@@ -1,0 +1,145 @@
+//! Raw requests of HTTP beside a session: recorded like everything that travels, judged by nobody here.
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{CallFailure, Session};
+use crate::transport::http::{End, Ended, Endpoint, RawRequest, Response, Until};
+use crate::transport::{HttpFailure, Refusal, excerpt};
+use crate::wire::{Channel, Direction, Era};
+
+/// A raw request, and what came of it.
+#[derive(Debug)]
+pub struct RawExchange {
+    /// The frame of the request.
+    pub frame: u32,
+    /// The frame of the response, if anything came.
+    pub answer_frame: Option<u32>,
+    /// The response as far as it came.
+    pub response: Response,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+impl RawExchange {
+    /// The messages in the response: those of its events, of its batch, or its body.
+    pub fn messages(&self) -> Vec<Value> {
+        if self.response.is_stream() {
+            let data = self.response.events.iter().map(|(_, _, data)| data);
+            return data.filter_map(|data| serde_json::from_slice(data).ok()).collect();
+        }
+        match serde_json::from_slice(&self.response.body) {
+            Ok(Value::Array(batch)) => batch,
+            Ok(message @ Value::Object(_)) => vec![message],
+            Ok(_) | Err(_) => Vec::new(),
+        }
+    }
+
+    /// What the response says where it holds no message.
+    pub(super) fn refusal(&self) -> Option<HttpFailure> {
+        let head = self.response.head.as_ref()?;
+        let code = head.http.status;
+        let status = format!("{code} {}", head.reason).trim_end().to_owned();
+        if self.ended != Ended::Complete {
+            return None;
+        }
+        if head.http.is_success() {
+            return Some(HttpFailure::StreamEnded { status });
+        }
+        let header = |name: &str| head.http.header(name).map(str::to_owned);
+        let refusal = Refusal {
+            code,
+            status,
+            retry_after: header("retry-after"),
+            www_authenticate: header("www-authenticate"),
+            excerpt: excerpt(&self.response.body),
+        };
+        Some(if code == 401 { HttpFailure::AuthRequired(refusal) } else { HttpFailure::Status(refusal) })
+    }
+}
+
+impl Session {
+    /// Where the server is, over HTTP.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.peer.endpoint.as_ref()
+    }
+
+    /// The time for a request where nobody says otherwise.
+    pub fn request_timeout(&self) -> std::time::Duration {
+        self.settings.request_timeout
+    }
+
+    /// The headers of an ordinary request with this body.
+    pub fn usual_headers(&self, body: Option<&[u8]>) -> Vec<(String, String)> {
+        let Some(endpoint) = self.endpoint() else { return Vec::new() };
+        let mut headers = vec![("Host".to_owned(), endpoint.host())];
+        headers.extend(endpoint.headers().iter().cloned());
+        headers.push(("Accept".to_owned(), "application/json, text/event-stream".to_owned()));
+        let message = body.and_then(|body| serde_json::from_slice::<Value>(body).ok()).unwrap_or_default();
+        let method = message["method"].as_str().unwrap_or_default();
+        // A handshake begins a session of its own.
+        if method != "initialize" {
+            let (era, of_era) = self.peer.lock().headers.of(method, message.get("params"));
+            headers.extend(of_era);
+            let id = endpoint.session_id().filter(|_| era == Era::Session);
+            headers.extend(id.map(|id| ("Mcp-Session-Id".to_owned(), id)));
+        }
+        if let Some(body) = body {
+            headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+            headers.push(("Content-Length".to_owned(), body.len().to_string()));
+        }
+        headers.push(("Connection".to_owned(), "close".to_owned()));
+        headers
+    }
+
+    /// Sends a raw request; `Err` says why there was no connection.
+    pub async fn exchange_raw(&self, owner: &str, request: &RawRequest) -> Result<RawExchange, CallFailure> {
+        let frame = self.record_raw(owner, Direction::Sent, &request.pieces.concat());
+        let Some(endpoint) = self.endpoint() else {
+            return Err(self.http_failure(
+                "http",
+                frame,
+                HttpFailure::Endpoint("the server has no address".to_owned()),
+            ));
+        };
+        match endpoint.exchange(request).await {
+            Ok((response, ended)) => {
+                let is_heard = !response.received.is_empty();
+                let answer_frame = is_heard.then(|| self.record_raw(owner, Direction::Received, &response.received));
+                Ok(RawExchange { frame, answer_frame, response, ended })
+            }
+            Err(failure) => Err(self.http_failure(&request.method, frame, failure)),
+        }
+    }
+
+    /// Posts bytes with the headers of an ordinary message.
+    pub(super) async fn post(
+        &self,
+        owner: &str,
+        body: &[Vec<u8>],
+        (until, deadline): (Until, Instant),
+    ) -> Result<RawExchange, CallFailure> {
+        let headers = self.usual_headers(Some(&body.concat()));
+        let target = self.endpoint().map(Endpoint::target).unwrap_or_default();
+        let mut head = format!("POST {target} HTTP/1.1\r\n");
+        for (name, value) in headers {
+            head.extend([name.as_str(), ": ", value.as_str(), "\r\n"]);
+        }
+        head.push_str("\r\n");
+        let mut pieces = body.to_vec();
+        match pieces.first_mut() {
+            Some(first) => *first = [head.into_bytes(), std::mem::take(first)].concat(),
+            None => pieces.push(head.into_bytes()),
+        }
+        let request = RawRequest { pieces, method: "POST".to_owned(), end: End::Open, until, deadline };
+        self.exchange_raw(owner, &request).await
+    }
+
+    fn record_raw(&self, owner: &str, direction: Direction, bytes: &[u8]) -> u32 {
+        let mut state = self.peer.lock();
+        let at = state.elapsed();
+        let seq = state.transcript.record(at, direction, Channel::Http, bytes).seq;
+        state.own(seq, Some(owner));
+        seq
+    }
+}

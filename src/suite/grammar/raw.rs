@@ -1,0 +1,107 @@
+//! Raw steps: bytes as they are written, and requests that are taken back.
+
+use crate::source::shape::{Key, Object, Shape, key};
+
+/// Bytes that are no text.
+static BYTES: Object = Object {
+    name: "bytes",
+    doc: "Bytes that text cannot hold.",
+    keys: &[&[key("base64", Shape::Text, "The bytes in base64.")]],
+};
+
+/// Text, or bytes.
+const TEXT_OR_BYTES: Shape = Shape::Either(&[Shape::Text, Shape::Object(&BYTES)]);
+
+static HEADER_VALUE: Shape = Shape::Either(&[Shape::Text, Shape::Number, Shape::Object(&BYTES)]);
+
+static HEADER: Shape =
+    Shape::Either(&[Shape::Text, Shape::Number, Shape::Object(&BYTES), Shape::List(&HEADER_VALUE), Shape::Null]);
+
+/// How bytes are cut into separate writes.
+static CUTS: &[Key] = &[
+    key("split", Shape::List(&Shape::Whole), "Writes the bytes in pieces, cut at these offsets."),
+    key("every", Shape::Whole, "Writes the bytes in pieces of this many."),
+];
+
+pub(super) static HTTP: Object = Object {
+    name: "a raw request",
+    doc: "A request of HTTP/1.1 on a connection of its own, byte for byte as it is written here.",
+    keys: &[
+        &[
+            key("method", Shape::Text, "The method; `POST` where there is a body, else `GET`."),
+            key("path", Shape::Text, "The target with its query; that of the server's `url` by default."),
+            key(
+                "headers",
+                Shape::Map(&HEADER),
+                "Headers as they are written; a list repeats one, and nothing leaves out one that is sent by default.",
+            ),
+            key("bare", Shape::Flag, "Sends no header but those under `headers`."),
+            key("body", Shape::Any, "The body: text as it is, `{ base64: … }`, or a value that is sent as JSON."),
+            key("raw", TEXT_OR_BYTES, "The whole request, instead of method, path, headers and body."),
+            key(
+                "then",
+                Shape::Choice(&["close_write", "abort"]),
+                "What follows the last byte: `close_write` ends our side of the connection, `abort` all of it.",
+            ),
+            key(
+                "read",
+                Shape::Either(&[Shape::Choice(&["head", "body"]), Shape::Object(&EVENTS)]),
+                "How much of the response is read: its head, its whole body, or some events; by default the body, of a stream of events up to the answer.",
+            ),
+        ],
+        CUTS,
+    ],
+};
+
+static EVENTS: Object = Object {
+    name: "some events",
+    doc: "The first events of a stream.",
+    keys: &[&[key("events", Shape::Whole, "How many.")]],
+};
+
+pub(super) static SEND: Object = Object {
+    name: "a raw message",
+    doc: "Bytes on the session's own stream; over HTTP the body of one POST.",
+    keys: &[
+        &[
+            key("text", Shape::Text, "The text, exactly."),
+            key("json", Shape::Any, "A value, written as JSON in one line."),
+            key("base64", Shape::Text, "The bytes in base64."),
+            key(
+                "lines",
+                Shape::List(&Shape::Any),
+                "Several messages, written at once: text as it is, `{ base64: … }`, or values that are sent as JSON.",
+            ),
+            key(
+                "newline",
+                Shape::Either(&[Shape::Flag, Shape::Text]),
+                "What ends each line: `true` is `\"\\n\"`, `false` nothing, and a text itself.",
+            ),
+        ],
+        CUTS,
+        &[
+            key(
+                "answers",
+                Shape::Either(&[Shape::Text, Shape::Number, Shape::List(&ID)]),
+                "What to wait for: an id, several, `any` for the next answer, `none` to look for a while; by default the ids of the requests that are sent.",
+            ),
+            key("for", Shape::Duration, "How long to look where no answer is awaited; 300ms by default."),
+        ],
+    ],
+};
+
+static ID: Shape = Shape::Either(&[Shape::Text, Shape::Number]);
+
+/// The value of `send`.
+pub(super) const SEND_SHAPE: Shape = Shape::Either(&[Shape::Text, Shape::Object(&SEND)]);
+
+pub(super) static CANCEL: Object = Object {
+    name: "a cancellation",
+    doc: "When the request is taken back, and how long the server is watched.",
+    keys: &[&[
+        key("after", Shape::Duration, "Cancels after this time."),
+        key("progress", Shape::Whole, "Cancels after so many notifications of progress, which are asked for."),
+        key("reason", Shape::Text, "The reason to give."),
+        key("watch", Shape::Duration, "How long to look at what the server still sends; 500ms by default."),
+    ]],
+};

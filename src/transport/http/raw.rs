@@ -1,0 +1,258 @@
+//! A request on a connection of its own, byte for byte as somebody wrote it.
+//!
+//! Repairs nothing and adds nothing; whether the response is good is for others to say.
+
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::Url;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_rustls::TlsConnector;
+
+use super::failure::HttpFailure;
+use super::response::{Response, Until};
+use super::{Address, SessionState, Tls, tls};
+
+/// The pause between two writes, so that they travel apart.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Where a session's server is, for requests beside the session.
+#[derive(Clone)]
+pub struct Endpoint {
+    address: Address,
+    url: Url,
+    session: Arc<Mutex<SessionState>>,
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Endpoint").field("url", &self.url.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// A request, ready to be written.
+#[derive(Debug, Clone)]
+pub struct RawRequest {
+    /// The bytes, in separate writes.
+    pub pieces: Vec<Vec<u8>>,
+    /// Its method; a response to `HEAD` has no body.
+    pub method: String,
+    /// What follows the last byte.
+    pub end: End,
+    /// How much of the response is read.
+    pub until: Until,
+    /// The time for all of it.
+    pub deadline: Instant,
+}
+
+/// What follows the last byte of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Nothing.
+    Open,
+    /// The end of our side of the connection.
+    CloseWrite,
+    /// The end of the connection, without a response.
+    Abort,
+}
+
+/// How an exchange ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// With what was wanted of the response.
+    Complete,
+    /// The server ended the connection before.
+    Closed,
+    /// The time was over.
+    TimedOut,
+    /// We cut it off.
+    Aborted,
+    /// What came cannot be read.
+    Failed(HttpFailure),
+}
+
+impl Endpoint {
+    pub(super) fn new(address: &Address, url: &Url, session: Arc<Mutex<SessionState>>) -> Self {
+        Self { address: address.clone(), url: url.clone(), session }
+    }
+
+    /// The address of the endpoint.
+    pub fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Path and query, where messages are posted.
+    pub fn target(&self) -> String {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let url = session.endpoint.as_ref().unwrap_or(&self.url);
+        url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
+    }
+
+    /// The value of the header `Host`.
+    pub fn host(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        self.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    }
+
+    /// Headers of every request to the server.
+    pub fn headers(&self) -> &[(String, String)] {
+        &self.address.headers
+    }
+
+    /// The id that the server gave the session.
+    pub fn session_id(&self) -> Option<String> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).id.clone()
+    }
+
+    /// Connects, writes, reads; `Err` says why there was no connection.
+    pub async fn exchange(&self, request: &RawRequest) -> Result<(Response, Ended), HttpFailure> {
+        let mut response = Response::new(request.until, &request.method);
+        let Ok(connected) = timeout_at(request.deadline, self.connect()).await else {
+            let reason = "it did not answer in time".to_owned();
+            return Err(HttpFailure::Unreachable { address: self.socket_address(), reason });
+        };
+        let stream = connected?;
+        let ended = if self.url.scheme() == "https" {
+            let host = self.url.host_str().unwrap_or_default();
+            let Ok(secured) = timeout_at(request.deadline, self.secured(stream, host)).await else {
+                return Err(HttpFailure::Tls(format!("`{host}` did not finish making a secure connection")));
+            };
+            spoken(secured?, request, &mut response).await
+        } else {
+            spoken(stream, request, &mut response).await
+        };
+        Ok((response, ended))
+    }
+
+    fn socket_address(&self) -> String {
+        let port = self.url.port_or_known_default().unwrap_or_default();
+        format!("{}:{port}", self.url.host_str().unwrap_or_default())
+    }
+
+    async fn connect(&self) -> Result<TcpStream, HttpFailure> {
+        let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let port = self.url.port_or_known_default().unwrap_or_default();
+        let unknown = |_| HttpFailure::Dns { host: host.to_owned() };
+        let addresses: Vec<SocketAddr> = lookup_host((host, port)).await.map_err(unknown)?.collect();
+        let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| {
+            let address = self.socket_address();
+            if error.kind() == io::ErrorKind::ConnectionRefused {
+                return HttpFailure::ConnectionRefused { address };
+            }
+            HttpFailure::Unreachable { address, reason: error.to_string() }
+        })?;
+        // Pieces travel as they are written.
+        let _ = stream.set_nodelay(true);
+        Ok(stream)
+    }
+
+    async fn secured(
+        &self,
+        stream: TcpStream,
+        host: &str,
+    ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, HttpFailure> {
+        let said = |error: &rustls::Error| HttpFailure::Tls(tls::sentence(error, host));
+        let config = config(&self.address.tls).map_err(|error| said(&error))?;
+        let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
+            .map_err(|_| HttpFailure::Tls(format!("`{host}` is no name for a certificate")))?;
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|error| match tls::error_in(&error) {
+            Some(reason) => said(&reason),
+            None => HttpFailure::Tls(format!("`{host}` closed the connection while a secure one was being made")),
+        })
+    }
+}
+
+fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let builder = match tls {
+        Tls::System => builder.with_platform_verifier()?,
+        Tls::Roots(pem) => {
+            let mut roots = RootCertStore::empty();
+            // A file without a certificate was refused when the session began.
+            roots.add_parsable_certificates(CertificateDer::pem_slice_iter(pem).filter_map(Result::ok));
+            builder.with_root_certificates(roots)
+        }
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+/// Sockets that can be cut off.
+trait Cut {
+    fn cut(&self);
+}
+
+impl Cut for TcpStream {
+    fn cut(&self) {
+        // Where it does not work, the connection ends a little more politely.
+        let _ = self.set_zero_linger();
+    }
+}
+
+impl Cut for tokio_rustls::client::TlsStream<TcpStream> {
+    fn cut(&self) {
+        self.get_ref().0.cut();
+    }
+}
+
+async fn spoken<S>(mut stream: S, request: &RawRequest, response: &mut Response) -> Ended
+where
+    S: AsyncRead + AsyncWrite + Unpin + Cut,
+{
+    if request.end == End::Abort {
+        let _ = timeout_at(request.deadline, written(&mut stream, &request.pieces)).await;
+        stream.cut();
+        return Ended::Aborted;
+    }
+    let (reader, mut writer) = split(stream);
+    let writing = async {
+        // A server may refuse before it has read everything; what it said is still to be read.
+        if written(&mut writer, &request.pieces).await.is_ok() && request.end == End::CloseWrite {
+            let _ = writer.shutdown().await;
+        }
+        pending::<Ended>().await
+    };
+    let both = async {
+        tokio::select! {
+            ended = writing => ended,
+            ended = read(reader, response) => ended,
+        }
+    };
+    timeout_at(request.deadline, both).await.unwrap_or(Ended::TimedOut)
+}
+
+async fn written<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>]) -> io::Result<()> {
+    for (number, piece) in pieces.iter().enumerate() {
+        if number > 0 {
+            sleep(PAUSE).await;
+        }
+        writer.write_all(piece).await?;
+        writer.flush().await?;
+    }
+    Ok(())
+}
+
+async fn read<R: AsyncRead + Unpin>(mut reader: R, response: &mut Response) -> Ended {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let piece = match reader.read(&mut buffer).await {
+            Ok(0) if response.ends_with_connection() => return Ended::Complete,
+            Ok(0) | Err(_) => return Ended::Closed,
+            Ok(length) => &buffer[..length],
+        };
+        match response.feed(piece) {
+            Ok(false) => {}
+            Ok(true) => return Ended::Complete,
+            Err(failure) => return Ended::Failed(failure),
+        }
+    }
+}
