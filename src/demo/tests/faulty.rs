@@ -113,28 +113,28 @@ async fn everything(entry: Option<&'static Entry>, era: Era) -> String {
         Arc::new(entry.map_or_else(Fault::none, |entry| Fault::of(entry, surroundings)))
     };
     let first = fault();
-    let mut log = converse("", first.clone(), Settings::default(), &script(era, SCRIPT, &folder)).await;
+    let mut log = converse(("", &folder), first.clone(), Settings::default(), &script(era, SCRIPT, &folder)).await;
     let later = "# lists all users\n{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"list_users\"}}";
     let later = script(Era::Modern, later, &folder);
-    log += &converse("in another session ", first.clone(), Settings::default(), &later).await;
+    log += &converse(("in another session ", &folder), first.clone(), Settings::default(), &later).await;
     let _ = writeln!(log, "holds on to {} bytes", first.ballast());
-    log += &converse("in the next run ", fault(), Settings::default(), &later).await;
+    log += &converse(("in the next run ", &folder), fault(), Settings::default(), &later).await;
     let settings = Settings {
         max_users: Some("1".to_owned()),
         domain: Some("example.com".to_owned()),
         blocked: Some("root".to_owned()),
         ..Settings::default()
     };
-    log += &converse("under settings ", fault(), settings, &script(Era::Modern, SETTINGS, &folder)).await;
+    log += &converse(("under settings ", &folder), fault(), settings, &script(Era::Modern, SETTINGS, &folder)).await;
     let read_only = Settings { read_only: true, ..Settings::default() };
-    log += &converse("when read-only ", fault(), read_only, &script(Era::Modern, SETTINGS, &folder)).await;
+    log += &converse(("when read-only ", &folder), fault(), read_only, &script(Era::Modern, SETTINGS, &folder)).await;
     let wrong = Settings { max_users: Some("many".to_owned()), ..Settings::default() };
-    log += &converse("under a setting that makes no sense ", fault(), wrong, &later).await;
+    log += &converse(("under a setting that makes no sense ", &folder), fault(), wrong, &later).await;
     for file in fs::read_dir(&folder).unwrap() {
         let _ = writeln!(log, "leaves a file `{}`", file.unwrap().file_name().display());
     }
     fs::remove_dir_all(root).unwrap();
-    log.replace(&folder.display().to_string().replace('\\', "/"), "FOLDER")
+    log
 }
 
 const SETTINGS: &str = r#"# creates a root in other case
@@ -183,9 +183,16 @@ fn with_meta(mut message: Value) -> String {
 }
 
 /// One conversation in lines, one for each value that came.
-async fn converse(where_: &str, fault: Arc<Fault>, settings: Settings, script: &[(String, Vec<String>)]) -> String {
+async fn converse(
+    (where_, folder): (&str, &Path),
+    fault: Arc<Fault>,
+    settings: Settings,
+    script: &[(String, Vec<String>)],
+) -> String {
     let mut log = String::new();
     let mut talk = Talk::start_shared(fault, settings);
+    // Before texts are cut, or what is cut would depend on where the folder is.
+    talk.hidden = folder.display().to_string().replace('\\', "/");
     for (title, lines) in script {
         for line in lines {
             talk.send(line).await;
@@ -209,6 +216,8 @@ struct Talk {
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: WriteHalf<DuplexStream>,
     server: JoinHandle<Result<(), ServeError>>,
+    /// What is written down as `FOLDER`.
+    hidden: String,
 }
 
 impl Talk {
@@ -221,7 +230,7 @@ impl Talk {
         let (server_reader, server_writer) = split(server);
         let (reader, writer) = split(client);
         let server = tokio::spawn(serve_with(settings, fault, server_reader, server_writer));
-        Self { reader: BufReader::new(reader), writer, server }
+        Self { reader: BufReader::new(reader), writer, server, hidden: String::new() }
     }
 
     /// Sends a line; a server that is gone reads nothing.
@@ -243,6 +252,9 @@ impl Talk {
             let late = start.elapsed();
             if late >= LATE {
                 let _ = writeln!(log, "{title}, message {number} comes after {} ms", late.as_millis());
+            }
+            if !self.hidden.is_empty() {
+                line = line.replace(&self.hidden, "FOLDER");
             }
             match serde_json::from_str(&line) {
                 Ok(message) => leaves(log, &format!("{title}, message {number}:"), &message),
