@@ -245,16 +245,15 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (regex::escape(&root().display().to_string()), "[ROOT]"),
         // What is left of a long request depends on the length of the time beside it.
         (r"(?m)^(  sent   .{40}).*… {2,}(frame \d+)".to_owned(), "$1…  $2"),
-        // Times of different length move what stands before them in a column.
         // Which line comes first can be a race between two answers.
         (r"frame: \d+; `--transcript".to_owned(), "frame: [FRAME]; `--transcript"),
+        // Times of different length move what stands before them in a column.
         (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)(?m:$)".to_owned(), "  ${1}[TIME]"),
         (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),
         (r#"(time|timestamp|uuid)="[^"]*""#.to_owned(), r#"$1="[$1]""#),
         (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
         (r"\b127\.0\.0\.1:\d{4,5}".to_owned(), "127.0.0.1:[PORT]"),
         (r"\b(pid|port) \d+".to_owned(), "$1 [NUMBER]"),
-        (r"\b127\.0\.0\.1:\d+".to_owned(), "127.0.0.1:[PORT]"),
         (r"\b(mcprove|mcprove-demo) \d+\.\d+\.\d+".to_owned(), "$1 [VERSION]"),
     ]
     .into_iter()
