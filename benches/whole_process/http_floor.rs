@@ -1,6 +1,6 @@
 //! The floor over HTTP: a bare client on kept connections, which no suite runner can be faster than.
 //!
-//! As many connections as calls in flight, requests that are made beforehand, responses that are read no further than
+//! As many connections as calls in flight, requests that are formatted texts, responses that are read no further than
 //! to their ends. Knows the handshake of 2025-11-25 and nothing of JSON.
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Isolation, Options, SessionFrames, Thresholds, isolation};
+use super::{SessionFrames, Thresholds};
 use crate::coverage::{self, Judged, Planned};
 use crate::event::{CaseResult, Coverage, Figure, Gate, ServerReady};
 use crate::plan::{Plan, declared};
@@ -17,12 +17,8 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(plan: &Plan, options: &Options) -> Self {
-        let (mut probes, mut variants) = declared(plan);
-        if options.isolation == Isolation::Verified {
-            probes.insert("test-isolation".to_owned());
-            variants.insert(isolation::JUDGES.to_owned());
-        }
+    pub(super) fn new(plan: &Plan) -> Self {
+        let (probes, variants) = declared(plan);
         let agents = probes.contains("agent");
         let planned = Planned { probes, claimed: BTreeSet::new(), variants, agents, settings: BTreeSet::new() };
         Self { planned, judged: Judged::default() }

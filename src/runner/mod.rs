@@ -109,7 +109,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
     let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
     let (baseline, thresholds) = (Arc::clone(&options.baseline), options.thresholds);
     let mut watch = Watch {
-        judge: Judge::new(&plan, &options),
+        judge: Judge::new(&plan),
         recorded: snapshot::Ledger::new(&plan, Arc::clone(&recordings)),
         known: baseline::Ledger::new(&baseline),
         summary: Summary::default(),

@@ -7,7 +7,7 @@ use super::finding;
 use super::snapshot::Recorder;
 use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, unknown_tool_help};
-use crate::session::{OwnedViolation, Session};
+use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
 use crate::source::Sources;
 use crate::source::template::Names;
 use crate::suite::Step;
@@ -195,7 +195,7 @@ pub(super) fn violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec
             let shown = frames.iter().find(|frame| frame.seq == violation.frame).map(Frame::text).unwrap_or_default();
             let shown: String = shown.chars().take(300).collect();
             Finding {
-                class: Some(if violation.code == "refused-notification" {
+                class: Some(if violation.code == REFUSED_NOTIFICATION {
                     FailureClass::HttpStatus
                 } else {
                     FailureClass::ProtocolError

@@ -156,7 +156,9 @@ pub(super) fn initialized(
         if settings.revision.is_some() && message["error"]["code"] == UNSUPPORTED_REVISION {
             return Err(OpenFailure::NotSpoken { asked: revision, speaks: spoken_words(message) });
         }
-        return Err(refused(format!("the server refused `initialize`: {}", message["error"])));
+        let status = peer.lock().transcript.last_status().filter(|status| *status >= 400);
+        let status = status.map(|status| format!(" with HTTP {status}")).unwrap_or_default();
+        return Err(refused(format!("the server refused `initialize`{status}: {}", message["error"])));
     };
     let version = result["protocolVersion"].as_str().unwrap_or_default();
     let Some(spoken) = Revision::parse(version) else {

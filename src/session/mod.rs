@@ -36,6 +36,7 @@ pub use self::call::{Reply, Request};
 pub use self::cancel::{Cancellation, Cancelled, When};
 pub use self::failure::{CallFailure, Connector, Failure, NO_TOKEN, OpenFailure, http_finding};
 pub use self::listing::Listing;
+pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::owned::OwnedViolation;
 pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;

@@ -3,17 +3,13 @@
 use std::sync::Arc;
 
 use super::failure::End;
-use super::state::{Arrived, REFUSED_NOTIFICATION, State};
+use super::handshake::NOBODY;
+use super::state::{Arrived, State};
 use crate::transport::{HttpFailure, Origin, excerpt};
 use crate::wire::{Frame, Http, Message, Violation, classify};
 
-/// Notifications of a client that every server must take, whatever it makes of them; others it may refuse.
-const TAKEN_BY_ALL: [&str; 4] = [
-    "notifications/initialized",
-    "notifications/cancelled",
-    "notifications/progress",
-    "notifications/roots/list_changed",
-];
+/// The code of a handshake whose end the server refuses to hear of.
+pub const REFUSED_NOTIFICATION: &str = "refused-notification";
 
 impl State {
     /// Takes in a message; returns the lines that answer the server's requests, with their frames.
@@ -60,15 +56,16 @@ impl State {
         self.own(frame, owner.as_deref());
     }
 
-    /// Nobody waits for an answer to a notification, so its refusal is told by itself.
+    /// Nobody waits for an answer to a notification, so its refusal is told by itself: that of the handshake, which every
+    /// server must take. What a suite notifies of may rightly be refused.
     fn notification_refused(&mut self, post: u32, failure: &HttpFailure, frame: u32) {
         let Some(method) = self.transcript.notification(post).map(str::to_owned) else { return };
         let owner = self.owner_of(post);
         self.own(frame, owner.as_deref());
-        if TAKEN_BY_ALL.contains(&method.as_str()) {
+        if owner.as_deref() == Some(NOBODY) && method == "notifications/initialized" {
             let (code, variant) = (REFUSED_NOTIFICATION, "PROTO-HTTP-CONTRACT");
             let violation = Violation { code, message: failure.message(&method), variant, frame, request: None };
-            self.keep(vec![violation], owner.as_deref().filter(|owner| !owner.is_empty()));
+            self.keep(vec![violation], None);
         }
     }
 

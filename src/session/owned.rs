@@ -1,6 +1,6 @@
 //! Which case owns which frame, and what was broken in whose exchange.
 
-use super::state::{REFUSED_NOTIFICATION, State};
+use super::state::State;
 use crate::wire::Violation;
 
 /// How many violations of one session are kept; a server that floods its output would fill the memory.
@@ -33,14 +33,6 @@ impl State {
                 self.violations_left_out += 1;
             }
         }
-    }
-
-    /// Hands out what nobody was told yet and belongs to the session: what is nobody's, and what came after its case.
-    pub(super) fn take_late_violations(&mut self) -> Vec<OwnedViolation> {
-        let is_late = |owned: &OwnedViolation| owned.owner.is_none() || owned.violation.code == REFUSED_NOTIFICATION;
-        let (taken, kept) = std::mem::take(&mut self.violations).into_iter().partition(is_late);
-        self.violations = kept;
-        taken
     }
 
     /// Hands out the violations of one owner, `None` for those of nobody.

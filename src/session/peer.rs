@@ -131,7 +131,7 @@ impl Peer {
             let _ = dispatching.await;
         }
         let mut state = self.lock();
-        let mut violations = state.take_late_violations();
+        let mut violations = state.take_violations(None);
         violations.extend(state.take_violations(Some(NOBODY)));
         Closed { violations, frames: state.transcript.take_frames() }
     }

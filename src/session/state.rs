@@ -27,9 +27,6 @@ const MOST_UNASKED_BYTES: usize = 64 << 20;
 /// What an answer earns: messages and bytes.
 const EARNED: (usize, usize) = (100, 1 << 20);
 
-/// The name of a notification that had to be taken and was not.
-pub(super) const REFUSED_NOTIFICATION: &str = "refused-notification";
-
 /// What a waiting request gets.
 #[derive(Debug)]
 pub(super) enum Arrived {

@@ -99,6 +99,12 @@ impl Transcript {
         }
     }
 
+    /// The status of the response that carried the last message, over HTTP.
+    pub fn last_status(&self) -> Option<u16> {
+        let received = self.frames.iter().rev().find(|frame| frame.direction == Direction::Received)?;
+        received.http.as_ref().map(|http| http.status)
+    }
+
     /// The frames so far.
     pub fn frames(&self) -> Vec<Frame> {
         self.in_order(self.frames.clone())
