@@ -5,6 +5,7 @@ pub mod cli;
 pub mod coverage;
 pub mod demo;
 pub mod event;
+pub mod fault;
 pub mod generate;
 pub mod matching;
 pub mod plan;

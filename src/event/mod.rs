@@ -7,6 +7,7 @@
 mod case;
 mod failure;
 mod isolation;
+mod proof;
 mod texts;
 
 use schemars::JsonSchema;
@@ -17,6 +18,7 @@ use crate::taxonomy::score::Score;
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome, RECORDED};
 pub use self::failure::{FailureClass, Finding, Level};
 pub use self::isolation::{Isolation, Verdicts};
+pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
 pub const FORMAT: u32 = 1;
@@ -134,6 +136,9 @@ pub struct RunFinished {
     /// Whether cases depend on one another, where that was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// What the suite would catch, where that was proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<Proof>>,
 }
 
 /// What a run says about fault coverage.

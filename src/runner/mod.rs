@@ -141,6 +141,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         coverage: Some(coverage),
         stale_snapshots,
         isolation,
+        proof: None,
     };
     watch.event(&Event::RunFinished(Box::new(finished)));
     watch.summary

@@ -53,6 +53,7 @@ fn finished() -> RunFinished {
         not_run: 2,
         coverage: Some(coverage),
         isolation: None,
+        proof: None,
         stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
     }
 }

@@ -1,0 +1,141 @@
+//! What was proven: which imitated faults turned a suite red, and which nobody noticed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Gate;
+use crate::taxonomy::score::Score;
+
+/// What became of every mutant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Proof {
+    /// What the run without any mutant showed.
+    pub control: Control,
+    /// The mutants in the order of the registry.
+    pub mutants: Vec<MutantResult>,
+    /// Variants that can occur here and stay out of the percentage, with the reason.
+    pub left_out: Vec<LeftOut>,
+    /// Proven coverage: by variants that can occur here and can be planted.
+    pub proven: Score,
+    /// The thresholds that were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
+    /// How long proving took, in microseconds.
+    pub duration_us: u64,
+}
+
+/// The run without any mutant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Control {
+    /// How many cases were recorded with a verdict.
+    pub cases: usize,
+    /// How many of them passed, in the recording and again from the recording: only these can kill.
+    pub green: usize,
+    /// The cases that take no part, with the reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Something that takes no part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// The case id or the variant.
+    pub id: String,
+    /// Why, as a sentence without a final period.
+    pub reason: String,
+}
+
+/// What became of a mutant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// A case that was green turned red because of it.
+    Killed,
+    /// It changed what the server sent, and everything stayed green.
+    Survived,
+    /// The conversation left the recording before anything failed: only the real server can tell.
+    Undecided,
+    /// The suite never says anything to the server that it could change.
+    Unreached,
+    /// The healthy server does it already.
+    Redundant,
+    /// It takes the real server: its start, or a companion.
+    LiveOnly,
+}
+
+/// One mutant and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MutantResult {
+    /// Its id.
+    pub id: String,
+    /// What it does.
+    pub meaning: String,
+    /// The fault that it imitates.
+    pub variant: String,
+    /// The leaf of that fault.
+    pub leaf: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why it has no better verdict, as a sentence without a final period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How many exchanges it changed.
+    pub places: usize,
+    /// What it changed on the wire at the first of them, line by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<String>,
+    /// The cases that turned red, the first failure of each.
+    pub kills: Vec<Kill>,
+    /// The same for each tool, with the mutant planted in the calls of that tool only; empty for what is no tool's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<AtTool>,
+    /// For a survivor: what would have noticed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
+}
+
+/// A case that turned red.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Kill {
+    /// The case id, or that of a session which broke the protocol.
+    pub case: String,
+    /// What turned it red.
+    pub by: By,
+    /// The code of the finding.
+    pub code: String,
+    /// The sentence of the finding.
+    pub message: String,
+}
+
+/// What turns a case red.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// Something that the suite asked for.
+    Expectation,
+    /// A scan that every run makes.
+    Scan,
+}
+
+/// What became of a mutant at one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AtTool {
+    /// The tool.
+    pub tool: String,
+    /// What became of it there.
+    pub verdict: Verdict,
+}
+
+/// A test that would kill a survivor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Missing {
+    /// The tool that could be wrong; `None` for what is no tool's.
+    pub tool: Option<String>,
+    /// The suite file and the server that it is about.
+    pub file: String,
+    /// The server's name in the suite.
+    pub server: String,
+    /// What the server could do wrong without any test noticing, as a sentence without a final period.
+    pub could: String,
+    /// The YAML that kills it: an entry of `tests:`, or a block of the suite.
+    pub yaml: String,
+}

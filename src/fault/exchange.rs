@@ -1,0 +1,122 @@
+//! What travelled for one message of the client, as far as a fault can change it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::wire::{Catalog, Http};
+
+/// One message of the client and everything that came because of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    /// The case that it belongs to; empty for handshakes and discovery.
+    pub owner: String,
+    /// The session within the case, counted from zero.
+    pub session: u32,
+    /// How often the same was asked before in that session, by the same owner.
+    pub occurrence: u32,
+    /// What was asked.
+    pub asked: Asked,
+    /// What came, in order.
+    pub replies: Vec<Reply>,
+}
+
+/// What the client sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// A request or a notification.
+    Message {
+        /// The id; `None` for a notification.
+        id: Option<Value>,
+        /// The method.
+        method: String,
+        /// The parameters; `Null` where there are none.
+        params: Value,
+    },
+    /// Bytes that a raw step wrote: a message, something like it, or nothing of the kind.
+    Raw(Vec<u8>),
+}
+
+/// One thing that came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// How long after the message of the client.
+    pub after: Duration,
+    /// What it was.
+    pub what: What,
+    /// The head of the response that carried it, over HTTP.
+    pub http: Option<Arc<Http>>,
+}
+
+/// What came from a server.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// A line of JSON, a message or not. An `id` that is the one of the request, as a number or as text, follows the id
+    /// of the request to which the reply is played back.
+    Message(Value),
+    /// Any other line, or the body of a response that is no JSON.
+    Bytes(Vec<u8>),
+    /// The same at the end of the stream, in the middle of a line.
+    Torn(Vec<u8>),
+    /// A line of standard error.
+    Stderr(Vec<u8>),
+    /// The server says nothing more in this session, ever, and takes nothing in.
+    Stalled,
+    /// The server is gone.
+    Ended(Ended),
+}
+
+/// How a server went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It closed its output, or the connection.
+    Closed,
+    /// It ended with that status.
+    Status(i32),
+    /// A signal ended it.
+    Signal(i32),
+}
+
+/// What is known of a server in one revision: its offer, and what it answered so far.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// What the server offers.
+    pub catalog: &'a Catalog,
+    /// What it declared in the handshake.
+    pub capabilities: &'a Value,
+    /// What travelled, in the order in which it was asked.
+    pub exchanges: &'a [Exchange],
+}
+
+impl Exchange {
+    /// The method, where one was asked; a raw message has one too, if it is JSON.
+    pub fn method(&self) -> Option<&str> {
+        match &self.asked {
+            Asked::Message { method, .. } => Some(method),
+            Asked::Raw(_) => None,
+        }
+    }
+
+    /// The parameters; `Null` where there are none.
+    pub fn params(&self) -> &Value {
+        match &self.asked {
+            Asked::Message { params, .. } => params,
+            Asked::Raw(_) => &Value::Null,
+        }
+    }
+
+    /// The tool that was called.
+    pub fn tool(&self) -> Option<&str> {
+        if self.method() == Some("tools/call") { self.params()["name"].as_str() } else { None }
+    }
+
+    /// The response to the request, as an index into the replies.
+    pub fn answer(&self) -> Option<usize> {
+        let Asked::Message { id: Some(id), .. } = &self.asked else { return None };
+        self.replies.iter().position(|reply| match &reply.what {
+            What::Message(message) => message.get("method").is_none() && message.get("id") == Some(id),
+            What::Bytes(_) | What::Torn(_) | What::Stderr(_) | What::Stalled | What::Ended(_) => false,
+        })
+    }
+}
