@@ -37,6 +37,14 @@ pub struct SuitePlan {
     pub cases: Vec<Arc<Case>>,
 }
 
+impl SuitePlan {
+    /// `file@server/revision`, unique in a run: what handshakes and discovery belong to.
+    pub fn lane_id(&self, index: usize) -> String {
+        let lane = &self.lanes[index];
+        format!("{}@{}/{}", self.suite.file, lane.server, lane.protocol.as_str())
+    }
+}
+
 /// A server spoken to in one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {

@@ -16,7 +16,7 @@ use crate::session::{Closed, Connector, OpenFailure, OwnedViolation, Session, Se
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::{Answers, Protocol, RestartPolicy};
-use crate::wire::{Catalog, Frame, Revision};
+use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -68,8 +68,10 @@ impl Lane {
         let mentioned = super::names::mentioned(plan, &options.environment);
         let names = super::names::of_suite(&planned.suite, &mentioned);
         let written = &planned.suite.servers[&planned.lanes[index].server];
-        let server = match (options.in_process.get(&planned.lanes[index].server), &names) {
-            (Some(given), _) => Ok(Reachable::InProcess(given.clone())),
+        let replay = options.replay.as_ref().map(|replay| replay.server(planned.lane_id(index)));
+        let given = replay.or_else(|| options.in_process.get(&planned.lanes[index].server).cloned());
+        let server = match (given, &names) {
+            (Some(given), _) => Ok(Reachable::InProcess(given)),
             (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
             (None, Err(reason)) => Err(Finding::new("unfilled-template", reason.clone())),
         };
@@ -281,19 +283,23 @@ impl Lane {
         // A server that does not start often says one thing all the time.
         found.dedup_by(|later, earlier| later.message == earlier.message);
         self.judged(revision, found.into_iter().map(|found| self.at_server(found)).collect());
-        let frames = self.frames_of(revision.to_owned(), None, closed.frames);
+        let frames = self.frames_of(revision.to_owned(), None, closed);
         self.emitter.session(SessionFrames { has_begun: false, ..frames });
     }
 
-    fn frames_of(&self, revision: String, case: Option<&Case>, frames: Vec<Frame>) -> SessionFrames {
+    fn frames_of(&self, revision: String, case: Option<&Case>, closed: Closed) -> SessionFrames {
         let planned = self.planned();
         SessionFrames {
             file: planned.suite.file.clone(),
             server: planned.lanes[self.index].server.clone(),
+            lane: planned.lane_id(self.index),
+            transport: closed.transport,
             revision,
             case: case.map(|case| case.id.clone()),
             has_begun: true,
-            frames,
+            frames: closed.frames,
+            owners: closed.owners,
+            ending: closed.ending,
         }
     }
 
@@ -357,8 +363,9 @@ impl Lane {
                 found.into_iter().map(|found| self.at_server(found)).collect(),
             );
         }
-        self.emitter.session(self.frames_of(session.server.revision.to_string(), case, closed.frames));
-        closed.violations
+        let violations = closed.violations.clone();
+        self.emitter.session(self.frames_of(session.server.revision.to_string(), case, closed));
+        violations
     }
 
     fn announce(&self, session: &Session) {

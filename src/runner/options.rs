@@ -11,6 +11,7 @@ use super::Snapshots;
 use crate::baseline::Baseline;
 use crate::event::Event;
 use crate::redact::Redactor;
+use crate::session::Ending;
 use crate::suite::{Order, Suite};
 use crate::transport::Link;
 use crate::wire::Frame;
@@ -40,6 +41,8 @@ pub struct Options {
     pub environment: Arc<BTreeMap<String, String>>,
     /// Servers in this process, by name, that stand in for those of the suites.
     pub in_process: BTreeMap<String, InProcess>,
+    /// Recordings that stand in for all servers.
+    pub replay: Option<Replay>,
     /// The least exercised coverage; reports say whether it was reached.
     pub thresholds: Thresholds,
     /// The failures that are known and do not count.
@@ -76,6 +79,7 @@ impl Options {
             isolation: Isolation::Trusted,
             environment: Arc::default(),
             in_process: BTreeMap::new(),
+            replay: None,
             thresholds: Thresholds::default(),
             baseline: Arc::default(),
             started_unix_ms,
@@ -122,6 +126,29 @@ impl InProcess {
 impl std::fmt::Debug for InProcess {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("InProcess").finish_non_exhaustive()
+    }
+}
+
+/// A way to recorded servers: connects to the one of a lane, which is named as in [`SessionFrames::lane`].
+#[derive(Clone)]
+pub struct Replay(Arc<dyn Fn(&str) -> Link + Send + Sync>);
+
+impl Replay {
+    /// Connects to a fresh session of a recorded server each time.
+    pub fn new(connect: impl Fn(&str) -> Link + Send + Sync + 'static) -> Self {
+        Self(Arc::new(connect))
+    }
+
+    /// The server of one lane.
+    pub(super) fn server(&self, lane: String) -> InProcess {
+        let connect = Arc::clone(&self.0);
+        InProcess::new(move || connect(&lane))
+    }
+}
+
+impl std::fmt::Debug for Replay {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Replay").finish_non_exhaustive()
     }
 }
 
@@ -190,6 +217,10 @@ pub struct SessionFrames {
     pub file: String,
     /// The server's name in the suite.
     pub server: String,
+    /// `file@server/revision`, with the revision that was asked for.
+    pub lane: String,
+    /// `stdio`, `memory`, `http` or `sse`.
+    pub transport: &'static str,
     /// The revision that was spoken.
     pub revision: String,
     /// The case for which the session was opened; `None` for a shared one.
@@ -198,4 +229,8 @@ pub struct SessionFrames {
     pub has_begun: bool,
     /// The frames.
     pub frames: Vec<Frame>,
+    /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
+    pub owners: BTreeMap<String, Vec<u32>>,
+    /// How the server ended the conversation; `None` where it did not.
+    pub ending: Option<Ending>,
 }

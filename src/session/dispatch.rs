@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::failure::End;
+use super::handshake::NOBODY;
 use super::state::State;
 use crate::transport::{Incoming, Kind, Outgoing};
 
@@ -56,7 +57,7 @@ pub(super) async fn run(
 fn answer(state: &State, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
     for reply in replies {
         // A server that is gone needs no answer.
-        let _ = outgoing.send(state.outgoing(Kind::Response, reply, ("", None)));
+        let _ = outgoing.send(state.outgoing(NOBODY, Kind::Response, reply, ("", None)));
     }
 }
 

@@ -35,6 +35,15 @@ pub(super) enum End {
     Lost(HttpFailure),
 }
 
+/// How and when a server ended a conversation by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// How its process ended; `None` where it only fell silent, or cannot be seen.
+    pub exit: Option<Exit>,
+    /// Counted from the beginning of the conversation.
+    pub at: Duration,
+}
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
@@ -196,6 +205,15 @@ impl OpenFailure {
 }
 
 impl State {
+    /// How the server ended the conversation, as far as it did.
+    pub(super) fn ending(&self) -> Option<Ending> {
+        let exit = match self.ended.as_ref()? {
+            End::Exited(exit) => Some(*exit),
+            End::Closed | End::EndlessLine | End::Flooded | End::Lost(_) => None,
+        };
+        Some(Ending { exit, at: self.ended_at })
+    }
+
     pub(super) fn failure(&self, failure: Failure, frame: Option<u32>) -> CallFailure {
         CallFailure {
             failure,

@@ -24,6 +24,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -34,7 +35,7 @@ use crate::wire::{Catalog, Frame, Revision};
 pub use self::answers::ClientAnswers;
 pub use self::call::{Reply, Request};
 pub use self::cancel::{Cancellation, Cancelled, When};
-pub use self::failure::{CallFailure, Connector, Failure, NO_TOKEN, OpenFailure, http_finding};
+pub use self::failure::{CallFailure, Connector, Ending, Failure, NO_TOKEN, OpenFailure, http_finding};
 pub use self::listing::Listing;
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::owned::OwnedViolation;
@@ -133,6 +134,12 @@ pub struct Closed {
     pub violations: Vec<OwnedViolation>,
     /// Every frame.
     pub frames: Vec<Frame>,
+    /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
+    pub owners: BTreeMap<String, Vec<u32>>,
+    /// `stdio`, `memory`, `http` or `sse`.
+    pub transport: &'static str,
+    /// How the server ended the conversation; `None` where it did not.
+    pub ending: Option<Ending>,
 }
 
 /// A conversation that did not begin, with what travelled all the same.

@@ -106,7 +106,8 @@ impl Peer {
         // The lock is held, so lines leave in the order of their frames. A closed channel shows as an ended server.
         let is_handshake = request.owner == NOBODY && request.method == "initialize";
         let kind = if is_handshake { Kind::Handshake } else { Kind::Request };
-        let _ = self.outgoing.send(state.outgoing(kind, (frame, line), (request.method, params.as_ref())));
+        let _ =
+            self.outgoing.send(state.outgoing(request.owner, kind, (frame, line), (request.method, params.as_ref())));
         (id, params, frame, waiting)
     }
 
@@ -117,13 +118,14 @@ impl Peer {
         let frame = state.record_sent(Some(owner), line.as_bytes());
         let is_last = owner == NOBODY && method == "notifications/initialized";
         let kind = if is_last { Kind::Initialized } else { Kind::Notification };
-        let _ = self.outgoing.send(state.outgoing(kind, (frame, line), (method, params)));
+        let _ = self.outgoing.send(state.outgoing(owner, kind, (frame, line), (method, params)));
         frame
     }
 
     /// Ends the conversation; what is left of it is handed out once.
     pub(super) async fn close(&self) -> Closed {
         let closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ending = self.lock().ending();
         if let Some((stop, dispatching)) = closing {
             self.lock().asked_to_end = true;
             stop.stop().await;
@@ -133,7 +135,9 @@ impl Peer {
         let mut state = self.lock();
         let mut violations = state.take_violations(None);
         violations.extend(state.take_violations(Some(NOBODY)));
-        Closed { violations, frames: state.transcript.take_frames() }
+        let owners = std::mem::take(&mut state.frames);
+        let (transport, frames) = (state.transport, state.transcript.take_frames());
+        Closed { violations, frames, owners, transport, ending }
     }
 }
 

@@ -119,7 +119,7 @@ impl Session {
             }
         } else {
             // A closed channel shows as an ended server.
-            let _ = self.peer.send_bytes(message.pieces);
+            let _ = self.peer.send_bytes(message.pieces, message.owner);
         }
         let is_ended = collected.until(deadline).await;
         if is_ended {
@@ -194,8 +194,8 @@ impl Session {
 }
 
 impl Peer {
-    pub(super) fn send_bytes(&self, pieces: Vec<Vec<u8>>) -> bool {
-        self.outgoing.send(Outgoing::Raw(pieces)).is_ok()
+    pub(super) fn send_bytes(&self, pieces: Vec<Vec<u8>>, owner: &str) -> bool {
+        self.outgoing.send(Outgoing::Raw { pieces, owner: owner.to_owned() }).is_ok()
     }
 }
 

@@ -50,6 +50,9 @@ pub(super) struct Waiting {
     notifications: Vec<Arc<Value>>,
 }
 
+/// The method and the parameters of a message.
+pub(super) type Said<'a> = (&'a str, Option<&'a Value>);
+
 /// What follows from a message of the server.
 pub(super) struct Replies {
     /// Answers to its requests, with their frames.
@@ -62,6 +65,8 @@ pub(super) struct Replies {
 pub(super) struct State {
     pub(super) transcript: Transcript,
     pub(super) ended: Option<End>,
+    /// When it did, counted from the beginning.
+    pub(super) ended_at: Duration,
     /// Whether the end of the server is our doing.
     pub(super) asked_to_end: bool,
     pub(super) violations_left_out: usize,
@@ -86,6 +91,7 @@ impl State {
         Self {
             transcript: Transcript::default(),
             ended: None,
+            ended_at: Duration::ZERO,
             asked_to_end: false,
             violations_left_out: 0,
             headers: Headers::default(),
@@ -120,9 +126,10 @@ impl State {
     }
 
     /// A line as it goes to the transport, with the headers of its era where there are headers.
-    pub(super) fn outgoing(&self, kind: Kind, (frame, line): (u32, String), said: (&str, Option<&Value>)) -> Outgoing {
+    pub(super) fn outgoing(&self, owner: &str, kind: Kind, (frame, line): (u32, String), said: Said<'_>) -> Outgoing {
         let (era, headers) = if self.is_http() { self.headers.of(said.0, said.1) } else { (self.era(), Vec::new()) };
-        Outgoing::Message(transport::Message { bytes: line.into_bytes(), frame, headers, kind, era })
+        let (bytes, owner) = (line.into_bytes(), owner.to_owned());
+        Outgoing::Message(transport::Message { bytes, owner, frame, headers, kind, era })
     }
 
     pub(super) fn fresh_id(&mut self) -> Id {
@@ -317,7 +324,10 @@ impl State {
 
     /// Nobody will answer any more.
     pub(super) fn end(&mut self, end: End) {
-        self.ended.get_or_insert(end);
+        if self.ended.is_none() {
+            self.ended = Some(end);
+            self.ended_at = self.elapsed();
+        }
         self.waiting.clear();
         self.listener = None;
     }

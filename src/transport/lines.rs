@@ -31,7 +31,7 @@ pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mp
                     batch.extend_from_slice(&message.bytes);
                     batch.push(b'\n');
                 }
-                Outgoing::Raw(pieces) => {
+                Outgoing::Raw { pieces, .. } => {
                     for piece in pieces {
                         batch.extend_from_slice(&piece);
                         if !put(&mut writer, &mut batch).await {

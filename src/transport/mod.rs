@@ -1,13 +1,15 @@
 //! Ways for messages to reach a server and to come back.
 //!
 //! A [`Link`] is one connection: messages go in, [`Incoming`] comes out, in order, as bytes and without judgement.
-//! [`stdio`] starts a process, [`memory`] joins two halves of a stream, [`http`] posts; none keeps a conversation.
+//! [`stdio`] starts a process, [`memory`] joins two halves of a stream, [`http`] posts, [`replay`] plays a recording;
+//! none keeps a conversation.
 //! Start reading in [`Link`].
 
 pub mod http;
 mod lines;
 pub mod memory;
 mod process;
+pub mod replay;
 pub mod stdio;
 
 use std::sync::Arc;
@@ -39,8 +41,13 @@ pub struct Link {
 pub enum Outgoing {
     /// A message.
     Message(Message),
-    /// Bytes as they are, in separate writes.
-    Raw(Vec<Vec<u8>>),
+    /// Bytes as they are.
+    Raw {
+        /// The bytes, in separate writes.
+        pieces: Vec<Vec<u8>>,
+        /// The case that they belong to.
+        owner: String,
+    },
     /// Nobody waits for the answer to the request of that frame any more.
     Abandon {
         /// The frame.
@@ -53,6 +60,8 @@ pub enum Outgoing {
 pub struct Message {
     /// The message, without a line break.
     pub bytes: Vec<u8>,
+    /// The case that it belongs to; empty for handshakes, discovery and answers to the server.
+    pub owner: String,
     /// Its frame.
     pub frame: u32,
     /// Headers that the era demands where there are headers.

@@ -16,6 +16,7 @@ mod stream;
 mod tests;
 mod tls;
 mod token;
+mod weigh;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +36,7 @@ pub use self::raw::{End, Ended, Endpoint, RawRequest};
 pub use self::response::{Head, Response, Until};
 pub use self::served::start;
 pub use self::token::{ClientCredentials, Tokens};
+pub use self::weigh::{Body, Posted, weigh};
 
 /// How long the next message waits for the head of the response to a notification, so that order is kept.
 const NOTIFIED: Duration = Duration::from_secs(5);
@@ -251,7 +253,7 @@ impl Posts {
         let message = match outgoing {
             Outgoing::Message(message) => message,
             // Raw messages go over a connection of their own.
-            Outgoing::Raw(_) => return,
+            Outgoing::Raw { .. } => return,
             Outgoing::Abandon { frame } => {
                 if let Some(task) = self.handles.remove(&frame) {
                     task.abort();

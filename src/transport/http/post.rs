@@ -7,11 +7,12 @@ use reqwest::{Method, Response};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::failure::{self, Break, HttpFailure, Refusal, excerpt, status_text};
+use super::failure::{self, Break, HttpFailure};
 use super::stream::{self, Events};
+use super::weigh::{Body, Posted, is_json, weigh};
 use super::{Flavour, Incoming, Kind, Message, Shared, head, old_sse};
 use crate::transport::Origin;
-use crate::wire::{Era, Http, response_of};
+use crate::wire::{Era, Http};
 
 /// How large an answer in JSON may be, in bytes.
 const LONGEST_BODY: usize = 64 << 20;
@@ -24,9 +25,6 @@ const REFUSAL: Duration = Duration::from_secs(2);
 
 /// How long the end of a server that this program started may take to become known; it explains a broken connection.
 const EXIT_KNOWN: Duration = Duration::from_millis(300);
-
-/// Code of JSON-RPC for a method that does not exist.
-const NO_METHOD: i64 = -32601;
 
 /// A response whose body was not looked at.
 struct Answer<'a> {
@@ -116,64 +114,37 @@ async fn once(shared: &Arc<Shared>, message: &Message, heard: &mut Option<onesho
 impl Answer<'_> {
     /// HTTP+SSE answers on its stream; here only a refusal says anything.
     async fn accepted_for_the_stream(&self, response: Response) -> Result<(), Failed> {
-        if self.http.is_success() { Ok(()) } else { self.refused(response).await }
+        if self.http.is_success() { Ok(()) } else { self.weighed(beginning(response).await).await }
     }
 
     async fn take(&self, response: Response) -> Result<(), Failed> {
         if let Some(encoding) = self.http.header("content-encoding").filter(|it| !it.eq_ignore_ascii_case("identity")) {
             return Err(self.shown(HttpFailure::Encoded(encoding.to_owned()), Vec::new()));
         }
-        if !self.http.is_success() {
-            return self.refused(response).await;
-        }
-        if stream::is_event_stream(&self.http) {
+        if self.http.is_success() && stream::is_event_stream(&self.http) {
             return self.events(response).await;
         }
-        if !self.expects_an_answer() {
-            // Read to its end, the connection serves the next request.
-            drop(beginning(response).await);
-            return Ok(());
-        }
-        if self.is_json() {
-            let bytes = whole(response).await?;
-            if !bytes.iter().all(u8::is_ascii_whitespace) {
-                self.hand_on(bytes).await;
-                return Ok(());
-            }
-            return Err(self.shown(HttpFailure::StreamEnded { status: self.status() }, Vec::new()));
-        }
-        let body = beginning(response).await;
-        let failure = if body.is_empty() {
-            HttpFailure::StreamEnded { status: self.status() }
-        } else {
-            let got = self.http.header("content-type").unwrap_or_default().to_owned();
-            HttpFailure::ContentType { status: self.status(), got, excerpt: excerpt(&body) }
-        };
-        Err(self.shown(failure, body))
+        let is_answer = self.http.is_success() && self.posted().expects_an_answer && is_json(&self.http);
+        // Read to its end, the connection serves the next request.
+        let body = if is_answer { whole(response).await? } else { beginning(response).await };
+        self.weighed(body).await
     }
 
-    /// A refusal with a message in it is an answer, but for those that end a session or want credentials.
-    async fn refused(&self, response: Response) -> Result<(), Failed> {
-        let body = beginning(response).await;
-        let refusal = self.refusal(&body);
-        let message = response_of(&body);
-        if self.http.status == 401 {
-            let failure = match &self.shared.tokens {
-                Some(_) => HttpFailure::TokenRefused(refusal),
-                None => HttpFailure::AuthRequired(refusal),
-            };
-            return Err(self.shown(failure, body));
+    /// Hands on a body that is a message, and says why another is none.
+    async fn weighed(&self, body: Vec<u8>) -> Result<(), Failed> {
+        match weigh(&self.http, &body, self.posted()) {
+            Ok(Body::Message) => {
+                self.hand_on(body).await;
+                Ok(())
+            }
+            Ok(Body::Nothing) => Ok(()),
+            Err(failure) => {
+                if matches!(failure, HttpFailure::SessionLost(_)) {
+                    self.shared.session().id = None;
+                }
+                Err(self.shown(failure, body))
+            }
         }
-        let is_unknown_method = message.as_ref().is_some_and(|message| message["error"]["code"] == NO_METHOD);
-        if self.http.status == 404 && self.in_session && !is_unknown_method {
-            self.shared.session().id = None;
-            return Err(self.shown(HttpFailure::SessionLost(refusal), body));
-        }
-        if message.is_some() {
-            self.hand_on(body).await;
-            return Ok(());
-        }
-        Err(self.shown(HttpFailure::Status(refusal), body))
     }
 
     async fn events(&self, response: Response) -> Result<(), Failed> {
@@ -190,32 +161,20 @@ impl Answer<'_> {
         self.shared.tell(Incoming::Message { bytes, http, origin }).await;
     }
 
-    fn refusal(&self, body: &[u8]) -> Refusal {
-        let header = |name: &str| self.http.header(name).map(str::to_owned);
-        Refusal {
-            code: self.http.status,
-            status: self.status(),
-            retry_after: header("retry-after"),
-            www_authenticate: header("www-authenticate"),
-            excerpt: excerpt(body),
-        }
-    }
-
     fn shown(&self, failure: HttpFailure, body: Vec<u8>) -> Failed {
         Failed { failure, shown: Some((Arc::clone(&self.http), body)) }
-    }
-
-    fn status(&self) -> String {
-        status_text(self.http.status)
     }
 
     fn expects_an_answer(&self) -> bool {
         matches!(self.message.kind, Kind::Handshake | Kind::Request)
     }
 
-    fn is_json(&self) -> bool {
-        let kind = self.http.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
-        kind.trim().eq_ignore_ascii_case("application/json")
+    fn posted(&self) -> Posted {
+        Posted {
+            expects_an_answer: self.expects_an_answer(),
+            in_session: self.in_session,
+            has_token: self.shared.tokens.is_some(),
+        }
     }
 }
 

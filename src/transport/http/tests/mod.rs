@@ -68,7 +68,7 @@ fn address(url: &str) -> Address {
 }
 
 fn message(frame: u32, kind: Kind, era: Era) -> Outgoing {
-    Outgoing::Message(Message { bytes: b"{}".to_vec(), frame, headers: Vec::new(), kind, era })
+    Outgoing::Message(Message { bytes: b"{}".to_vec(), owner: String::new(), frame, headers: Vec::new(), kind, era })
 }
 
 fn answer(kind: &str, body: &str) -> String {

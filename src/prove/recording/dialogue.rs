@@ -1,0 +1,149 @@
+//! From the frames of a session to exchanges: what came is tied to what it came for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::key::asked;
+use crate::fault::{Asked, Ended, Exchange, Reply, What};
+use crate::redact::Redactor;
+use crate::runner::SessionFrames;
+use crate::transport::Exit;
+use crate::wire::{Channel, Direction, Frame, Http, Message, classify};
+
+/// What a session comes to.
+pub(super) struct Dialogue {
+    /// In the order in which they were asked; sessions and occurrences are not counted yet.
+    pub(super) exchanges: Vec<Exchange>,
+    /// The cases of which something cannot be played back, with the reason.
+    pub(super) unplayable: BTreeMap<String, String>,
+}
+
+/// Ties together what travelled in one session, without secrets.
+pub(super) fn dialogue(session: &SessionFrames, redactor: &Redactor) -> Dialogue {
+    let mut tying = Tying {
+        owners: owners(session),
+        redactor,
+        early: Vec::new(),
+        open: Vec::new(),
+        asked_at: Vec::new(),
+        dialogue: Dialogue { exchanges: Vec::new(), unplayable: BTreeMap::new() },
+    };
+    for frame in &session.frames {
+        tying.frame(frame);
+    }
+    if let Some(ending) = session.ending {
+        let how = match ending.exit {
+            Some(Exit::Status(status)) => Ended::Status(status),
+            Some(Exit::Signal(signal)) => Ended::Signal(signal),
+            Some(Exit::Unknown | Exit::Returned | Exit::Panicked) | None => Ended::Closed,
+        };
+        tying.came(None, ending.at, What::Ended(how), None);
+    }
+    tying.dialogue
+}
+
+fn owners(session: &SessionFrames) -> BTreeMap<u32, &str> {
+    session.owners.iter().flat_map(|(owner, frames)| frames.iter().map(move |seq| (*seq, owner.as_str()))).collect()
+}
+
+struct Tying<'a> {
+    owners: BTreeMap<u32, &'a str>,
+    redactor: &'a Redactor,
+    /// What came before anything was asked.
+    early: Vec<Reply>,
+    /// Requests that have no answer yet, as indices.
+    open: Vec<usize>,
+    asked_at: Vec<Duration>,
+    dialogue: Dialogue,
+}
+
+impl Tying<'_> {
+    fn frame(&mut self, frame: &Frame) {
+        let owner = self.owners.get(&frame.seq).map(|owner| (*owner).to_owned());
+        match (frame.channel, frame.direction) {
+            (Channel::Http, _) => self.give_up(owner, "it speaks HTTP by itself, in a raw step"),
+            (Channel::Stderr, _) => self.came(None, frame.at, What::Stderr(self.bytes(frame)), None),
+            (Channel::Protocol, Direction::Sent) => self.sent(owner.unwrap_or_default(), frame),
+            (Channel::Protocol, Direction::Received) => self.received(owner.as_deref(), frame),
+        }
+    }
+
+    fn give_up(&mut self, owner: Option<String>, reason: &str) {
+        self.dialogue.unplayable.entry(owner.unwrap_or_default()).or_insert_with(|| reason.to_owned());
+    }
+
+    fn bytes(&self, frame: &Frame) -> Vec<u8> {
+        if self.redactor.is_empty() { frame.bytes.to_vec() } else { self.redactor.text(&frame.text()).into_bytes() }
+    }
+
+    fn json(&self, json: &Arc<Value>) -> Value {
+        if self.redactor.is_empty() { (**json).clone() } else { self.redactor.value((**json).clone()) }
+    }
+
+    fn sent(&mut self, owner: String, frame: &Frame) {
+        let asked = match &frame.json {
+            Ok(json) => match asked(&self.json(json)) {
+                Some(asked) => asked,
+                None => return,
+            },
+            Err(_) => Asked::Raw(self.bytes(frame)),
+        };
+        if frame.bytes.is_empty() && frame.json.is_err() {
+            self.give_up(Some(owner.clone()), "its session was too long to be kept whole");
+        }
+        let index = self.dialogue.exchanges.len();
+        if !matches!(asked, Asked::Message { id: None, .. }) {
+            self.open.push(index);
+        }
+        let replies = std::mem::take(&mut self.early);
+        self.dialogue.exchanges.push(Exchange { owner, session: 0, occurrence: 0, asked, replies });
+        self.asked_at.push(frame.at);
+    }
+
+    fn received(&mut self, owner: Option<&str>, frame: &Frame) {
+        let http = frame.http.as_ref();
+        let Ok(json) = &frame.json else {
+            let what = What::Bytes(self.bytes(frame));
+            return self.came(self.of_owner(owner), frame.at, what, http);
+        };
+        let mut meant = None;
+        if let Message::Response { id: Some(id) } = classify(json) {
+            meant = self.asked_with(&id.to_json());
+            self.open.retain(|index| Some(*index) != meant);
+        } else if let Some(token) = json["params"].get("progressToken") {
+            meant = self.asked_with(token);
+        }
+        let meant = meant.or_else(|| self.of_owner(owner));
+        self.came(meant, frame.at, What::Message(self.json(json)), http);
+    }
+
+    /// The last request with that id.
+    fn asked_with(&self, wanted: &Value) -> Option<usize> {
+        let has = |exchange: &Exchange| matches!(&exchange.asked, Asked::Message { id: Some(id), .. } if id == wanted);
+        self.dialogue.exchanges.iter().rposition(has)
+    }
+
+    /// What a case is waiting for, or asked last.
+    fn of_owner(&self, owner: Option<&str>) -> Option<usize> {
+        let owner = owner?;
+        let is_its = |index: &usize| self.dialogue.exchanges[*index].owner == owner;
+        let open = self.open.iter().copied().rfind(is_its);
+        open.or_else(|| (0..self.dialogue.exchanges.len()).rev().find(is_its))
+    }
+
+    /// Ties something to what it came for: where that cannot be told, to the last request without an answer, else to
+    /// whatever was said last.
+    fn came(&mut self, meant: Option<usize>, at: Duration, what: What, http: Option<&Arc<Http>>) {
+        let open = self.open.last().copied();
+        let index = meant.or(open).or_else(|| self.dialogue.exchanges.len().checked_sub(1));
+        let asked_at = index.map(|index| self.asked_at[index]).unwrap_or_default();
+        let reply = Reply { after: at.saturating_sub(asked_at), what, http: http.cloned() };
+        match index {
+            Some(index) => self.dialogue.exchanges[index].replies.push(reply),
+            None => self.early.push(Reply { after: Duration::ZERO, ..reply }),
+        }
+    }
+}

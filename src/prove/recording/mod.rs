@@ -1,0 +1,111 @@
+//! A run as it can be played back: what was said to which server, what came, and how every case ended.
+//!
+//! A [`Recorder`] watches a run; the [`Recording`] that it leaves is all that proving needs. Everything in it is without
+//! secrets, whether it stays in memory or goes to a file.
+
+mod collect;
+mod dialogue;
+mod key;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::event::Outcome;
+use crate::fault::{Asked, Exchange, What};
+use crate::wire::{Catalog, ListKind, Tool};
+
+pub use self::collect::Recorder;
+pub(super) use self::key::{Said, asked};
+
+/// A run as it can be played back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recording {
+    /// What travelled, by lane: `file@server/revision`.
+    pub lanes: BTreeMap<String, LaneRecording>,
+    /// How the cases ended, in the order in which they did.
+    pub cases: Vec<RecordedCase>,
+}
+
+/// One server in one revision.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LaneRecording {
+    /// The suite's file.
+    pub file: String,
+    /// The server's name in the suite.
+    pub server: String,
+    /// `stdio`, `memory`, `http` or `sse`.
+    pub transport: String,
+    /// The revision that was spoken.
+    pub revision: String,
+    /// What travelled, session by session, in the order in which it was asked.
+    pub exchanges: Vec<Exchange>,
+    /// The cases of which something cannot be played back, with the reason.
+    pub unplayable: BTreeMap<String, String>,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedCase {
+    /// Its id.
+    pub id: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How often it was tried.
+    pub attempts: usize,
+}
+
+impl LaneRecording {
+    /// What the server offered when it was asked first.
+    pub fn catalog(&self) -> Catalog {
+        let listed = |kind: ListKind| -> Vec<Value> {
+            let pages = self.discovery().filter(|exchange| exchange.method() == Some(kind.method()));
+            // Another session asks for the same pages.
+            let mut seen = BTreeSet::new();
+            let pages = pages.filter(|page| seen.insert(page.params()["cursor"].to_string()));
+            pages.flat_map(|page| items(page, kind)).collect()
+        };
+        Catalog {
+            tools: listed(ListKind::Tools).into_iter().map(Tool::new).collect(),
+            resources: listed(ListKind::Resources),
+            resource_templates: listed(ListKind::ResourceTemplates),
+            prompts: listed(ListKind::Prompts),
+        }
+    }
+
+    /// What the server declared that it can do.
+    pub fn capabilities(&self) -> Value {
+        let mut declared = self.discovery().filter_map(|exchange| {
+            let answer = answer(exchange)?;
+            answer["result"].get("capabilities").cloned()
+        });
+        declared.next().unwrap_or_default()
+    }
+
+    fn discovery(&self) -> impl Iterator<Item = &Exchange> {
+        self.exchanges.iter().filter(|exchange| exchange.owner.is_empty())
+    }
+}
+
+/// The message that answers an exchange.
+pub(super) fn answer(exchange: &Exchange) -> Option<&Value> {
+    match &exchange.replies[exchange.answer()?].what {
+        What::Message(message) => Some(message),
+        What::Bytes(_) | What::Torn(_) | What::Stderr(_) | What::Stalled | What::Ended(_) => None,
+    }
+}
+
+fn items(page: &Exchange, kind: ListKind) -> Vec<Value> {
+    answer(page).and_then(|answer| answer["result"][kind.member()].as_array().cloned()).unwrap_or_default()
+}
+
+/// What was asked, in a few words: `tools/call get_user`.
+pub(super) fn title(exchange: &Exchange) -> String {
+    match &exchange.asked {
+        Asked::Raw(_) => "a raw message".to_owned(),
+        Asked::Message { method, params, .. } => match params["name"].as_str().or(params["uri"].as_str()) {
+            Some(name) => format!("{method} {name}"),
+            None => method.clone(),
+        },
+    }
+}

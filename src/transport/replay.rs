@@ -1,0 +1,165 @@
+//! A server that is played back: what it says was written down before, and time is only ever that of the clock.
+//!
+//! Knows nothing of what is played: whoever has a recording is a [`Player`].
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::{Incoming, Link, Message, Outgoing, Stopper, lines};
+
+/// Says what comes for what is sent.
+pub trait Player: Send + 'static {
+    /// What comes because of a message.
+    fn message(&mut self, message: &Message) -> Vec<Played>;
+
+    /// What comes because of bytes that a case wrote as they are.
+    fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Played>;
+}
+
+/// Something that comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Played {
+    /// How long after the message that caused it.
+    pub after: Duration,
+    /// What it is.
+    pub incoming: Incoming,
+}
+
+/// Connects to a server that is played back; `transport` is what it was recorded over.
+pub fn connect(transport: &'static str, player: impl Player) -> Link {
+    let (outgoing, asked) = mpsc::unbounded_channel();
+    let (told, incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (stop, mut stopped) = Stopper::new();
+    tokio::spawn(async move {
+        let mut stage = Stage { player, told, waiting: BinaryHeap::new(), counted: 0 };
+        tokio::select! {
+            // A session may end before everything was played.
+            done = &mut stopped => drop(done),
+            () = stage.play(asked) => drop(stopped.await),
+        }
+    });
+    Link { outgoing, incoming, stop, transport, endpoint: None }
+}
+
+/// What is still to be said, soonest first; what is due at the same time in the order in which it was found.
+struct Stage<P> {
+    player: P,
+    told: mpsc::Sender<Incoming>,
+    waiting: BinaryHeap<Reverse<Due>>,
+    counted: u64,
+}
+
+struct Due {
+    at: Instant,
+    number: u64,
+    incoming: Incoming,
+}
+
+impl Due {
+    fn rank(&self) -> (Instant, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl<P: Player> Stage<P> {
+    /// Plays until nobody asks any more, or the server that is played is gone.
+    async fn play(&mut self, mut asked: mpsc::UnboundedReceiver<Outgoing>) {
+        loop {
+            let due = self.waiting.peek().map(|Reverse(due)| due.at);
+            tokio::select! {
+                biased;
+                outgoing = asked.recv() => match outgoing {
+                    Some(outgoing) => self.ask(&outgoing),
+                    None => return,
+                },
+                () = until(due) => {
+                    let Some(Reverse(next)) = self.waiting.pop() else { continue };
+                    let is_last = matches!(next.incoming, Incoming::Exited(_));
+                    if self.told.send(next.incoming).await.is_err() || is_last {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, outgoing: &Outgoing) {
+        let played = match outgoing {
+            Outgoing::Message(message) => self.player.message(message),
+            Outgoing::Raw { pieces, owner } => self.player.raw(owner, &pieces.concat()),
+            Outgoing::Abandon { .. } => Vec::new(),
+        };
+        let now = Instant::now();
+        for Played { after, incoming } in played {
+            self.counted += 1;
+            self.waiting.push(Reverse(Due { at: now + after, number: self.counted, incoming }));
+        }
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::Exit;
+
+    struct Echo;
+
+    impl Player for Echo {
+        fn message(&mut self, _: &Message) -> Vec<Played> {
+            Vec::new()
+        }
+
+        /// `late` comes after an hour, `bye` ends the server, everything else comes at once.
+        fn raw(&mut self, _: &str, bytes: &[u8]) -> Vec<Played> {
+            let after = Duration::from_secs(if bytes == b"late" { 3600 } else { 0 });
+            let incoming =
+                if bytes == b"bye" { Incoming::Exited(Exit::Status(3)) } else { Incoming::Line(bytes.into()) };
+            vec![Played { after, incoming }]
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_due_first_comes_first() {
+        let mut link = connect("stdio", Echo);
+        for word in ["late", "one", "two"] {
+            link.outgoing.send(Outgoing::Raw { pieces: vec![word.into()], owner: String::new() }).unwrap();
+        }
+        for expected in ["one", "two", "late"] {
+            assert_eq!(link.incoming.recv().await, Some(Incoming::Line(expected.into())));
+        }
+        link.outgoing.send(Outgoing::Raw { pieces: vec!["bye".into()], owner: String::new() }).unwrap();
+        assert_eq!(link.incoming.recv().await, Some(Incoming::Exited(Exit::Status(3))));
+        link.stop.stop().await;
+    }
+}
