@@ -41,6 +41,7 @@ use crate::suite::Order;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
+pub use self::names::redactor;
 pub use self::options::{Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Thresholds};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 

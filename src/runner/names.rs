@@ -51,7 +51,7 @@ fn mentioned_names(plan: &Plan) -> BTreeSet<String> {
 }
 
 /// Knows every secret of a plan: what is read from the environment and what `secrets:` names.
-pub(super) fn redactor(plan: &Plan, options: &Options) -> Redactor {
+pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
     let read = mentioned(plan, &options.environment);
     let mut secrets: Vec<String> = read.values().cloned().collect();
     for planned in &plan.suites {

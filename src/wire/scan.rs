@@ -45,6 +45,18 @@ impl Scanner {
     /// The variants that every run judges by scanning.
     pub const JUDGES: [&'static str; 3] = ["PROTO-STDOUT-NOISE", "PROTO-MALFORMED-ENVELOPE", "PROTO-REPLY-CORRELATION"];
 
+    /// The codes of everything that is found in every session, whatever the suite asks for.
+    pub const CODES: [&'static str; 8] = [
+        "answer-without-id",
+        "answered-twice",
+        "malformed-envelope",
+        "reused-request-id",
+        "server-request",
+        "stray-output",
+        "undeclared-request",
+        "wrong-id",
+    ];
+
     /// Watches a session of an era.
     pub fn new(era: Era) -> Self {
         Self { era, asked: BTreeMap::new(), server_ids: BTreeSet::new(), is_raw: false }

@@ -4,6 +4,7 @@ pub(super) mod check;
 pub(super) mod completions;
 pub(super) mod fault_coverage;
 pub(super) mod plan;
+mod proving;
 pub(super) mod report;
 pub(super) mod run;
 mod run_update;

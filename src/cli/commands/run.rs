@@ -10,6 +10,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::fault_coverage::gate;
+use super::proving::{ProvingArgs, proven};
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
@@ -60,6 +61,8 @@ pub(in crate::cli) struct RunArgs {
     /// The same for the figure that is weighted by how often faults occur.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold_weighted: Option<f64>,
+    #[command(flatten)]
+    proving: ProvingArgs,
     #[command(flatten)]
     known: BaselineArgs,
     /// A fault registry to use instead of the built-in one.
@@ -123,6 +126,25 @@ impl RunArgs {
         }
     }
 
+    /// Writes the run down and proves what can be proven, and only then tells its end.
+    fn afterwards(
+        &self,
+        of: (&Plan, &Registry),
+        surroundings: &Surroundings<'_>,
+        (watch, output): (&mut RunWatch, &Output),
+    ) -> Result<(), ()> {
+        let Some(recording) = watch.recording() else { return Ok(()) };
+        let written = self.proving.write(of.0, &recording, output);
+        let proof = if self.proving.prove {
+            let options = self.options(surroundings, Stop::new().1);
+            proven(recording, of, &options, output).ok().map(|proven| Box::new(proven.proof))
+        } else {
+            None
+        };
+        watch.close(proof);
+        written
+    }
+
     /// Refuses to write two documents to one file, or one over a file that is read.
     fn check_targets(&self, plan: &Plan, output: &Output) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, path)| path.as_path());
@@ -182,14 +204,18 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
+    if args.proving.records() {
+        watch.record();
+    }
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
-    let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan, registry.get()), &mut watch);
+    let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan.clone(), registry.get()), &mut watch);
     let Some((mut summary, urgency)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
+    let afterwards = args.afterwards((&plan, registry.get()), &surroundings, (&mut watch, output));
     let (written, failures) = match watch.finish(output) {
         Ok(failures) => (Ok(()), failures),
         Err(failures) => (Err(()), failures),
@@ -204,7 +230,9 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     // Whoever stops the program while it writes reports is told so as well.
     summary.interrupted |= *urgency.borrow() > Urgency::None;
     let exit = verdict(args, &summary, output);
-    if (written.is_err() || updated.is_err()) && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing) {
+    if (written.is_err() || updated.is_err() || afterwards.is_err())
+        && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)
+    {
         Exit::Environment
     } else {
         exit

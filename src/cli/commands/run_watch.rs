@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::event::Event;
+use crate::event::{Event, Proof, RunFinished};
+use crate::prove::{Recorder, Recording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
 use crate::report::{self, Format, Live, Report};
@@ -24,6 +25,10 @@ pub(super) struct RunWatch {
     sessions: usize,
     /// What a baseline could excuse.
     failures: Writer,
+    /// Writes the run down, where it is to be played back.
+    recorder: Option<Recorder>,
+    /// The end of a run of which something is still to be proven.
+    held: Option<RunFinished>,
     problems: Vec<SinkError>,
 }
 
@@ -42,7 +47,26 @@ impl RunWatch {
         let live = Live::new(output.error_style, total);
         let report = Report::default();
         let (failures, problems) = (Writer::default(), Vec::new());
-        Ok(Self { report, live, targets, logs, transcripts, sessions: 0, failures, problems })
+        let (recorder, held) = (None, None);
+        Ok(Self { report, live, targets, logs, transcripts, sessions: 0, failures, recorder, held, problems })
+    }
+
+    /// Writes the run down from here on, and holds back its end until [`RunWatch::close`] tells it.
+    pub(super) fn record(&mut self) {
+        self.recorder = Some(Recorder::default());
+    }
+
+    /// What was written down.
+    pub(super) fn recording(&mut self) -> Option<Recording> {
+        self.recorder.take().map(Recorder::finish)
+    }
+
+    /// Tells the end that was held back, with what was proven meanwhile.
+    pub(super) fn close(&mut self, proof: Option<Box<Proof>>) {
+        self.recorder = None;
+        if let Some(finished) = self.held.take() {
+            self.event(&Event::RunFinished(Box::new(RunFinished { proof, ..finished })));
+        }
     }
 
     /// Writes what is left to write and shows the run; a report that could not be written is told. Returns what failed.
@@ -73,6 +97,13 @@ impl RunWatch {
 
 impl Observer for RunWatch {
     fn event(&mut self, event: &Event) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(event);
+            if let Event::RunFinished(finished) = event {
+                self.held = Some((**finished).clone());
+                return;
+            }
+        }
         for log in &mut self.logs {
             Self::note(&mut self.problems, log.write(event));
         }
@@ -86,6 +117,9 @@ impl Observer for RunWatch {
     }
 
     fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.session(session, redactor);
+        }
         let Some(folder) = &self.transcripts else { return };
         self.sessions += 1;
         let path = folder.join(file_name(self.sessions, session));

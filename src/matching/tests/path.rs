@@ -92,5 +92,9 @@ fn refuses_what_is_no_path() {
     refuses("a]", &unexpected("a]", ']', 2));
     refuses("items[*].n", "a path finds one value; for several write the JSONPath `$.items[*].n`");
     refuses("items[].n", "a path finds one value; for several write the JSONPath `$.items[*].n`");
+    for unfinished in ["$['\\u", "$['\\uD", "$[\"\\ud", "$['\\uD83D\\uD", "$['\\uD83D"] {
+        assert!(Path::parse(unfinished).unwrap_err().contains("is no JSONPath"), "{unfinished}");
+    }
+    finds("$['result'][\"a.b\"]['c\\u0020d']", json!(1));
     assert!(Path::parse("$.a[").unwrap_err().starts_with("`$.a[` is no JSONPath: "));
 }

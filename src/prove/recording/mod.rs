@@ -5,7 +5,11 @@
 
 mod collect;
 mod dialogue;
+pub mod file;
 mod key;
+mod line;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +20,7 @@ use crate::fault::{Asked, Exchange, What};
 use crate::wire::{Catalog, ListKind, Tool};
 
 pub use self::collect::Recorder;
-pub(super) use self::key::{Said, asked};
+pub(super) use self::key::{Key, Said, asked};
 
 /// A run as it can be played back.
 #[derive(Debug, Clone, PartialEq, Default)]

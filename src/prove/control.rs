@@ -1,0 +1,67 @@
+//! The control run: without any mutant, every case must end as it was recorded, or it cannot prove anything.
+
+use std::collections::BTreeSet;
+
+use super::recording::Recording;
+use super::rerun::Rerun;
+use crate::event::{CaseResult, Control, LeftOut, Outcome, SessionJudged};
+
+/// What the control run showed.
+#[derive(Debug)]
+pub(super) struct Controlled {
+    /// The ids of the cases that can kill.
+    pub(super) green: BTreeSet<String>,
+    /// What servers do wrong anyway, as session and code.
+    pub(super) known: BTreeSet<(String, String)>,
+    pub(super) control: Control,
+}
+
+/// Compares the control run with the recording.
+pub(super) fn controlled(recording: &Recording, rerun: &Rerun) -> Controlled {
+    let mut controlled = Controlled {
+        green: BTreeSet::new(),
+        known: rerun.judged.iter().flat_map(broken).collect(),
+        control: Control { cases: 0, green: 0, left_out: Vec::new() },
+    };
+    for recorded in &recording.cases {
+        if !matches!(recorded.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed) {
+            continue;
+        }
+        controlled.control.cases += 1;
+        let reason = match rerun.results.get(&recorded.id) {
+            _ if recorded.outcome == Outcome::Failed => {
+                Some("it failed against the server itself, so it cannot turn red".to_owned())
+            }
+            None => Some("the suite has no such case any more".to_owned()),
+            Some(result) => unlike(recording, recorded.outcome, result, rerun),
+        };
+        match reason {
+            Some(reason) => controlled.control.left_out.push(LeftOut { id: recorded.id.clone(), reason }),
+            None => drop(controlled.green.insert(recorded.id.clone())),
+        }
+    }
+    controlled.control.green = controlled.green.len();
+    controlled
+}
+
+/// What servers did wrong in a session, as session and code.
+pub(super) fn broken(judged: &SessionJudged) -> Vec<(String, String)> {
+    judged.findings.iter().map(|finding| (judged.id(), finding.code.clone())).collect()
+}
+
+/// Why a case that was green did not end from the recording as it was recorded.
+fn unlike(recording: &Recording, recorded: Outcome, result: &CaseResult, rerun: &Rerun) -> Option<String> {
+    let id = &result.case.id;
+    if let Some(reason) = recording.lanes.values().find_map(|lane| lane.unplayable.get(id)) {
+        return Some(reason.clone());
+    }
+    if rerun.log.left.iter().any(|moment| moment.owner == *id) {
+        return Some("it asked for something that is not in the recording".to_owned());
+    }
+    if result.outcome == recorded {
+        return None;
+    }
+    let found = result.findings.first().map(|finding| finding.message.as_str()).or(result.reason.as_deref());
+    let found = found.map(|message| format!(": {message}")).unwrap_or_default();
+    Some(format!("it {} and from the recording it {}{found}", recorded.as_str(), result.outcome.as_str()))
+}

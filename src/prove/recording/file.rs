@@ -1,0 +1,162 @@
+//! A recording as a file: lines of JSON, each sealed together with all before it, so that nothing is missing or changed.
+
+use serde_json::{Map, Value, json};
+
+use super::line::{exchange_from, exchange_json, lane_from, lane_json, outcome_from};
+use super::{RecordedCase, Recording};
+
+/// The version of this format.
+const FORMAT: u64 = 1;
+
+/// What begins the seal of a line.
+const SEAL: &str = ",\"seal\":\"";
+
+/// What a recording is a recording of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Of {
+    /// The suite files as they were typed.
+    pub suites: Vec<String>,
+    /// What all their texts come to.
+    pub fingerprint: String,
+}
+
+/// Why a file is not taken for a recording; the sentence says what to do.
+pub type Refusal = String;
+
+/// The file's text.
+pub fn write(of: &Of, recording: &Recording) -> String {
+    let mut sealed = Sealed { text: String::new(), seal: 0 };
+    sealed.line(&json!({
+        "recording": FORMAT,
+        "program": PROGRAM,
+        "suites": of.suites,
+        "fingerprint": of.fingerprint,
+    }));
+    for (name, lane) in &recording.lanes {
+        sealed.line(&lane_json(name, lane));
+        for exchange in &lane.exchanges {
+            sealed.line(&exchange_json(exchange));
+        }
+    }
+    for case in &recording.cases {
+        sealed.line(&json!({"case": case.id, "outcome": case.outcome, "attempts": case.attempts}));
+    }
+    sealed.line(&json!({"end": recording.cases.len()}));
+    sealed.text
+}
+
+const PROGRAM: &str = concat!("mcprove ", env!("CARGO_PKG_VERSION"));
+
+/// Reads the first line: what the recording is of.
+pub fn head(text: &str) -> Result<Of, Refusal> {
+    let first = text.lines().next().unwrap_or_default();
+    let value: Value = serde_json::from_str(first).unwrap_or_default();
+    let Some(format) = value["recording"].as_u64() else {
+        return Err("it is no recording; `mcprove run SUITE --record FILE` writes one".to_owned());
+    };
+    let program = value["program"].as_str().unwrap_or_default();
+    if format != FORMAT || program != PROGRAM {
+        return Err(format!(
+            "it was made by {program}, and this is {PROGRAM}: what is asked and answered may differ; record it again"
+        ));
+    }
+    let suites = value["suites"].as_array().cloned().unwrap_or_default();
+    Ok(Of {
+        suites: suites.iter().filter_map(|file| file.as_str().map(str::to_owned)).collect(),
+        fingerprint: value["fingerprint"].as_str().unwrap_or_default().to_owned(),
+    })
+}
+
+/// Reads a recording of the suites with that fingerprint.
+pub fn read(text: &str, fingerprint: &str) -> Result<Recording, Refusal> {
+    let of = head(text)?;
+    let lines = unsealed(text)?;
+    if of.fingerprint != fingerprint {
+        let suites = of.suites.join(", ");
+        return Err(format!(
+            "it is a recording of another suite, or of {suites} as it was before it was changed; record it again"
+        ));
+    }
+    let mut recording = Recording::default();
+    let mut lane = String::new();
+    for (number, line) in lines.iter().enumerate().skip(1) {
+        let put = put(&mut recording, &mut lane, line);
+        put.ok_or_else(|| format!("line {} cannot be read; record it again", number + 1))?;
+    }
+    Ok(recording)
+}
+
+fn put(recording: &mut Recording, lane: &mut String, line: &Map<String, Value>) -> Option<()> {
+    if let Some(name) = line.get("lane") {
+        name.as_str()?.clone_into(lane);
+        recording.lanes.insert(lane.clone(), lane_from(line)?);
+    } else if let Some(id) = line.get("case") {
+        recording.cases.push(RecordedCase {
+            id: id.as_str()?.to_owned(),
+            outcome: outcome_from(line.get("outcome")?)?,
+            attempts: usize::try_from(line.get("attempts")?.as_u64()?).ok()?,
+        });
+    } else if line.get("end").is_none() {
+        recording.lanes.get_mut(lane)?.exchanges.push(exchange_from(line)?);
+    }
+    Some(())
+}
+
+/// The lines of a file that is whole and as it was written.
+fn unsealed(text: &str) -> Result<Vec<Map<String, Value>>, Refusal> {
+    let mut lines = Vec::new();
+    let mut seal = 0;
+    for (number, line) in text.lines().enumerate() {
+        let is_last = number + 1 == text.lines().count();
+        let Some((body, mark)) = line.rsplit_once(SEAL) else {
+            return Err(if is_last { TRUNCATED.to_owned() } else { edited(number) });
+        };
+        seal = sealed_with(seal, body);
+        if mark != format!("{seal:016x}\"}}") {
+            return Err(edited(number));
+        }
+        let value: Value = serde_json::from_str(line).map_err(|_| edited(number))?;
+        lines.extend(value.as_object().cloned());
+    }
+    match lines.last() {
+        Some(last) if last.contains_key("end") => Ok(lines),
+        Some(_) | None => Err(TRUNCATED.to_owned()),
+    }
+}
+
+const TRUNCATED: &str = "its end is missing, so the run that wrote it was cut off or the file was; record it again";
+
+fn edited(number: usize) -> Refusal {
+    format!("line {} was changed after it was written, so it proves nothing; record it again", number + 1)
+}
+
+struct Sealed {
+    text: String,
+    seal: u64,
+}
+
+impl Sealed {
+    fn line(&mut self, value: &Value) {
+        let text = value.to_string();
+        let body = text.strip_suffix('}').unwrap_or(&text);
+        self.seal = sealed_with(self.seal, body);
+        self.text.push_str(body);
+        self.text.push_str(SEAL);
+        self.text.push_str(&format!("{:016x}\"}}\n", self.seal));
+    }
+}
+
+fn sealed_with(seal: u64, body: &str) -> u64 {
+    fnv(body.as_bytes(), 0xcbf2_9ce4_8422_2325 ^ seal.rotate_left(17))
+}
+
+/// FNV-1a: finds accidents, not forgers.
+fn fnv(bytes: &[u8], begun: u64) -> u64 {
+    bytes.iter().fold(begun, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// What texts come to, whatever their files are called.
+pub fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let of_text = |hash: u64, text: &str| fnv(text.as_bytes(), fnv(&text.len().to_le_bytes(), hash));
+    format!("{:016x}", texts.fold(0xcbf2_9ce4_8422_2325, of_text))
+}

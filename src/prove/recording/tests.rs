@@ -1,0 +1,94 @@
+//! A recording that is written and read is the same; one that was touched is refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::file::{Of, fingerprint, read, write};
+use super::*;
+use crate::fault::{Asked, Ended, Reply};
+use crate::wire::Http;
+
+fn recording() -> Recording {
+    let reply = |what: What| Reply { after: Duration::from_micros(1500), what, http: None };
+    let head = Http { status: 404, headers: vec![("retry-after".to_owned(), "1".to_owned())] };
+    let exchange = |asked: Asked, replies: Vec<Reply>| Exchange {
+        owner: "a.yml::t@s/auto".to_owned(),
+        session: 1,
+        occurrence: 2,
+        asked,
+        replies,
+    };
+    let message = |id| Asked::Message { id, method: "tools/call".to_owned(), params: json!({"name": "add"}) };
+    let answer = json!({"jsonrpc": "2.0", "id": 3, "result": {"text": "\",\"seal\":\"0\"}"}});
+    let lane = LaneRecording {
+        file: "a.yml".to_owned(),
+        server: "s".to_owned(),
+        transport: "stdio".to_owned(),
+        revision: "2025-11-25".to_owned(),
+        exchanges: vec![
+            exchange(
+                message(Some(json!(3))),
+                vec![reply(What::Message(answer)), reply(What::Stderr(b"warn".to_vec()))],
+            ),
+            exchange(message(None), vec![reply(What::Bytes(vec![0xff, 0x00])), reply(What::Ended(Ended::Signal(9)))]),
+            exchange(Asked::Raw(b"{".to_vec()), vec![reply(What::Ended(Ended::Closed)), reply(What::Stalled)]),
+            exchange(
+                Asked::Raw(vec![0xfe]),
+                vec![
+                    Reply { http: Some(Arc::new(head)), ..reply(What::Torn(b"x".to_vec())) },
+                    reply(What::Ended(Ended::Status(3))),
+                ],
+            ),
+        ],
+        unplayable: [("a.yml::u@s/auto".to_owned(), "it speaks HTTP by itself".to_owned())].into(),
+    };
+    let case = |id: &str, outcome| RecordedCase { id: id.to_owned(), outcome, attempts: 1 };
+    Recording {
+        lanes: [("a.yml@s/auto".to_owned(), lane)].into(),
+        cases: vec![case("a.yml::t@s/auto", Outcome::Passed), case("a.yml::u@s/auto", Outcome::Inconclusive)],
+    }
+}
+
+fn written() -> (String, String) {
+    let print = fingerprint(["suite: a\n"].into_iter());
+    (write(&Of { suites: vec!["a.yml".to_owned()], fingerprint: print.clone() }, &recording()), print)
+}
+
+#[test]
+fn what_is_written_can_be_read() {
+    let (text, print) = written();
+    assert_eq!(read(&text, &print), Ok(recording()));
+}
+
+#[test]
+fn what_was_touched_is_refused() {
+    let (text, print) = written();
+    let check = |text: &str, expected: &str| {
+        let refusal = read(text, &print).unwrap_err();
+        assert!(refusal.contains(expected), "{refusal}");
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    check("", "it is no recording");
+    check("suite: a\ntests: []\n", "it is no recording");
+    check(&text.replacen("\"add\"", "\"sub\"", 1), "line 3 was changed");
+    check(&text.replacen("\"passed\"", "\"failed\"", 1), "line 7 was changed");
+    check(&[&lines[..4], &lines[5..]].concat().join("\n"), "line 5 was changed");
+    check(&lines[..lines.len() - 1].join("\n"), "its end is missing");
+    check(&text[..text.len() - 40], "its end is missing");
+    check(&text.replacen("\"recording\":1", "\"recording\":9", 1), "it was made by");
+    check(&text.replacen("mcprove 0.", "mcprove 9.", 1), "it was made by mcprove 9.");
+    let other = fingerprint(["suite: b\n"].into_iter());
+    assert!(read(&text, &other).unwrap_err().contains("another suite"));
+}
+
+#[test]
+fn texts_are_told_apart() {
+    let check = |a: &[&str], b: &[&str]| {
+        assert_ne!(fingerprint(a.iter().copied()), fingerprint(b.iter().copied()), "{a:?} {b:?}");
+    };
+    check(&["ab"], &["a", "b"]);
+    check(&["a", "b"], &["b", "a"]);
+    check(&[], &[""]);
+}

@@ -1,0 +1,115 @@
+//! A recorded server on stage: it answers from the recording, with the changes of at most one mutant.
+//!
+//! A [`Stage`] holds what every session of a replayed run shares; what happened on it is in its [`Log`].
+
+mod player;
+mod wording;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use self::player::LanePlayer;
+use super::recording::{Key, LaneRecording, Recording, Said};
+use crate::fault::Reply;
+use crate::redact::Redactor;
+use crate::transport::{Link, replay};
+
+/// The replies that a mutant changed: by lane, by index of the exchange.
+pub(super) type Changes = BTreeMap<String, BTreeMap<usize, Vec<Reply>>>;
+
+/// A recording whose exchanges can be found by what was asked.
+#[derive(Debug)]
+pub(super) struct Indexed {
+    pub(super) recording: Recording,
+    redactor: Redactor,
+    lanes: BTreeMap<String, Index>,
+}
+
+/// Where exchanges are.
+#[derive(Debug, Default)]
+struct Index {
+    /// By what was asked: session, occurrence and index of each exchange.
+    found: BTreeMap<Key, Vec<(u32, u32, usize)>>,
+    /// Whether the server gave session ids.
+    has_sessions: bool,
+}
+
+impl Indexed {
+    pub(super) fn new(recording: Recording, redactor: Redactor) -> Self {
+        let lanes = recording.lanes.iter().map(|(name, lane)| (name.clone(), index(lane))).collect();
+        Self { recording, redactor, lanes }
+    }
+}
+
+fn index(lane: &LaneRecording) -> Index {
+    let mut index = Index::default();
+    for (at, exchange) in lane.exchanges.iter().enumerate() {
+        let key = Key { owner: exchange.owner.clone(), said: Said::of(&exchange.asked) };
+        index.found.entry(key).or_default().push((exchange.session, exchange.occurrence, at));
+        let mut heads = exchange.replies.iter().filter_map(|reply| reply.http.as_ref());
+        index.has_sessions |= heads.any(|head| head.header("mcp-session-id").is_some());
+    }
+    index
+}
+
+impl Index {
+    /// The exchange in which the same was asked; handshakes and discovery are those of any session.
+    fn find(&self, key: &Key, session: u32, occurrence: u32) -> Option<usize> {
+        let known = self.found.get(key)?;
+        let exact = known.iter().find(|(s, o, _)| (*s, *o) == (session, occurrence));
+        let of_any =
+            || known.iter().find(|(_, o, _)| *o == occurrence).or(known.last()).filter(|_| key.owner.is_empty());
+        exact.or_else(of_any).map(|(_, _, at)| *at)
+    }
+}
+
+/// What the sessions of one replayed run share.
+#[derive(Debug)]
+pub(super) struct Stage {
+    indexed: Arc<Indexed>,
+    changes: Changes,
+    log: Mutex<Log>,
+}
+
+/// What happened on a stage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Log {
+    /// Where the recording had nothing to answer with.
+    pub(super) left: Vec<Moment>,
+    /// Where a changed answer was given.
+    pub(super) struck: Vec<Moment>,
+    /// How many sessions of a lane each owner has spoken in.
+    sessions: BTreeMap<(String, String), u32>,
+}
+
+/// A moment of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// The case; empty for handshakes and discovery.
+    pub(super) owner: String,
+    /// The frame of the message of the client; zero for a raw message.
+    pub(super) frame: u32,
+    /// The session within the case.
+    pub(super) session: u32,
+}
+
+impl Stage {
+    pub(super) fn new(indexed: Arc<Indexed>, changes: Changes) -> Arc<Self> {
+        Arc::new(Self { indexed, changes, log: Mutex::default() })
+    }
+
+    /// Connects to a fresh session of a lane.
+    pub(super) fn connect(self: &Arc<Self>, lane: &str) -> Link {
+        let transport = self.indexed.recording.lanes.get(lane).map_or("memory", |lane| wording::transport(lane));
+        replay::connect(transport, LanePlayer::new(Arc::clone(self), lane, transport))
+    }
+
+    /// What happened so far.
+    pub(super) fn log(&self) -> Log {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,146 @@
+//! A recorded reply in the words of a transport, with the ids of the session that hears it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::super::recording::LaneRecording;
+use super::player::{Heard, LanePlayer};
+use crate::fault::{Asked, Ended, Reply, What};
+use crate::transport::http::{Body, Posted, weigh};
+use crate::transport::replay::Played;
+use crate::transport::{Break, Exit, HttpFailure, Incoming, Origin};
+use crate::wire::Http;
+
+/// The transport of a recorded lane.
+pub(super) fn transport(lane: &LaneRecording) -> &'static str {
+    ["stdio", "http", "sse"].into_iter().find(|known| *known == lane.transport).unwrap_or("memory")
+}
+
+/// What was asked, in a few words.
+pub(super) fn asked_text(asked: &Asked) -> String {
+    match asked {
+        Asked::Raw(bytes) => format!("raw bytes, {} of them", bytes.len()),
+        Asked::Message { method, params, .. } => {
+            let params: String = params.to_string().chars().take(200).collect();
+            format!("{method} {params}")
+        }
+    }
+}
+
+pub(super) struct Wording<'a> {
+    transport: &'static str,
+    ids: &'a [(Value, Value)],
+    heard: Heard,
+}
+
+impl<'a> Wording<'a> {
+    pub(super) fn of(player: &'a LanePlayer, heard: Heard) -> Self {
+        Self { transport: player.transport(), ids: player.ids(), heard }
+    }
+
+    fn is_http(&self) -> bool {
+        matches!(self.transport, "http" | "sse")
+    }
+
+    /// What comes for one reply.
+    pub(super) fn played(&self, reply: &Reply) -> Vec<Played> {
+        let played = |incoming: Incoming| Played { after: reply.after, incoming };
+        let bytes = match &reply.what {
+            What::Stderr(line) => return vec![played(Incoming::Stderr(line.clone()))],
+            What::Ended(ended) => return self.ended(*ended).into_iter().map(played).collect(),
+            What::Torn(line) if !self.is_http() => return vec![played(Incoming::TornLine(line.clone()))],
+            What::Message(message) => self.with_ids(message.clone()).to_string().into_bytes(),
+            What::Bytes(bytes) | What::Torn(bytes) => bytes.clone(),
+            What::Stalled => return Vec::new(),
+        };
+        if self.is_http() {
+            return vec![played(self.over_http(bytes, reply.http.as_ref()))];
+        }
+        // What stands in one line was read as one; what a fault made of it may be several.
+        bytes.split(|byte| *byte == b'\n').map(|line| played(Incoming::Line(line.to_vec()))).collect()
+    }
+
+    /// What a request gets of a server that is gone.
+    pub(super) fn gone(&self) -> Vec<Played> {
+        if !self.is_http() || self.heard.frame == 0 {
+            return Vec::new();
+        }
+        let failure = HttpFailure::ConnectionRefused { address: "the recorded server".to_owned() };
+        vec![Played { after: Duration::ZERO, incoming: self.undelivered(failure, None) }]
+    }
+
+    fn ended(&self, ended: Ended) -> Vec<Incoming> {
+        if self.is_http() {
+            let failure = HttpFailure::Reset(Break::BeforeHeaders);
+            return if self.heard.frame == 0 { Vec::new() } else { vec![self.undelivered(failure, None)] };
+        }
+        let exit = match ended {
+            Ended::Closed => None,
+            Ended::Status(status) => Some(Exit::Status(status)),
+            Ended::Signal(signal) => Some(Exit::Signal(signal)),
+        };
+        [Some(Incoming::Closed), exit.map(Incoming::Exited)].into_iter().flatten().collect()
+    }
+
+    fn undelivered(&self, failure: HttpFailure, shown: Option<(Arc<Http>, Vec<u8>)>) -> Incoming {
+        Incoming::Undelivered { frame: self.heard.frame, failure: Box::new(failure), shown }
+    }
+
+    fn over_http(&self, bytes: Vec<u8>, head: Option<&Arc<Http>>) -> Incoming {
+        let http = head.cloned().unwrap_or_else(event_stream);
+        if self.transport == "sse" {
+            return Incoming::Message { bytes, http, origin: Origin::Stream };
+        }
+        if http.is_success() && is_event_stream(&http) {
+            return Incoming::Message { bytes, http, origin: Origin::Event(self.heard.frame) };
+        }
+        let posted = Posted {
+            expects_an_answer: self.heard.expects_an_answer,
+            in_session: self.heard.in_session,
+            has_token: false,
+        };
+        match weigh(&http, &bytes, posted) {
+            Ok(Body::Message | Body::Nothing) => {
+                Incoming::Message { bytes, http, origin: Origin::Body(self.heard.frame) }
+            }
+            Err(failure) => self.undelivered(failure, Some((http, bytes))),
+        }
+    }
+
+    /// The message with the ids of this session for those that were recorded.
+    fn with_ids(&self, mut message: Value) -> Value {
+        let is_response = message.get("method").is_none();
+        if is_response && let Some(id) = message.get_mut("id") {
+            self.replace(id);
+        }
+        if let Some(token) = message.get_mut("params").and_then(|params| params.get_mut("progressToken")) {
+            self.replace(token);
+        }
+        message
+    }
+
+    fn replace(&self, id: &mut Value) {
+        for (recorded, now) in self.ids.iter().rev() {
+            if id == recorded {
+                *id = now.clone();
+                return;
+            }
+            // An id whose type was changed stays changed.
+            if id.as_str().is_some_and(|text| recorded.is_number() && text == recorded.to_string()) {
+                *id = now.to_string().into();
+                return;
+            }
+        }
+    }
+}
+
+fn event_stream() -> Arc<Http> {
+    let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
+    Arc::new(Http { status: 200, headers })
+}
+
+fn is_event_stream(http: &Http) -> bool {
+    http.header("content-type").is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
+}

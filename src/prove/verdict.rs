@@ -1,0 +1,105 @@
+//! Whether a mutant was noticed: which cases turned red, and because of it.
+//!
+//! A case kills if it was green without the mutant, fails with it, and fails at or after the change. A server that did
+//! not start kills nothing, unless the suite itself says how long a start may take.
+
+use super::control::{Controlled, broken};
+use super::replay::{Log, Moment};
+use super::rerun::Rerun;
+use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Level, Outcome, Verdict};
+use crate::plan::Plan;
+use crate::wire::Scanner;
+
+/// What one placement of a mutant came to.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    pub(super) kills: Vec<Kill>,
+    pub(super) reason: Option<String>,
+}
+
+/// Judges a run with a mutant.
+pub(super) fn judged(plan: &Plan, controlled: &Controlled, rerun: &Rerun) -> Judged {
+    let mut kills = Vec::new();
+    let mut reason = None;
+    for case in plan.cases() {
+        let Some(result) = rerun.results.get(&case.id) else { continue };
+        match seen(plan, result, &rerun.log) {
+            Seen::Green => {}
+            Seen::Red(kill) => kills.push(kill),
+            Seen::Unclear(words) => drop(reason.get_or_insert(words)),
+        }
+    }
+    for session in &rerun.judged {
+        let news = broken(session).into_iter().find(|found| !controlled.known.contains(found));
+        if let Some((case, code)) = news {
+            let finding = session.findings.iter().find(|finding| finding.code == code);
+            let message = finding.map(|finding| finding.message.clone()).unwrap_or_default();
+            kills.push(Kill { case, by: By::Scan, code, message });
+        }
+    }
+    let verdict = match (kills.is_empty(), &reason) {
+        (false, _) => Verdict::Killed,
+        (true, Some(_)) => Verdict::Undecided,
+        (true, None) if rerun.log.struck.is_empty() => Verdict::Unreached,
+        (true, None) => Verdict::Survived,
+    };
+    Judged { reason: reason.filter(|_| verdict == Verdict::Undecided), verdict, kills }
+}
+
+/// What became of a case that was green.
+enum Seen {
+    Green,
+    Red(Kill),
+    /// It did not end green, and that proves nothing; the sentence says why.
+    Unclear(String),
+}
+
+fn seen(plan: &Plan, result: &CaseResult, log: &Log) -> Seen {
+    match result.outcome {
+        Outcome::Passed | Outcome::Warned => Seen::Green,
+        Outcome::Failed => failed(result, log),
+        Outcome::Errored if is_bounded_start(plan, result) => Seen::Red(kill(result, &result.findings[0])),
+        Outcome::Errored | Outcome::Inconclusive | Outcome::Skipped => {
+            let why = result.reason.clone().or(result.findings.first().map(|finding| finding.message.clone()));
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            Seen::Unclear(format!("`{}` came to no verdict{why}", result.case.name))
+        }
+    }
+}
+
+fn failed(result: &CaseResult, log: &Log) -> Seen {
+    let mut broken = result.findings.iter().filter(|finding| finding.level == Level::Must).peekable();
+    let Some(first) = broken.peek().copied() else { return Seen::Green };
+    // What the suite asked for counts before what every run looks at.
+    let finding = broken.find(|finding| by(finding) == By::Expectation).unwrap_or(first);
+    let of_case = |moments: &[Moment]| moments.iter().filter(|moment| moment.owner == result.case.id).cloned().next();
+    if let Some(left) = of_case(&log.left)
+        && finding.frame.is_none_or(|frame| frame >= left.frame)
+    {
+        return Seen::Unclear(format!("`{}` left the recording before it failed", result.case.name));
+    }
+    let is_early = |struck: &Moment, frame: u32| struck.session == 0 && frame != 0 && frame < struck.frame;
+    let struck = of_case(&log.struck);
+    let is_accident = struck.zip(finding.frame).is_some_and(|(struck, frame)| is_early(&struck, frame));
+    if is_accident || log.struck.is_empty() {
+        return Seen::Unclear(format!("`{}` failed before the change", result.case.name));
+    }
+    Seen::Red(kill(result, finding))
+}
+
+/// Whether the server did not start within the time that the suite itself sets.
+fn is_bounded_start(plan: &Plan, result: &CaseResult) -> bool {
+    let suite = plan.suites.iter().find(|planned| planned.suite.name.value == result.case.suite);
+    let is_bounded = suite.is_some_and(|planned| planned.suite.options.start_timeout.is_some());
+    is_bounded && result.findings.first().is_some_and(|finding| finding.class == Some(FailureClass::Timeout))
+}
+
+fn kill(result: &CaseResult, finding: &Finding) -> Kill {
+    Kill { case: result.case.id.clone(), by: by(finding), code: finding.code.clone(), message: finding.message.clone() }
+}
+
+fn by(finding: &Finding) -> By {
+    let is_garbled = finding.class == Some(FailureClass::ProtocolError);
+    if is_garbled || Scanner::CODES.contains(&finding.code.as_str()) { By::Scan } else { By::Expectation }
+}

@@ -1,0 +1,53 @@
+//! Work that is shared by threads, each with a clock of its own.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::runtime::Runtime;
+
+use super::rerun::clock;
+
+/// What `work` makes of each item, in the order of the items; `Err` where the system gives no runtime.
+pub(super) fn each<T: Sync, R: Send>(
+    workers: usize,
+    items: &[T],
+    work: &(dyn Fn(&Runtime, &T) -> R + Sync),
+) -> std::io::Result<Vec<R>> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let one_worker = || {
+        let clock = clock()?;
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return Ok(()) };
+            let made = work(&clock, item);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((at, made));
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers = workers.clamp(1, items.len().max(1));
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(one_worker)).collect();
+        let mine: std::io::Result<()> = one_worker();
+        let joined = others.into_iter().map(|other| match other.join() {
+            Ok(worked) => worked,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.fold(mine, std::io::Result::and)
+    })?;
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    Ok(done.into_iter().map(|(_, made)| made).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        let items: Vec<usize> = (0..100).collect();
+        for workers in [0, 1, 2, 7, 200] {
+            let doubled = super::each(workers, &items, &|_, item| item * 2).unwrap();
+            assert_eq!(doubled, items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        }
+        assert!(super::each(3, &[], &|_, item: &usize| *item).unwrap().is_empty());
+    }
+}
