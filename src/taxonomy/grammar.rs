@@ -1,8 +1,9 @@
 //! What a registry file looks like, as data: it checks files and becomes their JSON Schema.
 
+use crate::fault::{FAULT, MATCH};
 use crate::source::shape::{Object, Shape, key, required};
 
-use super::model::{Holds, Need, Severity, Tier, Transport};
+use super::model::{Holds, Need, Offer, Severity, Tier, Transport};
 
 /// A registry file.
 pub const REGISTRY: Shape = Shape::Object(&FILE);
@@ -72,7 +73,14 @@ static VARIANT: Object = Object {
 static MUTANT: Object = Object {
     name: "a mutant",
     doc: "One imitation of a variant.",
-    keys: &[&[required("id", Shape::Text, "Its name."), required("meaning", Shape::Text, "What it does.")]],
+    keys: &[
+        &[required("id", Shape::Text, "Its name."), required("meaning", Shape::Text, "What it does.")],
+        FAULT,
+        &[
+            key("shown_by", MATCH, "What a healthy server shows that has the fault anyway."),
+            key("needs", Shape::List(&Shape::Choice(Offer::WORDS)), "What the server must offer for it to make sense."),
+        ],
+    ],
 };
 
 #[cfg(test)]
