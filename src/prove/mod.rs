@@ -6,18 +6,27 @@
 
 mod control;
 mod freeze;
+mod line_up;
+mod plant;
 mod recording;
 mod replay;
 mod rerun;
+mod trial;
 mod verdict;
 mod workers;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
-use self::control::{Controlled, controlled};
+use self::control::controlled;
 use self::freeze::{frozen, only};
+use self::line_up::LineUp;
+use self::plant::beds;
 use self::replay::{Changes, Indexed, Stage};
 use self::rerun::{Telling, clock, rerun};
+use self::trial::Court;
+use self::workers::each;
 use crate::event::{Event, Proof};
 use crate::plan::Plan;
 use crate::redact::Redactor;
@@ -39,6 +48,8 @@ pub struct Proving<'a> {
     pub redactor: Redactor,
     /// How many mutants are tried at a time.
     pub workers: usize,
+    /// The names of the mutants to try; `None` for all.
+    pub picks: Option<BTreeSet<String>>,
 }
 
 /// What proving came to.
@@ -55,21 +66,26 @@ pub struct Proven {
 /// # Errors
 ///
 /// Fails where the system gives no runtime.
-pub fn prove(recording: Recording, proving: Proving<'_>) -> std::io::Result<Proven> {
-    let begun = std::time::Instant::now();
+pub fn prove(recording: Recording, proving: &Proving<'_>) -> std::io::Result<Proven> {
+    let begun = Instant::now();
     let plan = frozen(proving.plan, &recording);
-    let recorded: std::collections::BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
+    let recorded: BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
     let plan = only(&plan, &|_, case| recorded.contains(&case.id));
     let indexed = Arc::new(Indexed::new(recording, proving.redactor.clone()));
     let stage = Stage::new(Arc::clone(&indexed), Changes::default());
     let run = (proving.options, proving.registry);
     let rerun = rerun(&clock()?, plan.clone(), &stage, run, Telling::Everything);
-    let Controlled { control, .. } = controlled(&indexed.recording, &rerun);
+    let controlled = controlled(&indexed.recording, &rerun);
+    let beds = beds(&indexed.recording);
+    let jury = only(&plan, &|_, case| controlled.green.contains(&case.id));
+    let court = Court { proving, plan: jury, indexed: Arc::clone(&indexed), controlled: &controlled, beds: &beds };
+    let line_up = LineUp::of(proving, &plan, &beds);
+    let mutants = each(proving.workers, &line_up.suspects, &|clock, suspect| court.trial(clock, *suspect))?;
     let proof = Proof {
-        control,
-        mutants: Vec::new(),
-        left_out: Vec::new(),
         proven: crate::coverage::declared(proving.registry, &crate::coverage::Planned::default()),
+        control: controlled.control.clone(),
+        mutants,
+        left_out: line_up.left_out,
         gates: Vec::new(),
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     };

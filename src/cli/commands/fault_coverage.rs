@@ -84,7 +84,7 @@ fn claimed(args: &FaultCoverageArgs, registry: &Registry, output: &Output) -> Re
 }
 
 /// What is asked of a score.
-fn gates(score: &Score, (plain, weighted): (Option<f64>, Option<f64>)) -> Vec<Gate> {
+pub(super) fn gates(score: &Score, (plain, weighted): (Option<f64>, Option<f64>)) -> Vec<Gate> {
     let gate = |figure: Figure, threshold: f64, met: bool| Gate { figure, threshold, met };
     let plain = plain.map(|threshold| gate(Figure::Plain, threshold, meets(score, threshold)));
     let weighted = weighted.map(|threshold| gate(Figure::Weighted, threshold, meets_weighted(score, threshold)));
