@@ -7,6 +7,7 @@
 mod control;
 mod freeze;
 mod line_up;
+mod live;
 mod plant;
 mod recording;
 mod replay;

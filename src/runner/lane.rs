@@ -9,13 +9,14 @@ use super::exchange::Speaker;
 use super::phases::{self, Conversation};
 use super::pool::{Pool, Turn};
 use super::resolve::{self, Reachable};
-use super::{Emitter, Options, SessionFrames, Stop, case, finding, micros};
+use super::{Emitter, Options, SessionFrames, Stop, Tamper, case, finding, micros};
 use crate::event::{Event, FailureClass, Finding, NOT_SPOKEN, ServerReady, SessionJudged};
 use crate::plan::{Case, Plan, SuitePlan};
 use crate::session::{Closed, Connector, OpenFailure, OwnedViolation, Session, Settings};
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::{Answers, Protocol, RestartPolicy};
+use crate::transport::{ConnectError, Link};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
@@ -34,6 +35,7 @@ pub(super) struct Lane {
     shared: Mutex<Shared>,
     pub(super) pool: Pool,
     emitter: Emitter,
+    tamper: Option<Tamper>,
     stop: Stop,
 }
 
@@ -75,6 +77,10 @@ impl Lane {
             (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
             (None, Err(reason)) => Err(Finding::new("unfilled-template", reason.clone())),
         };
+        let mut server = server;
+        if let (Some(tamper), Ok(Reachable::Command(command))) = (&options.tamper, &mut server) {
+            tamper.start(&planned.lane_id(index), command);
+        }
         let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));
         Self {
             plan: Arc::clone(plan),
@@ -86,6 +92,7 @@ impl Lane {
             shared: Mutex::default(),
             pool: Pool::new(options.parallel_of(&planned.suite)),
             emitter: emitter.clone(),
+            tamper: options.tamper.clone(),
             stop: options.stop.clone(),
         }
     }
@@ -253,7 +260,7 @@ impl Lane {
             request_timeout: run_options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
             answers,
         };
-        let connector: &Connector<'_> = &|| Box::pin(resolve::connect(&server, start_timeout));
+        let connector: &Connector<'_> = &|| Box::pin(self.connect(&server, start_timeout));
         let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
         let mut opened = Session::open(connector, settings).await;
         let over = match &mut opened {
@@ -275,6 +282,14 @@ impl Lane {
                 Err(broken(failed.failure.finding()))
             }
         }
+    }
+
+    async fn connect(&self, server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
+        let link = resolve::connect(server, within).await?;
+        Ok(match &self.tamper {
+            Some(tamper) => tamper.link(&self.planned().lane_id(self.index), link),
+            None => link,
+        })
     }
 
     /// Hands on what is left of a connection without a conversation.

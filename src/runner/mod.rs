@@ -42,7 +42,9 @@ use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
 pub use self::names::redactor;
-pub use self::options::{Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Thresholds};
+pub use self::options::{
+    Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
+};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 
 /// What a run comes to; the exit code follows from it.
