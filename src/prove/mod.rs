@@ -12,6 +12,8 @@ mod plant;
 mod recording;
 mod replay;
 mod rerun;
+#[cfg(test)]
+mod tests;
 mod trial;
 mod verdict;
 mod workers;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::recording::{LaneRecording, Recording};
 use super::replay::Changes;
-use crate::fault::{Fault, Known, Match, Missed};
+use crate::fault::{Exchange, Fault, Known, Match, Missed};
 use crate::wire::Catalog;
 
 /// A recorded lane, with what its server offers.
@@ -68,7 +68,8 @@ impl Planted {
         let mut planted = Self::default();
         for bed in beds {
             for (at, exchange) in bed.recorded.exchanges.iter().enumerate() {
-                let counts = exchange.owner.is_empty() || green.contains(&exchange.owner);
+                // A suite's setup that goes wrong is no verdict on the server.
+                let counts = if exchange.owner.is_empty() { is_discovery(exchange) } else { green.contains(&exchange.owner) };
                 if !counts || !fault.strikes(at, &bed.known()) {
                     continue;
                 }
@@ -114,6 +115,12 @@ impl Planted {
         }
         changes
     }
+}
+
+/// Whether an exchange that belongs to no case is part of a handshake or of the question what is offered.
+fn is_discovery(exchange: &Exchange) -> bool {
+    let method = exchange.method().unwrap_or_default();
+    matches!(method, "initialize" | "server/discover" | "notifications/initialized") || method.ends_with("/list")
 }
 
 /// The first exchange that shows the fault without any mutant.

@@ -48,7 +48,8 @@ pub(super) fn rerun(
 ) -> Rerun {
     let playing = Arc::clone(stage);
     let options = Options { replay: Some(Replay::new(move |lane| playing.connect(lane))), ..once(options) };
-    Rerun { log: stage.log(), ..seen(clock, plan, (options, registry), telling) }
+    let seen = seen(clock, plan, (&options, registry), telling);
+    Rerun { log: stage.log(), ..seen }
 }
 
 /// The same options, for cases one at a time, each once, in declared order.
@@ -69,11 +70,11 @@ pub(super) fn once(options: &Options) -> Options {
 pub(super) fn seen(
     runtime: &Runtime,
     plan: Plan,
-    (options, registry): (Options, &Registry),
+    (options, registry): (&Options, &Registry),
     telling: Telling,
 ) -> Rerun {
     let mut seen = Seen { rerun: Rerun::default(), telling };
-    runtime.block_on(runner::run(plan, options, registry, &mut seen));
+    runtime.block_on(runner::run(plan, options.clone(), registry, &mut seen));
     seen.rerun
 }
 

@@ -54,7 +54,7 @@ pub(super) fn run(
         },
     );
     let options = Options { tamper: Some(tamper), ..once(options) };
-    let rerun = seen(runtime, plan, (options, registry), Telling::Verdicts);
+    let rerun = seen(runtime, plan, (&options, registry), Telling::Verdicts);
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Rerun { log, ..rerun }
 }

@@ -108,8 +108,9 @@ fn unsealed(text: &str) -> Result<Vec<Map<String, Value>>, Refusal> {
     let mut seal = 0;
     for (number, line) in text.lines().enumerate() {
         let is_last = number + 1 == text.lines().count();
-        let Some((body, mark)) = line.rsplit_once(SEAL) else {
-            return Err(if is_last { TRUNCATED.to_owned() } else { edited(number) });
+        let (body, mark) = match line.rsplit_once(SEAL) {
+            Some((body, mark)) if mark.ends_with('}') => (body, mark),
+            Some(_) | None => return Err(if is_last { TRUNCATED.to_owned() } else { edited(number) }),
         };
         seal = sealed_with(seal, body);
         if mark != format!("{seal:016x}\"}}") {
