@@ -96,7 +96,7 @@ fn nothing_breaks_out_of_a_summary() {
     for line in text.lines() {
         let run = line.chars().take_while(|c| *c == '`').count();
         match fence {
-            None if run >= 3 && line.ends_with("text") => fence = Some(run),
+            None if run >= 3 && (line.ends_with("text") || line.ends_with("yaml")) => fence = Some(run),
             Some(open) if run >= open && line.trim_end().len() == run => fence = None,
             Some(_) => {}
             None => {
