@@ -266,8 +266,9 @@ fn gates(gates: &[Gate], figure: Figure) -> String {
 
 /// Text of others within a line.
 fn code(text: &str) -> String {
+    // The log of a job takes `##[` for a command wherever it stands.
     // In a table a bar ends the cell, even in code; outside of tables the backslash would be shown.
-    let text = visible_line(text).replace('|', "¦");
+    let text = visible_line(text).replace('|', "¦").replace("##[", "##\\u{5b}");
     if text.trim().is_empty() {
         return "(empty)".to_owned();
     }

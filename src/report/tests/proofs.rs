@@ -12,6 +12,7 @@ use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status, Tally
 
 use super::super::{ProofView, Report, Survivors, ndjson, proof, render, schema_of_event, schema_of_report};
 use super::fixture::{self, HOSTILE};
+use super::machines::{COMMANDS, check_commands, check_markup, check_sarif};
 use super::read;
 
 /// A mutant without any detail.
@@ -290,6 +291,39 @@ fn nothing_in_a_proof_is_obeyed() {
     }
     let text = proof(&whole(), &VIEW, &Style::PLAIN);
     assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{text}");
+}
+
+#[test]
+fn no_server_gives_orders_through_a_proof() {
+    let of = |(number, text): (usize, &&str)| {
+        let verdict = [Verdict::Survived, Verdict::Undecided, Verdict::Unreached][usize::from(number % 5 == 4) * 2];
+        MutantResult {
+            meaning: (*text).into(),
+            reason: Some((*text).into()),
+            change: vec![(*text).into()],
+            tools: at(&[(text, verdict)]),
+            missing: vec![Missing { yaml: format!("- {text}\n{text}"), ..missing(text, text, "") }],
+            ..mutant(&format!("mutant-{number}"), OUTPUT, verdict)
+        }
+    };
+    let mut hostile = proof_of(COMMANDS.iter().enumerate().map(of).collect());
+    let left_out = COMMANDS.iter().map(|text| LeftOut { id: (*text).into(), reason: (*text).into() });
+    hostile.control.left_out = left_out.clone().collect();
+    hostile.left_out = left_out.collect();
+    let end = RunFinished { proof: Some(Box::new(hostile)), interrupted: false, ..fixture::finished() };
+    let report = Report::of(&[fixture::events()[0].clone(), Event::RunFinished(Box::new(end))]);
+    let of = |name: &str| render(name, &report, &Style::PLAIN).unwrap();
+    check_commands(&of("github"));
+    check_markup(&of("markdown"));
+    check_sarif(&serde_json::from_str(&of("sarif")).unwrap());
+    assert_eq!(of("tap").lines().count(), 3);
+    for name in ["text", "markdown", "tap"] {
+        let ordered = of(name)
+            .lines()
+            .find(|line| line.trim_start().starts_with("::") || line.contains("##["))
+            .map(str::to_owned);
+        assert_eq!(ordered, None, "{name}");
+    }
 }
 
 #[test]
