@@ -25,13 +25,14 @@ use std::time::Instant;
 use self::control::controlled;
 use self::freeze::{frozen, only};
 use self::line_up::LineUp;
-use self::plant::beds;
+use self::plant::{Bed, beds};
 use self::replay::{Changes, Indexed, Stage};
 use self::rerun::{Telling, clock, rerun};
 use self::trial::Court;
 use self::workers::each;
+use crate::coverage::{self, Planned, Proved};
 use crate::event::{Event, Proof};
-use crate::plan::Plan;
+use crate::plan::{Plan, declared};
 use crate::redact::Redactor;
 use crate::runner::Options;
 use crate::taxonomy::Registry;
@@ -84,8 +85,9 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> std::io::Result<Pro
     let court = Court { proving, plan: jury, indexed: Arc::clone(&indexed), controlled: &controlled, beds: &beds };
     let line_up = LineUp::of(proving, &plan, &beds);
     let mutants = each(proving.workers, &line_up.suspects, &|clock, suspect| court.trial(clock, *suspect))?;
+    let proved = Proved::of(&mutants, &line_up.left_out);
     let proof = Proof {
-        proven: crate::coverage::declared(proving.registry, &crate::coverage::Planned::default()),
+        proven: coverage::proven(proving.registry, &planned(&plan, &beds), &proved),
         control: controlled.control.clone(),
         mutants,
         left_out: line_up.left_out,
@@ -93,4 +95,12 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> std::io::Result<Pro
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
     Ok(Proven { proof, events: rerun.events })
+}
+
+/// What was planned where.
+fn planned(plan: &Plan, beds: &[Bed<'_>]) -> Planned {
+    let (probes, variants) = declared(plan);
+    let agents = probes.contains("agent");
+    let settings = beds.iter().map(|bed| (bed.recorded.transport.clone(), bed.recorded.revision.clone())).collect();
+    Planned { probes, variants, agents, settings, claimed: BTreeSet::new() }
 }

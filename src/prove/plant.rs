@@ -69,7 +69,8 @@ impl Planted {
         for bed in beds {
             for (at, exchange) in bed.recorded.exchanges.iter().enumerate() {
                 // A suite's setup that goes wrong is no verdict on the server.
-                let counts = if exchange.owner.is_empty() { is_discovery(exchange) } else { green.contains(&exchange.owner) };
+                let counts =
+                    if exchange.owner.is_empty() { is_discovery(exchange) } else { green.contains(&exchange.owner) };
                 if !counts || !fault.strikes(at, &bed.known()) {
                     continue;
                 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::fault_coverage::gates;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
+use crate::coverage::gates;
 use crate::plan::Plan;
 use crate::prove::file::{self, Of};
 use crate::prove::{Proven, Proving, Recording, prove};
@@ -78,7 +78,7 @@ impl ProvingArgs {
             output.error(&format!("nothing can be proven: the system gives no runtime ({error})"), None);
             Exit::Internal
         })?;
-        proven.proof.gates = gates(&proven.proof.proven, (thresholds.plain, thresholds.weighted));
+        proven.proof.gates = gates(&proven.proof.proven, thresholds.plain, thresholds.weighted);
         Ok(proven)
     }
 
