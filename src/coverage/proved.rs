@@ -15,9 +15,9 @@ pub struct Proved {
 /// How a variant stands after its mutants were tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Every mutant that could be planted was killed, and there was one; the case that killed each, first of all.
+    /// Every mutant that was planted was killed, and there was one; the case that killed each, first of all.
     Proven(Vec<Evidence>),
-    /// A mutant survived, was undecided, or met nothing that it could change: the suite is what has to grow.
+    /// A mutant survived or was undecided, or none met anything that it could change: the suite is what has to grow.
     Open,
     /// No mutant can be planted, whatever the suite says.
     LeftOut,
@@ -26,34 +26,34 @@ pub enum Standing {
 impl Proved {
     /// Reads it off the mutants and off the variants that are left out.
     ///
-    /// Mutants that are redundant or need the real server say nothing about the suite, so they neither prove a variant
-    /// nor keep it from being proven; one that has no others is left out. An unreached one keeps it from being proven:
-    /// else leaving a test out would raise the figure.
+    /// Mutants that are redundant or need the real server say nothing about the suite; a variant that has no others is
+    /// left out. Where the suite reaches some mutants of a variant, those decide; where it reaches none, the variant
+    /// stays open, else leaving a test out would raise the figure.
     pub fn of(mutants: &[MutantResult], left_out: &[LeftOut]) -> Self {
-        let mut by_variant: BTreeMap<String, Standing> = BTreeMap::new();
+        let mut tried: BTreeMap<String, Vec<&MutantResult>> = BTreeMap::new();
         for mutant in mutants {
-            let standing = by_variant.entry(mutant.variant.clone()).or_insert(Standing::LeftOut);
-            take_in(standing, mutant);
+            tried.entry(mutant.variant.clone()).or_default().push(mutant);
         }
+        let mut by_variant: BTreeMap<String, Standing> =
+            tried.into_iter().map(|(variant, mutants)| (variant, standing(&mutants))).collect();
         by_variant.extend(left_out.iter().map(|one| (one.id.clone(), Standing::LeftOut)));
         Self { by_variant }
     }
 }
 
-fn take_in(standing: &mut Standing, mutant: &MutantResult) {
-    match mutant.verdict {
-        Verdict::Redundant | Verdict::LiveOnly => {}
-        Verdict::Survived | Verdict::Undecided | Verdict::Unreached => *standing = Standing::Open,
-        Verdict::Killed => {
-            let first = mutant.kills.first().map(|kill| Evidence { case: kill.case.clone(), frames: Vec::new() });
-            match standing {
-                Standing::Open => {}
-                Standing::LeftOut => *standing = Standing::Proven(first.into_iter().collect()),
-                Standing::Proven(kills) => {
-                    let more = first.filter(|kill| !kills.contains(kill));
-                    kills.extend(more);
-                }
+fn standing(mutants: &[&MutantResult]) -> Standing {
+    let any = |verdict: Verdict| mutants.iter().any(|mutant| mutant.verdict == verdict);
+    if any(Verdict::Survived) || any(Verdict::Undecided) {
+        return Standing::Open;
+    }
+    if any(Verdict::Killed) {
+        let mut kills: Vec<Evidence> = Vec::new();
+        for kill in mutants.iter().filter_map(|mutant| mutant.kills.first()) {
+            if !kills.iter().any(|known| known.case == kill.case) {
+                kills.push(Evidence { case: kill.case.clone(), frames: Vec::new() });
             }
         }
+        return Standing::Proven(kills);
     }
+    if any(Verdict::Unreached) { Standing::Open } else { Standing::LeftOut }
 }

@@ -21,7 +21,7 @@ impl Files for Nothing {
 
 /// A plan for the demo server in this process.
 pub(super) fn plan(tests: &str) -> Plan {
-    let text = format!("suite: s\nserver: { builtin: demo }\n{tests}");
+    let text = format!("suite: s\nserver: {{ builtin: demo }}\n{tests}");
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     let read = suite::load_with((Path::new("s.yml"), Servers::Given), &Nothing(text), &mut sources, &mut warnings);
     let read = read.unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
