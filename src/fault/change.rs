@@ -16,6 +16,7 @@ const SHOWN: usize = 60;
 
 /// Every difference between what came and what comes instead, one line each.
 pub(super) fn lines(before: &[Reply], after: &[Reply]) -> Vec<String> {
+    let whole = before;
     let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
     let (before, after) = (&before[same..], &after[same..]);
     let tail = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
@@ -24,7 +25,7 @@ pub(super) fn lines(before: &[Reply], after: &[Reply]) -> Vec<String> {
     if before.len() == after.len() {
         before.iter().zip(after).for_each(|(one, other)| pair(one, other, &mut found));
     } else {
-        uneven(before, after, &mut found);
+        uneven(before, after, whole, &mut found);
     }
     let more = found.len().saturating_sub(MOST);
     if more > 0 {
@@ -34,7 +35,7 @@ pub(super) fn lines(before: &[Reply], after: &[Reply]) -> Vec<String> {
     found
 }
 
-fn uneven(before: &[Reply], after: &[Reply], found: &mut Vec<String>) {
+fn uneven(before: &[Reply], after: &[Reply], whole: &[Reply], found: &mut Vec<String>) {
     let gone: Vec<&Reply> = before.iter().filter(|reply| !after.contains(reply)).collect();
     let come: Vec<&Reply> = after.iter().filter(|reply| !before.contains(reply)).collect();
     let is_answer = |reply: &&&Reply| matches!(&reply.what, What::Message(message) if message.get("method").is_none());
@@ -47,13 +48,10 @@ fn uneven(before: &[Reply], after: &[Reply], found: &mut Vec<String>) {
     };
     let rest = |reply: &&&Reply| !paired.iter().any(|known| std::ptr::eq(**reply, *known));
     found.extend(gone.iter().filter(rest).map(|reply| format!("{} does not come", noun(reply))));
-    found.extend(come.iter().filter(rest).map(|reply| event(reply)));
-    if gone.is_empty() && come.is_empty() {
-        // Only how often things come differs.
-        let again = if after.len() > before.len() { after.last() } else { before.last() };
-        let verb = if after.len() > before.len() { "comes once more" } else { "comes less often" };
-        found.extend(again.map(|reply| format!("{} {verb}", noun(reply))));
-    }
+    found.extend(come.iter().filter(rest).map(|reply| {
+        let is_known = whole.iter().any(|known| known.what == reply.what);
+        if is_known { format!("{} comes once more", noun(reply)) } else { event(reply) }
+    }));
 }
 
 fn pair(before: &Reply, after: &Reply, found: &mut Vec<String>) {

@@ -29,6 +29,7 @@ pub struct Match {
     pub(super) declared: Option<bool>,
     pub(super) status: Vec<u16>,
     pub(super) headers: Vec<String>,
+    pub(super) no_headers: Vec<String>,
     pub(super) occurrence: Option<Occurrence>,
     pub(super) after: Option<Box<Elsewhere>>,
     pub(super) unless_after: Option<Box<Elsewhere>>,
@@ -78,6 +79,7 @@ impl Match {
             declared: None,
             status: Vec::new(),
             headers: Vec::new(),
+            no_headers: Vec::new(),
             occurrence: None,
             after: None,
             unless_after: None,
@@ -134,6 +136,7 @@ impl Match {
             && self.with.iter().all(|wanted| wanted.is_in(&ask.params))
             && !self.without.iter().any(|place| place.any(&ask.params, &mut |_| true))
             && (self.headers.is_empty() || self.headers.iter().any(|name| ask.headers.contains(name)))
+            && !self.no_headers.iter().any(|name| ask.headers.contains(name))
     }
 
     fn is_answered(&self, ask: &Ask<'_>, exchange: &Exchange) -> bool {

@@ -94,7 +94,8 @@ impl Reader<'_> {
             declares: self.wanted(node.get("declares")),
             declared: node.get("declared").and_then(Node::flag),
             status: listed(node.get("status")).filter_map(|node| self.status(node)).collect(),
-            headers: listed(node.get("header")).filter_map(Node::text).map(str::to_ascii_lowercase).collect(),
+            headers: names(node, "header"),
+            no_headers: names(node, "no_header"),
             occurrence: word(node, "occurrence", Occurrence::from_word),
             after: self.elsewhere(node.get("after")),
             unless_after: self.elsewhere(node.get("unless_after")),
@@ -177,6 +178,7 @@ impl Reader<'_> {
             "wrap" => Some(Edit::Wrap),
             "reverse" => Some(Edit::Reverse),
             "double" => Some(Edit::Double),
+            "ascii" => Some(Edit::Ascii),
             _ => None,
         };
         if let Some(edit) = edit {
@@ -307,6 +309,11 @@ fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
 
 fn word<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Option<T> {
     node.get(key).and_then(Node::text).and_then(read)
+}
+
+/// Names of headers, as they are compared.
+fn names(node: &Node, key: &str) -> Vec<String> {
+    listed(node.get(key)).filter_map(Node::text).map(str::to_ascii_lowercase).collect()
 }
 
 fn words<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Vec<T> {

@@ -5,6 +5,9 @@ use super::words::{
 };
 use crate::source::shape::{Key, Object, Shape, key, required};
 
+/// A fault on its own.
+pub static WHOLE: Object = Object { name: "a fault", doc: "What goes wrong, where and when.", keys: &[FAULT] };
+
 /// The keys of a fault; whatever holds one has them beside its own.
 pub static FAULT: &[Key] = &[
     key("on", Shape::Object(&CONDITION), "The exchanges that it strikes; without it all of them."),
@@ -72,17 +75,18 @@ static CONDITION: Object = Object {
                 "The status of the response over HTTP.",
             ),
             key("header", TEXTS, "A header that a raw request over HTTP wrote."),
+            key("no_header", TEXTS, "A header that it did not write."),
         ],
         &[
             key(
                 "arguments",
                 any_of!(Arguments::WORDS),
-                "How the arguments stand to the tool's input schema; `loose` ones would fit if texts were read as what they spell.",
+                "How the arguments stand to the tool's input schema; `loose` ones would fit if texts were read as what they spell, and are not `mistyped`.",
             ),
             key(
                 "tool",
                 any_of!(ToolKind::WORDS),
-                "What kind of tool is called; `mutating` ones do not say that they only read, `writing` and `adding` ones say what they do, by hint or by name.",
+                "What kind of tool is called; `mutating` ones do not say that they only read, `writing` and `adding` ones say what they do, and `reading` ones that they only read, by hint or by name.",
             ),
             key("declares", WANTED, "Paths in the entry of the tool at which something is, or with which value."),
             key("declared", Shape::Flag, "Whether the server declared the capability that the method belongs to."),
@@ -129,6 +133,7 @@ static EFFECT: Object = Object {
             key("wrap", PLACES, "Puts values into lists of their own."),
             key("reverse", PLACES, "Turns lists around."),
             key("double", PLACES, "Repeats the last item of lists."),
+            key("ascii", PLACES, "Writes question marks for letters beyond ASCII, in all texts below."),
             key("append", Shape::Map(&Shape::Text), "Adds text to the texts at paths."),
             key("add", VALUES, "Adds an item to the lists at paths."),
             key("pad", Shape::Map(&Shape::Whole), "Fills the texts at paths up to a length."),

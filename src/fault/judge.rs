@@ -53,10 +53,10 @@ pub(super) fn stands(tool: &Tool, arguments: &Value, wanted: &[Arguments]) -> bo
     if wanted.contains(&Arguments::Invalid) {
         return true;
     }
-    if wanted.contains(&Arguments::Loose) && validator.is_valid(&spelled_out(arguments)) {
-        return true;
-    }
-    validator.iter_errors(arguments).take(50).any(|error| wanted.contains(&breach(&error)))
+    // A server that reads `"3"` as 3 is a friendly one, and says nothing about what it does with real mistakes.
+    let is_loose = validator.is_valid(&spelled_out(arguments));
+    is_loose && wanted.contains(&Arguments::Loose)
+        || !is_loose && validator.iter_errors(arguments).take(50).any(|error| wanted.contains(&breach(&error)))
 }
 
 /// The way in which a value breaks a schema.
@@ -108,6 +108,7 @@ pub(super) fn is(tool: &Tool, kind: ToolKind) -> bool {
         ToolKind::Known => true,
         ToolKind::Unknown => false,
         ToolKind::ReadOnly => reads == Some(true),
+        ToolKind::Reading => reads.unwrap_or_else(|| starts_with(&tool.name, &READS)),
         ToolKind::Mutating => reads != Some(true),
         ToolKind::Writing => reads == Some(false) || reads.is_none() && starts_with(&tool.name, &WRITES),
         ToolKind::Adding => reads != Some(true) && starts_with(&tool.name, &ADDS),
@@ -116,6 +117,25 @@ pub(super) fn is(tool: &Tool, kind: ToolKind) -> bool {
 
 /// Verbs that add something each time they are obeyed.
 const ADDS: [&str; 8] = ["create", "append", "insert", "post", "send", "increment", "push", "book"];
+
+/// Verbs that leave everything as it is.
+const READS: [&str; 15] = [
+    "get",
+    "list",
+    "read",
+    "show",
+    "find",
+    "search",
+    "count",
+    "fetch",
+    "query",
+    "describe",
+    "look",
+    "open",
+    "view",
+    "check",
+    "summarize",
+];
 
 /// Verbs that change something.
 const WRITES: [&str; 18] = [

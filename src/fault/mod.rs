@@ -22,7 +22,7 @@ pub use self::condition::Match;
 pub use self::decode::{decode, decode_match};
 pub use self::draw::{DrawKey, draw};
 pub use self::exchange::{Asked, Ended, Exchange, Known, Reply, What};
-pub use self::grammar::{FAULT, MATCH};
+pub use self::grammar::{FAULT, MATCH, WHOLE};
 
 use self::effect::{Effect, Work};
 

@@ -160,10 +160,10 @@ fn step(text: &str) -> Option<(Step, &str)> {
     }
     let (name, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
     match name {
-        "" => None,
+        "" | "$" => None,
         "*" => Some((Step::Each, rest)),
         "json()" => Some((Step::Json, rest)),
-        _ if name.contains(['(', ')', ']', '"', '\'', ' ', '*', '$']) => None,
+        _ if name.contains(['(', ')', ']', '"', '\'', ' ', '*']) => None,
         _ => Some((Step::Member(name.to_owned()), rest)),
     }
 }

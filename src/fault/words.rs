@@ -74,7 +74,7 @@ words! {
         Invalid = "invalid",
         /// A required one is not there.
         Missing = "missing",
-        /// One is of another type.
+        /// One is of another type, and cannot be read as one of the right type either.
         Mistyped = "mistyped",
         /// One has the right type and a value that is not allowed.
         OutOfRange = "out_of_range",
@@ -100,6 +100,8 @@ words! {
         Adding = "adding",
         /// One that says that it only reads.
         ReadOnly = "read_only",
+        /// One that only reads: it says so, or has a name that says so.
+        Reading = "reading",
     }
 }
 
@@ -236,6 +238,8 @@ words! {
         Garbage = "garbage",
         /// A notification is answered.
         Reply = "reply",
+        /// Arguments in the answer are placeholders again.
+        Unfill = "unfill",
         /// The server says nothing more and takes nothing in.
         Stall = "stall",
         /// The server closes its output or the connection.

@@ -1,5 +1,9 @@
 //! What a registry file looks like, as data: it checks files and becomes their JSON Schema.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
 use crate::fault::{FAULT, MATCH};
 use crate::source::shape::{Object, Shape, key, required};
 
@@ -7,6 +11,21 @@ use super::model::{Holds, Need, Offer, Severity, Tier, Transport};
 
 /// A registry file.
 pub const REGISTRY: Shape = Shape::Object(&FILE);
+
+/// The JSON Schema of a registry; for editors.
+pub fn json_schema() -> Value {
+    let mut definitions = BTreeMap::new();
+    let root = REGISTRY.json_schema(&mut definitions);
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "mcprove registry of faults",
+    });
+    if let (Some(schema), Some(root)) = (schema.as_object_mut(), root.as_object()) {
+        schema.extend(root.clone());
+        schema.insert("$defs".to_owned(), json!(definitions));
+    }
+    schema
+}
 
 /// The protocol revisions that a variant may be bound to.
 const REVISION: Shape = Shape::Choice(&["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);

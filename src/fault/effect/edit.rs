@@ -43,9 +43,12 @@ pub(super) fn rename(pairs: &[(Place, String)], work: &mut Work<'_>) {
 /// Changes what is at places, all in the same way.
 pub(super) fn places(edit: Edit, places: &[Place], work: &mut Work<'_>) {
     for place in places {
-        work.at_place(place, &mut |message| match edit {
-            Edit::Remove => place.remove(message),
-            edit => place.edit(message, &mut |found| one(edit, found)),
+        work.at_place(place, &mut |message| {
+            if edit == Edit::Remove {
+                place.remove(message);
+            } else {
+                place.edit(message, &mut |found| one(edit, found));
+            }
         });
     }
 }
@@ -82,10 +85,33 @@ pub(super) fn one(edit: Edit, value: &mut Value) {
                 items.reverse();
             }
         }
+        Edit::Ascii => texts(value, &mut |text| *text = text.replace(|c: char| !c.is_ascii(), "?")),
         Edit::Double => {
             if let Value::Array(items) = value {
                 items.extend(items.last().cloned());
             }
+        }
+    }
+}
+
+/// Every text in a value.
+fn texts(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| texts(item, change)),
+        Value::Object(members) => members.values_mut().for_each(|member| texts(member, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Puts placeholders where the arguments stand in the texts of the answer.
+pub(super) fn unfill(work: &mut Work<'_>) {
+    let arguments = work.ask.params["arguments"].clone();
+    let Some(message) = work.message() else { return };
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if !written.is_empty() {
+            texts(&mut message["result"], &mut |text| *text = text.replace(&written, &format!("{{{{ {name} }}}}")));
         }
     }
 }

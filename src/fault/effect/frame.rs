@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Work, answer, borrow};
+use super::{Work, answer, borrow, edit};
 use crate::fault::ask::{Ask, Form};
 use crate::fault::condition::fits;
 use crate::fault::exchange::{Ended, Exchange, Reply, What};
@@ -46,6 +46,7 @@ pub(super) fn plain(effect: Plain, work: &mut Work<'_>) -> Result<(), String> {
                 push(work, What::Message(json!({"jsonrpc": "2.0", "id": null, "result": {}})));
             }
         }
+        Plain::Unfill => edit::unfill(work),
         Plain::Stall => end(What::Stalled, work),
         Plain::End => end(What::Ended(Ended::Closed), work),
     }

@@ -78,6 +78,7 @@ pub(super) enum Edit {
     Wrap,
     Reverse,
     Double,
+    Ascii,
 }
 
 /// Copies of an item within its list.
