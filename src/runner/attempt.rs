@@ -10,6 +10,7 @@ use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{self, Conversation, violations};
 use super::pool::Turn;
+use super::raw::expects_the_end;
 use super::snapshot::Recorder;
 use super::{again, finding};
 use crate::event::{Exchange, FailureClass, Finding, Outcome, RECORDED};
@@ -124,8 +125,13 @@ async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: 
         }
         let frames = opened.session.frames();
         let mut found = opened.session.take_violations(&case.id);
-        found.extend(lane.close(&opened.session, Some(case)).await);
+        let (broken, ended) = lane.close_own(&opened.session, case).await;
+        found.extend(broken);
         add_violations(&mut attempted, violations(&found, &frames));
+        // A step that expects the end, a restart, and whoever stops the run have reasons of their own.
+        if !goes_on && !bounds.stop.is_set() && !part.steps.iter().any(expects_the_end) {
+            add_end(&mut attempted, ended.map(|found| finding::at(found, &lane.plan.sources, case.span, "this case")));
+        }
         let attempted = joined(whole.take(), attempted);
         bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {
@@ -309,6 +315,23 @@ fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
         attempted.reason = None;
     }
     attempted.findings = phases::joined(std::mem::take(&mut attempted.findings), found);
+}
+
+/// Adds that the server ended by itself; a failure that only shows it is explained by it.
+fn add_end(attempted: &mut Attempted, ended: Option<Finding>) {
+    let Some(ended) = ended else { return };
+    let is_symptom = |found: &&mut Finding| {
+        let class = found.class;
+        matches!(class, Some(FailureClass::Timeout | FailureClass::ConnectionLost | FailureClass::ConnectionRefused))
+    };
+    match attempted.findings.iter_mut().find(is_symptom) {
+        Some(symptom) => {
+            let has = |symptom: &Finding, name: &str| symptom.evidence.iter().any(|(known, _)| known == name);
+            let more = ended.evidence.into_iter().filter(|(name, _)| !has(symptom, name)).collect::<Vec<_>>();
+            symptom.evidence.extend(more);
+        }
+        None => add_violations(attempted, vec![ended]),
+    }
 }
 
 fn attempted(verdict: Verdict, exchanges: Vec<Exchange>, spoken: String, frames: Vec<u32>) -> Attempted {

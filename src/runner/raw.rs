@@ -11,7 +11,7 @@ use crate::event::{Exchange, FailureClass, Finding};
 use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Reply, Session, ids_in};
 use crate::source::template::{Names, fill, text_of};
 use crate::source::{Node, Value as Written, duration_text};
-use crate::suite::{Payload, RawSend, Step, Wanted};
+use crate::suite::{Action, Payload, RawSend, Step, Wanted};
 
 /// A raw message, filled in.
 pub(super) struct Message {
@@ -113,6 +113,15 @@ pub(super) fn too_slow(exchange: &Exchange, what: &str, limit: Duration) -> Find
 /// Whether an expectation of the step looks at that member of the answer.
 pub(super) fn looks_at(step: &Step, member: &str) -> bool {
     step.expect.iter().any(|item| mentions(item.node(), member))
+}
+
+/// Whether a step is right about a server that ends: it wants its connection closed.
+pub(super) fn expects_the_end(step: &Step) -> bool {
+    let says = |node: &Node| {
+        let at = node.get("at").and_then(Node::text) == Some("closed");
+        node.get("closed").or(node.get("equals").filter(|_| at)).and_then(Node::flag) == Some(true)
+    };
+    matches!(step.action, Action::Http(_)) && step.expect.iter().any(|item| says(item.node()))
 }
 
 fn mentions(item: &Node, member: &str) -> bool {

@@ -129,7 +129,7 @@ fn link(
         session: Arc::default(),
         streams: Mutex::default(),
     });
-    let endpoint = Some(Endpoint::new(address, &shared.url, Arc::clone(&shared.session)));
+    let endpoint = Some(Endpoint::new(address, &shared));
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
     tokio::spawn(run(shared, to_server, asked, process));

@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use super::failure::HttpFailure;
 use super::response::{Response, Until};
-use super::{Address, SessionState, Tls, tls};
+use super::{Address, SessionState, Shared, Tls, tls};
 
 /// The pause between two writes, so that they travel apart.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -31,6 +31,8 @@ pub struct Endpoint {
     address: Address,
     url: Url,
     session: Arc<Mutex<SessionState>>,
+    /// Whether this program started the server.
+    is_ours: bool,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -81,8 +83,14 @@ pub enum Ended {
 }
 
 impl Endpoint {
-    pub(super) fn new(address: &Address, url: &Url, session: Arc<Mutex<SessionState>>) -> Self {
-        Self { address: address.clone(), url: url.clone(), session }
+    pub(super) fn new(address: &Address, shared: &Shared) -> Self {
+        let (url, session) = (shared.url.clone(), Arc::clone(&shared.session));
+        Self { address: address.clone(), url, session, is_ours: shared.is_ours }
+    }
+
+    /// Whether this program started the server, and will see how it ends.
+    pub fn is_ours(&self) -> bool {
+        self.is_ours
     }
 
     /// The address of the endpoint.
