@@ -117,11 +117,22 @@ pub(super) fn looks_at(step: &Step, member: &str) -> bool {
 
 /// Whether a step is right about a server that ends: it wants its connection closed.
 pub(super) fn expects_the_end(step: &Step) -> bool {
-    let says = |node: &Node| {
-        let at = node.get("at").and_then(Node::text) == Some("closed");
-        node.get("closed").or(node.get("equals").filter(|_| at)).and_then(Node::flag) == Some(true)
-    };
-    matches!(step.action, Action::Http(_)) && step.expect.iter().any(|item| says(item.node()))
+    matches!(step.action, Action::Http(_)) && step.expect.iter().any(|item| says_closed(item.node()))
+}
+
+/// Whether an expectation of the step may be met by a connection that is closed without a response.
+pub(super) fn wants_closing(step: &Step) -> bool {
+    step.expect.iter().any(|item| may_be_closed(item.node()))
+}
+
+fn may_be_closed(item: &Node) -> bool {
+    let inner = ["all", "any"].into_iter().filter_map(|key| item.get(key));
+    says_closed(item) || inner.flat_map(Node::items).any(may_be_closed)
+}
+
+fn says_closed(item: &Node) -> bool {
+    let by_path = item.get("equals").filter(|_| item.get("at").and_then(Node::text) == Some("closed"));
+    item.get("closed").or(by_path).and_then(Node::flag) == Some(true)
 }
 
 fn mentions(item: &Node, member: &str) -> bool {
