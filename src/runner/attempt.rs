@@ -231,6 +231,9 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
         verdict.outcome = Outcome::Warned;
     }
+    if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (verdict.outcome, conversation.unseen) {
+        verdict = Verdict { findings: verdict.findings, ..Verdict::because(Outcome::Inconclusive, reason) };
+    }
     let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);
     if has_recorded && matches!(verdict.outcome, Outcome::Passed | Outcome::Warned) {
         verdict.reason = Some(RECORDED.to_owned());

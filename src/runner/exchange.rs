@@ -110,6 +110,7 @@ impl Speaker<'_> {
             "answered": !cancelled.late.is_empty(),
             "late": cancelled.late,
             "progress_after": cancelled.progress_after,
+            "watched_ms": u64::try_from(cancel.watch.as_millis()).unwrap_or(u64::MAX),
         });
         let made = raw::made(Arc::new(answer), (cancelled.frame, None), cancelled.elapsed);
         Ok(Heard { method, reply: Reply { params: cancelled.params, ..made } })

@@ -95,7 +95,7 @@ impl CallFailure {
                 Finding::failure(FailureClass::Timeout, message).with_evidence("server", alive)
             }
             Failure::Exited(exit) => {
-                let message = format!("the server ended before it answered `{method}`");
+                let message = format!("the server ended {}", moment(method));
                 Finding::failure(FailureClass::ProcessExited, message).with_evidence("exit", exit.to_string())
             }
             Failure::Protocol(reason) => Finding::failure(FailureClass::ProtocolError, reason.clone()),
@@ -134,6 +134,14 @@ pub fn http_finding(failure: &HttpFailure, method: &str) -> Finding {
     let finding =
         failure.evidence().into_iter().fold(finding, |finding, (name, text)| finding.with_evidence(name, text));
     Finding { help: failure.help().map(str::to_owned), ..finding }
+}
+
+/// When something happened, seen from the message of that name.
+fn moment(method: &str) -> String {
+    match method {
+        "notifications/cancelled" => "after a request was cancelled".to_owned(),
+        _ => format!("before it answered `{method}`"),
+    }
 }
 
 fn with_output(finding: Finding, stderr: &[String], stray: &[String]) -> Finding {
@@ -251,7 +259,7 @@ impl State {
             Some(End::EndlessLine) => Failure::Protocol("the server wrote a line of more than 64 MiB".to_owned()),
             Some(End::Flooded) => Failure::Protocol(self.flood().unwrap_or_default()),
             Some(End::Closed) | None => {
-                Failure::Protocol(format!("the server closed its output before it answered `{method}`, and runs on"))
+                Failure::Protocol(format!("the server closed its output {}, and runs on", moment(method)))
             }
         };
         CallFailure { method: method.to_owned(), ..self.failure(failure, Some(frame)) }
