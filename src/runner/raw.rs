@@ -12,6 +12,7 @@ use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Reply, Session,
 use crate::source::template::{Names, fill, text_of};
 use crate::source::{Node, Value as Written, duration_text};
 use crate::suite::{Action, Payload, RawSend, Step, Wanted};
+use crate::transport::pauses;
 
 /// A raw message, filled in.
 pub(super) struct Message {
@@ -98,10 +99,10 @@ pub(super) fn made(message: Arc<Value>, (frame, answer): (u32, Option<u32>), ela
     Reply { message, params, frame, answer_frame: answer.unwrap_or(frame), elapsed, notifications: Vec::new() }
 }
 
-/// The deadline of a step, and the time that it allows.
-pub(super) fn deadline(session: &Session, step: &Step) -> (Instant, Duration) {
+/// The deadline of a step that writes so many pieces, and the time that it allows; our own pauses are not the server's.
+pub(super) fn deadline(session: &Session, step: &Step, pieces: usize) -> (Instant, Duration) {
     let limit = step.timeout.unwrap_or(session.request_timeout());
-    (Instant::now() + limit, limit)
+    (Instant::now() + limit + pauses(pieces), limit)
 }
 
 /// The failure of a step that got nothing, or not all of it, in time.

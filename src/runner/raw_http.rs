@@ -94,8 +94,8 @@ impl Request {
             exchange.title = self.title();
         }
         let begun = Instant::now();
-        let (deadline, limit) = raw::deadline(session, step);
         let pieces = self.cuts.pieces(&self.bytes(session));
+        let (deadline, limit) = raw::deadline(session, step, pieces.len());
         let request = RawRequest { pieces, method: self.method.clone(), end: self.end, until: self.until, deadline };
         let exchanged = match session.exchange_raw(owner, &request).await {
             Ok(exchanged) => exchanged,

@@ -13,7 +13,7 @@ use super::peer::Peer;
 use super::state::State;
 use super::{CallFailure, Failure, RawExchange, Session};
 use crate::transport::http::{Ended, Endpoint, Until};
-use crate::transport::{Break, HttpFailure, Outgoing};
+use crate::transport::{Break, HttpFailure, Outgoing, pauses};
 use crate::wire::{Id, Message, classify};
 
 /// How long the end of a server of ours may take to become known.
@@ -112,7 +112,8 @@ impl Session {
             Awaited::Nothing => message.watch,
             Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or(self.settings.request_timeout),
         };
-        let deadline = begun + limit;
+        // The time that our own pauses take is not the server's.
+        let deadline = begun + limit + pauses(message.pieces.len());
         let (heard, frame) = self.announce_raw(&message);
         let mut collected = Collected { heard, reply: empty(frame), awaited: message.awaited.clone() };
         if self.peer.endpoint.is_some() {

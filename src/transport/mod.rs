@@ -8,6 +8,7 @@
 pub mod http;
 mod lines;
 pub mod memory;
+mod pieces;
 mod process;
 pub mod replay;
 pub mod stdio;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 pub use self::http::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::pieces::pauses;
 use crate::source::duration_text;
 use crate::wire::{Era, Http};
 

@@ -6,7 +6,6 @@ use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use reqwest::Url;
 use rustls::pki_types::pem::PemObject;
@@ -15,15 +14,13 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpStream, lookup_host};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use super::failure::HttpFailure;
 use super::response::{Response, Until};
 use super::{Address, SessionState, Shared, Tls, tls};
-
-/// The pause between two writes, so that they travel apart.
-const PAUSE: Duration = Duration::from_millis(2);
+use crate::transport::pieces;
 
 /// Where a session's server is, for requests beside the session.
 #[derive(Clone)]
@@ -240,9 +237,7 @@ where
 
 async fn written<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>]) -> io::Result<()> {
     for (number, piece) in pieces.iter().enumerate() {
-        if number > 0 {
-            sleep(PAUSE).await;
-        }
+        pieces::pause(number).await;
         writer.write_all(piece).await?;
         writer.flush().await?;
     }
