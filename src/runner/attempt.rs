@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::exchange::{NOT_CANCELLED, Speaker, blank};
+use super::exchange::{NO_SESSION_ID, NOT_CANCELLED, Speaker, blank};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{self, Conversation, violations};
@@ -266,6 +266,9 @@ fn unserved(found: Vec<Finding>) -> Verdict {
     if let Some(reason) = said(NO_TOKEN) {
         // It says nothing of the server that nobody gives a token for it.
         return Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) };
+    }
+    if let Some(reason) = said(NO_SESSION_ID) {
+        return Verdict::because(Outcome::Skipped, reason);
     }
     match said(NOT_CANCELLED) {
         Some(early) => Verdict::because(Outcome::Inconclusive, early),
