@@ -32,6 +32,7 @@ use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, line
 use crate::wire::{Era, Http};
 
 pub use self::failure::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::head::IDENTITY;
 pub use self::raw::{End, Ended, Endpoint, RawRequest};
 pub use self::response::{Head, Response, Until};
 pub use self::served::start;
