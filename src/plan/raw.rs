@@ -20,8 +20,15 @@ pub(super) fn is_repeatable(step: &Step) -> bool {
 
 /// Why a step cannot run on a server, if it cannot.
 pub(super) fn unfit(step: &Step, server: &Server) -> Option<String> {
-    let is_http = matches!(server.target, Target::Url(_));
-    (matches!(step.action, Action::Http(_)) && !is_http).then(|| "`http` needs a server over HTTP".to_owned())
+    match (&step.action, &server.target) {
+        (Action::Http(_), Target::Command(_) | Target::Builtin(_)) => {
+            Some("`http` needs a server over HTTP".to_owned())
+        }
+        (Action::Restart, Target::Url(http)) if http.command.is_none() => {
+            Some("`restart` needs a server with a `command`".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// The variants that a step judges with its expectations; `later` are the steps after it.
