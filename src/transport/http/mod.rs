@@ -16,6 +16,7 @@ mod stream;
 mod tests;
 mod tls;
 mod token;
+mod userinfo;
 mod weigh;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ pub use self::raw::{End, Ended, Endpoint, RawRequest};
 pub use self::response::{Head, Response, Until};
 pub use self::served::start;
 pub use self::token::{ClientCredentials, Tokens};
+pub use self::userinfo::{UserInfo, userinfo};
 pub use self::weigh::{Body, Posted, weigh};
 
 /// How long the next message waits for the head of the response to a notification, so that order is kept.
