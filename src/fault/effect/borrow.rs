@@ -57,8 +57,9 @@ fn find(source: Source, work: &Work<'_>) -> Option<Outcome<Value>> {
         Source::Served => exchanges.iter().find_map(|other| here.take(source, other)),
         // That something is not there says more than that the question was wrong.
         Source::Refused => {
-            let good = exchanges.iter().filter(|other| is_good_call(&Ask::of(other), work.known));
-            good.chain(exchanges).find_map(|other| here.take(source, other))
+            let refused = || exchanges.iter().filter(|other| here.take(source, other).is_some());
+            let good = refused().find(|other| is_good_call(&Ask::of(other), work.known));
+            good.or_else(|| refused().next()).and_then(|other| here.take(source, other))
         }
         Source::Other | Source::Neighbour | Source::Foreign | Source::Elsewhere => {
             nearest(work.at, exchanges.len()).find_map(|at| here.take(source, &exchanges[at]))
