@@ -108,7 +108,7 @@ fn answers_of_others() {
     let changed = |to: &str| format!("result.content[0].text: \"Ann\" → \"{to}\"");
     let flag = "result.isError: true → gone".to_owned();
     check("{ give: served }", &[ann(), bad.clone()], &["result.content[0].text: \"`id` is missing\" → \"Ann\"", &flag]);
-    check("accept", &[bad.clone()], &["result.content[0].text: \"`id` is missing\" → \"done\"", &flag]);
+    check("accept", std::slice::from_ref(&bad), &["result.content[0].text: \"`id` is missing\" → \"done\"", &flag]);
     check(
         "accept",
         &[unknown],
@@ -232,8 +232,12 @@ fn notifications_and_cancellations() {
         &["comes {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",…"],
     );
     check("{ late: progress }", both, &["`notifications/progress` comes"]);
-    check("{ late: error }", &[cancelled.clone()], &["[nothing is known of the request that is cancelled]"]);
-    check("reply", &[cancelled.clone()], &["comes {\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}"]);
+    check(
+        "{ late: error }",
+        std::slice::from_ref(&cancelled),
+        &["[nothing is known of the request that is cancelled]"],
+    );
+    check("reply", std::slice::from_ref(&cancelled), &["comes {\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}"]);
     check("stall", &[cancelled], &["the server says nothing more"]);
 }
 

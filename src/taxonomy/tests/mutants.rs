@@ -171,10 +171,10 @@ fn sessions_start_whatever_the_mutant() {
                 continue;
             }
             let Ok(struck) = fault.apply(0, &known) else { continue };
-            let result = struck.replies.iter().find_map(|reply| match &reply.what {
-                What::Message(message) => message.get("result"),
-                _ => None,
-            });
+            let result = struck
+                .replies
+                .iter()
+                .find_map(|reply| if let What::Message(message) = &reply.what { message.get("result") } else { None });
             let agreed = result.and_then(|result| result.get("protocolVersion").or(result.get("supportedVersions")));
             assert!(agreed.is_some(), "{} of {} keeps sessions from starting", mutant.id, variant.id);
         }
@@ -197,7 +197,7 @@ fn what_a_healthy_server_shows_is_redundant() {
     check("structured-missing", served("get_user", json!({"id": "u1"})));
     check("undeclared-served", json!({"case": "x", "ask": "completion/complete", "params": {}, "result": {}}));
     let early = "POST / HTTP/1.1\r\nHost: x\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
-    check("early-list-served", json!({"case": "x", "raw": early, "id": 1, "result": {"tools": []}}));
+    check("early-request-served", json!({"case": "x", "raw": early, "id": 1, "result": {"tools": []}}));
 }
 
 #[test]
