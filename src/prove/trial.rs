@@ -40,9 +40,7 @@ impl Court<'_> {
     pub(super) fn trial(&self, clock: &Runtime, suspect: Suspect<'_>) -> MutantResult {
         let Suspect { variant, mutant, .. } = suspect;
         let beds: Vec<&Bed<'_>> = self.beds.iter().filter(|bed| can_occur(variant, bed)).collect();
-        if let Some(shown_by) = &mutant.shown_by
-            && let Some(title) = shown_at(shown_by, &beds)
-        {
+        if let Some(title) = mutant.shown_by.as_ref().and_then(|shown_by| shown_at(shown_by, &beds)) {
             let reason = format!("the healthy server shows it already, for example in `{title}`");
             return suspect.without_trial(Verdict::Redundant, reason);
         }
