@@ -76,7 +76,7 @@ pub(in crate::cli) struct RunArgs {
 #[derive(Debug, Args)]
 struct TrustArgs {
     /// Begins the cases in another order, which follows from SEED; one is drawn and printed if none is given.
-    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, value_parser = seed)]
     #[expect(clippy::option_option, reason = "the flag, and its value")]
     shuffle: Option<Option<u32>>,
     /// Runs every case N times; it passes only if all of them pass.
@@ -88,9 +88,13 @@ struct TrustArgs {
     /// Lets flaky cases end the run with exit code 1.
     #[arg(long)]
     fail_on_flaky: bool,
-    /// Runs the cases in three ways (as written, each on a fresh server, shuffled) and fails where a verdict differs.
+    /// Runs the cases in three ways (as written, each in a session of its own, shuffled) and fails where a verdict differs.
     #[arg(long, conflicts_with_all = ["repeat", "bail"])]
     verify_isolation: bool,
+}
+
+fn seed(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("`{text}` is no seed; write a whole number from 0 to {}", u32::MAX))
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
