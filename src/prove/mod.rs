@@ -9,6 +9,8 @@ mod freeze;
 mod recording;
 mod replay;
 mod rerun;
+#[cfg_attr(not(test), expect(dead_code, reason = "whoever tries mutants asks for it"))]
+mod teach;
 mod verdict;
 mod workers;
 
@@ -25,6 +27,7 @@ use crate::runner::Options;
 use crate::taxonomy::Registry;
 
 pub use self::recording::{LaneRecording, RecordedCase, Recorder, Recording, file};
+pub use self::teach::{MissingSuite, missing_suites};
 
 /// What is to be proven, and how.
 #[derive(Debug)]
