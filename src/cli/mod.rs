@@ -42,6 +42,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(commands::run::RunArgs),
+    Prove(commands::prove::ProveArgs),
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
     Report(commands::report::ReportArgs),
@@ -59,6 +60,7 @@ impl Command {
             Self::Report(_) => "no document was written",
             Self::FaultCoverage(_) => "nothing was scored",
             Self::Check(_) | Self::Schema(_) | Self::Completions(_) => "",
+            Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) => "nothing was run",
         }
     }
@@ -78,12 +80,16 @@ pub fn main() -> ExitCode {
         }
     };
     let output = Output::new(arguments.color, &environment, arguments.command.undone());
-    if matches!(arguments.command, Command::Run(_) | Command::Plan(_) | Command::Check(_) | Command::FaultCoverage(_)) {
+    if matches!(
+        arguments.command,
+        Command::Run(_) | Command::Prove(_) | Command::Plan(_) | Command::Check(_) | Command::FaultCoverage(_)
+    ) {
         // Reading the registry takes as long as reading a large suite; it is wanted after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
     }
     let exit = match arguments.command {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
+        Command::Prove(args) => commands::prove::prove(args, &environment, &output),
         Command::Check(args) => commands::check::check(&args, &environment, &output),
         Command::Plan(args) => commands::plan::plan(&args, &output),
         Command::Report(args) => commands::report::report(&args, &output),

@@ -1,5 +1,7 @@
 //! Puts a score together from the answers to "does this leaf count" and "does this variant count".
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::taxonomy::score::{Evidence, FamilyScore, LeafScore, Level, Score, Status, Tally, VariantScore};
 use crate::taxonomy::{Family, Leaf, Need, Registry, Variant};
 
@@ -13,20 +15,23 @@ pub(super) struct Setting<'a> {
     /// Whether a variant counts where it can occur.
     pub(super) counts: &'a dyn Fn(&str) -> bool,
     pub(super) evidence: &'a dyn Fn(&str) -> Vec<Evidence>,
+    /// Whether this level can say anything about a variant that can occur.
+    pub(super) is_decidable: &'a dyn Fn(&Variant) -> bool,
 }
 
 pub(super) fn assemble(setting: &Setting<'_>) -> Score {
     let families: Vec<FamilyScore> = setting.registry.families.iter().map(|family| setting.family(family)).collect();
     let applicable: Vec<&FamilyScore> = families.iter().filter(|one| one.status != Status::NotApplicable).collect();
-    let leaves: Tally = applicable.iter().map(|family| family.leaves).sum();
+    let measured: Vec<(f64, Tally)> =
+        applicable.iter().map(|family| (family.weight, family.measured(setting.level))).collect();
     Score {
         level: setting.level,
-        percent: share(ratio(leaves), 1.0),
+        percent: share(ratio(measured.iter().map(|(_, tally)| *tally).sum()), 1.0),
         weighted: share(
-            applicable.iter().map(|family| family.weight * ratio(family.leaves)).sum(),
-            applicable.iter().map(|family| family.weight).sum(),
+            measured.iter().map(|(weight, tally)| weight * ratio(*tally)).sum(),
+            measured.iter().filter(|(_, tally)| tally.of > 0).map(|(weight, _)| weight).sum(),
         ),
-        leaves,
+        leaves: applicable.iter().map(|family| family.leaves).sum(),
         variants: applicable.iter().map(|family| family.variants).sum(),
         covered: Tally::count(&applicable, |family| family.status == Status::Covered),
         claimed: setting.claims().cloned().collect(),
@@ -40,20 +45,24 @@ impl Setting<'_> {
         let possible: Vec<&LeafScore> = by_leaf.iter().filter(|leaf| leaf.applicable).collect();
         let leaves = Tally::count(&possible, |leaf| leaf.counted);
         let variants = by_leaf.iter().flat_map(|leaf| &leaf.by_variant).filter(|one| one.applicable);
+        let variants = Tally::count(&variants.collect::<Vec<_>>(), |one| one.counted);
         FamilyScore {
             id: family.id.clone(),
             name: family.name.clone(),
             weight: family.weight,
-            status: if self.meets_need(family) { status(leaves) } else { Status::NotApplicable },
+            status: if self.meets_need(family) { self.status(leaves, variants) } else { Status::NotApplicable },
             leaves,
-            variants: Tally::count(&variants.collect::<Vec<_>>(), |one| one.counted),
+            variants,
             by_leaf,
         }
     }
 
     fn leaf(&self, leaf: &Leaf) -> LeafScore {
         let by_variant: Vec<VariantScore> = leaf.variants.iter().map(|variant| self.variant(variant)).collect();
-        let applicable = by_variant.is_empty() || by_variant.iter().any(|variant| variant.applicable);
+        let applicable = match self.level {
+            Level::Declared | Level::Exercised => by_variant.is_empty() || by_variant.iter().any(|one| one.applicable),
+            Level::Proven => self.possible(leaf).next().is_some(),
+        };
         let planned: Vec<String> =
             leaf.probes.iter().filter(|probe| self.planned.probes.contains(*probe)).cloned().collect();
         let claimed: Vec<String> = self.claims().filter(|probe| leaf.probes.contains(probe)).cloned().collect();
@@ -66,14 +75,38 @@ impl Setting<'_> {
             probes: leaf.probes.clone(),
             planned,
             claimed,
+            evidence: self.leaf_evidence(leaf),
             by_variant,
             shared: leaf.shared.clone(),
         }
     }
 
+    /// By one variant that ran, or by all of them that can be proven.
     fn is_shown(&self, leaf: &Leaf) -> bool {
+        let mut possible = self.possible(leaf);
+        match self.level {
+            Level::Declared | Level::Exercised => possible.any(|variant| (self.counts)(&variant.id)),
+            Level::Proven => possible.all(|variant| (self.counts)(&variant.id)),
+        }
+    }
+
+    /// The variants of a leaf that can occur here, those of other leaves that show it too included.
+    fn possible<'s>(&'s self, leaf: &'s Leaf) -> impl Iterator<Item = &'s Variant> {
         let shared = leaf.shared.iter().filter_map(|id| self.registry.variant(id));
-        leaf.variants.iter().chain(shared).any(|variant| (self.counts)(&variant.id) && self.can_occur(variant))
+        leaf.variants.iter().chain(shared).filter(|variant| self.is_applicable(variant))
+    }
+
+    /// Every case that a variant of the leaf counts by, once.
+    fn leaf_evidence(&self, leaf: &Leaf) -> Vec<Evidence> {
+        let mut frames: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+        for found in self.possible(leaf).flat_map(|variant| (self.evidence)(&variant.id)) {
+            frames.entry(found.case).or_default().extend(found.frames);
+        }
+        frames.into_iter().map(|(case, frames)| Evidence { case, frames: frames.into_iter().collect() }).collect()
+    }
+
+    fn is_applicable(&self, variant: &Variant) -> bool {
+        self.can_occur(variant) && (self.is_decidable)(variant)
     }
 
     fn can_occur(&self, variant: &Variant) -> bool {
@@ -82,7 +115,7 @@ impl Setting<'_> {
     }
 
     fn variant(&self, variant: &Variant) -> VariantScore {
-        let applicable = self.can_occur(variant);
+        let applicable = self.is_applicable(variant);
         VariantScore {
             id: variant.id.clone(),
             severity: variant.severity,
@@ -104,14 +137,15 @@ impl Setting<'_> {
         let planned = self.planned;
         planned.claimed.iter().filter(|claim| self.level == Level::Declared && !planned.probes.contains(*claim))
     }
-}
 
-fn status(leaves: Tally) -> Status {
-    match leaves {
-        Tally { of: 0, .. } => Status::NotApplicable,
-        Tally { counted: 0, .. } => Status::Uncovered,
-        Tally { counted, of } if counted == of => Status::Covered,
-        Tally { .. } => Status::Partial,
+    fn status(&self, leaves: Tally, variants: Tally) -> Status {
+        match leaves {
+            Tally { of: 0, .. } => Status::NotApplicable,
+            Tally { counted, of } if counted == of => Status::Covered,
+            // A leaf takes all of its variants to be proven, so a family can have some without having a leaf.
+            Tally { counted: 0, .. } if self.level != Level::Proven || variants.counted == 0 => Status::Uncovered,
+            Tally { .. } => Status::Partial,
+        }
     }
 }
 

@@ -1,10 +1,11 @@
-//! How much of the registry a plan or a run covers; arithmetic only.
+//! How much of the registry a plan, a run or a proof covers; arithmetic only.
 //!
-//! [`declared`] scores what is [`Planned`], [`exercised`] what was [`Judged`], and [`meets`] compares a score with a
-//! threshold.
+//! [`declared`] scores what is [`Planned`], [`exercised`] what was [`Judged`], [`proven`] what was [`Proved`], and
+//! [`meets`] compares a score with a threshold.
 //! Knows nothing about suites or sessions: whoever calls says in plain words what was planned and what ran.
 
 mod assemble;
+mod proved;
 #[cfg(test)]
 mod tests;
 mod threshold;
@@ -14,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::{Evidence, Level, Score};
 
-pub use self::threshold::{meets, meets_weighted, parse_threshold};
+pub use self::proved::{Proved, Standing};
+pub use self::threshold::{gates, meets, meets_weighted, parse_threshold};
 
 use self::assemble::{Setting, assemble};
 
@@ -48,6 +50,7 @@ pub fn declared(registry: &Registry, planned: &Planned) -> Score {
         planned,
         counts: &|variant| planned.variants.contains(variant),
         evidence: &|_| Vec::new(),
+        is_decidable: &|_| true,
     })
 }
 
@@ -59,5 +62,29 @@ pub fn exercised(registry: &Registry, planned: &Planned, judged: &Judged) -> Sco
         planned,
         counts: &|variant| judged.by_variant.get(variant).is_some_and(|cases| !cases.is_empty()),
         evidence: &|variant| judged.by_variant.get(variant).cloned().unwrap_or_default(),
+        is_decidable: &|_| true,
+    })
+}
+
+/// Scores a proof: a leaf counts when all of its variants that can occur and be imitated were noticed in every imitation.
+///
+/// The percentages are those of variants. A variant that nobody tried to imitate, although that can be done, is not
+/// proven and counts among those that could be.
+pub fn proven(registry: &Registry, planned: &Planned, proved: &Proved) -> Score {
+    let standing = |variant: &str| proved.by_variant.get(variant);
+    assemble(&Setting {
+        registry,
+        level: Level::Proven,
+        planned,
+        counts: &|variant| matches!(standing(variant), Some(Standing::Proven(_))),
+        evidence: &|variant| match standing(variant) {
+            Some(Standing::Proven(kills)) => kills.clone(),
+            Some(Standing::Open | Standing::LeftOut) | None => Vec::new(),
+        },
+        is_decidable: &|variant| match standing(&variant.id) {
+            Some(Standing::Proven(_) | Standing::Open) => true,
+            Some(Standing::LeftOut) => false,
+            None => !variant.mutants.is_empty(),
+        },
     })
 }

@@ -1,5 +1,6 @@
 //! Whether a score is high enough.
 
+use crate::event::{Figure, Gate};
 use crate::taxonomy::score::Score;
 
 /// Sums of thirds and sevenths miss whole numbers by less than this.
@@ -13,6 +14,14 @@ pub fn meets(score: &Score, threshold: f64) -> bool {
 /// Whether the weighted figure reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets_weighted(score: &Score, threshold: f64) -> bool {
     reaches(score, score.weighted, threshold)
+}
+
+/// What is asked of a score: a threshold for the plain figure, one for the weighted figure, and whether they are met.
+pub fn gates(score: &Score, plain: Option<f64>, weighted: Option<f64>) -> Vec<Gate> {
+    let gate = |figure: Figure, threshold: f64, met: bool| Gate { figure, threshold, met };
+    let plain = plain.map(|threshold| gate(Figure::Plain, threshold, meets(score, threshold)));
+    let weighted = weighted.map(|threshold| gate(Figure::Weighted, threshold, meets_weighted(score, threshold)));
+    plain.into_iter().chain(weighted).collect()
 }
 
 /// Reads a threshold in percent, or says what is wrong with it.
@@ -29,5 +38,5 @@ pub fn parse_threshold(text: &str) -> Result<f64, String> {
 }
 
 fn reaches(score: &Score, figure: f64, threshold: f64) -> bool {
-    score.leaves.of > 0 && figure + ROUNDING >= threshold
+    score.measured().of > 0 && figure + ROUNDING >= threshold
 }

@@ -139,3 +139,10 @@ pub struct Missing {
     /// The YAML that kills it: an entry of `tests:`, or a block of the suite.
     pub yaml: String,
 }
+
+impl Missing {
+    /// Whether the YAML is an entry of `tests:`, rather than a block of the suite.
+    pub fn is_test(&self) -> bool {
+        self.yaml.trim_start().starts_with("- ")
+    }
+}

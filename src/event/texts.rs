@@ -2,7 +2,7 @@
 //!
 //! Names, ids, places, codes and numbers are not among them: they come from the suite, and reports are built on them.
 
-use super::{Attempt, CaseResult, Event, Exchange, Finding};
+use super::{Attempt, CaseResult, Event, Exchange, Finding, LeftOut, Missing, MutantResult, Proof};
 
 impl Event {
     /// Changes every text that may hold a secret.
@@ -11,8 +11,38 @@ impl Event {
             Self::CaseFinished(result) => case(result, change),
             Self::SessionJudged(judged) => judged.findings.iter_mut().for_each(|found| finding(found, change)),
             Self::ServerReady(ready) => option(&mut ready.implementation, change),
-            Self::RunStarted(_) | Self::CaseStarted(_) | Self::RunFinished(_) => {}
+            Self::RunFinished(end) => {
+                if let Some(proof) = &mut end.proof {
+                    proof.change_texts(change);
+                }
+            }
+            Self::RunStarted(_) | Self::CaseStarted(_) => {}
         }
+    }
+}
+
+impl Proof {
+    /// Changes every text that may hold a secret.
+    ///
+    /// Names of tools are the server's words; all of them change in the same way, so those that were equal stay so.
+    pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
+        for LeftOut { reason, .. } in self.control.left_out.iter_mut().chain(&mut self.left_out) {
+            *reason = change(reason);
+        }
+        self.mutants.iter_mut().for_each(|result| mutant(result, change));
+    }
+}
+
+fn mutant(result: &mut MutantResult, change: &dyn Fn(&str) -> String) {
+    result.meaning = change(&result.meaning);
+    option(&mut result.reason, change);
+    result.change.iter_mut().for_each(|line| *line = change(line));
+    result.kills.iter_mut().for_each(|kill| kill.message = change(&kill.message));
+    result.tools.iter_mut().for_each(|at| at.tool = change(&at.tool));
+    for Missing { tool, could, yaml, .. } in &mut result.missing {
+        option(tool, change);
+        *could = change(could);
+        *yaml = change(yaml);
     }
 }
 

@@ -1,6 +1,5 @@
 //! A plan as it was when it was recorded: what depends on the server's offer is decided by the recorded offer.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::recording::Recording;
@@ -37,9 +36,4 @@ pub(super) fn only(plan: &Plan, picks: &dyn Fn(&SuitePlan, &Case) -> bool) -> Pl
         })
     });
     Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
-}
-
-/// The ids of the cases of a plan.
-pub(super) fn ids(plan: &Plan) -> BTreeSet<&str> {
-    plan.cases().map(|case| case.id.as_str()).collect()
 }

@@ -6,22 +6,34 @@
 
 mod control;
 mod freeze;
+mod line_up;
+mod live;
+mod plant;
 mod recording;
 mod replay;
 mod rerun;
-#[cfg_attr(not(test), expect(dead_code, reason = "whoever tries mutants asks for it"))]
 mod teach;
+#[cfg(test)]
+mod tests;
+mod trial;
 mod verdict;
 mod workers;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
-use self::control::{Controlled, controlled};
+use self::control::controlled;
 use self::freeze::{frozen, only};
+use self::line_up::LineUp;
+use self::plant::{Bed, beds};
 use self::replay::{Changes, Indexed, Stage};
 use self::rerun::{Telling, clock, rerun};
+use self::trial::Court;
+use self::workers::each;
+use crate::coverage::{self, Planned, Proved};
 use crate::event::{Event, Proof};
-use crate::plan::Plan;
+use crate::plan::{Plan, declared};
 use crate::redact::Redactor;
 use crate::runner::Options;
 use crate::taxonomy::Registry;
@@ -42,6 +54,8 @@ pub struct Proving<'a> {
     pub redactor: Redactor,
     /// How many mutants are tried at a time.
     pub workers: usize,
+    /// The names of the mutants to try; `None` for all.
+    pub picks: Option<BTreeSet<String>>,
 }
 
 /// What proving came to.
@@ -53,28 +67,52 @@ pub struct Proven {
     pub events: Vec<Event>,
 }
 
+/// Why nothing was proven.
+#[derive(Debug, thiserror::Error)]
+pub enum NotProven {
+    /// Somebody wished to stop.
+    #[error("the run was interrupted")]
+    Interrupted,
+    /// The system gives no runtime.
+    #[error("the system gives no runtime: {0}")]
+    NoRuntime(#[from] std::io::Error),
+}
+
 /// Runs the recorded plan once without a mutant and once for every mutant.
-///
-/// # Errors
-///
-/// Fails where the system gives no runtime.
-pub fn prove(recording: Recording, proving: Proving<'_>) -> std::io::Result<Proven> {
-    let begun = std::time::Instant::now();
+pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotProven> {
+    let begun = Instant::now();
     let plan = frozen(proving.plan, &recording);
-    let recorded: std::collections::BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
+    let recorded: BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
     let plan = only(&plan, &|_, case| recorded.contains(&case.id));
     let indexed = Arc::new(Indexed::new(recording, proving.redactor.clone()));
     let stage = Stage::new(Arc::clone(&indexed), Changes::default());
     let run = (proving.options, proving.registry);
     let rerun = rerun(&clock()?, plan.clone(), &stage, run, Telling::Everything);
-    let Controlled { control, .. } = controlled(&indexed.recording, &rerun);
+    let controlled = controlled(&indexed.recording, &rerun);
+    let beds = beds(&indexed.recording);
+    let jury = only(&plan, &|_, case| controlled.green.contains(&case.id));
+    let court = Court { proving, plan: jury, indexed: Arc::clone(&indexed), controlled: &controlled, beds: &beds };
+    let line_up = LineUp::of(proving, &plan, &beds);
+    let mutants = each(proving.workers, &line_up.suspects, &|clock, suspect| court.trial(clock, *suspect))?;
+    if proving.options.stop.is_set() {
+        return Err(NotProven::Interrupted);
+    }
+    let proved = Proved::of(&mutants, &line_up.left_out);
     let proof = Proof {
-        control,
-        mutants: Vec::new(),
-        left_out: Vec::new(),
-        proven: crate::coverage::declared(proving.registry, &crate::coverage::Planned::default()),
+        proven: coverage::proven(proving.registry, &planned(&plan, &beds), &proved),
+        control: controlled.control.clone(),
+        mutants,
+        left_out: line_up.left_out,
         gates: Vec::new(),
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
     Ok(Proven { proof, events: rerun.events })
+}
+
+/// What was planned where.
+fn planned(plan: &Plan, beds: &[Bed<'_>]) -> Planned {
+    let (probes, variants) = declared(plan);
+    let agents = probes.contains("agent");
+    let settings = beds.iter().map(|bed| (bed.recorded.transport.clone(), bed.recorded.revision.clone())).collect();
+    Planned { probes, variants, agents, settings, claimed: BTreeSet::new() }
 }

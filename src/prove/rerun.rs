@@ -47,7 +47,14 @@ pub(super) fn rerun(
     telling: Telling,
 ) -> Rerun {
     let playing = Arc::clone(stage);
-    let options = Options {
+    let options = Options { replay: Some(Replay::new(move |lane| playing.connect(lane))), ..once(options) };
+    let seen = seen(clock, plan, (&options, registry), telling);
+    Rerun { log: stage.log(), ..seen }
+}
+
+/// The same options, for cases one at a time, each once, in declared order.
+pub(super) fn once(options: &Options) -> Options {
+    Options {
         parallel: Some(1),
         bail: Bail::Never,
         retries: Some(0),
@@ -55,12 +62,20 @@ pub(super) fn rerun(
         order: Some(Order::Declared),
         isolation: Isolation::Trusted,
         baseline: Arc::default(),
-        replay: Some(Replay::new(move |lane| playing.connect(lane))),
         ..options.clone()
-    };
+    }
+}
+
+/// Runs a plan and keeps what it tells.
+pub(super) fn seen(
+    runtime: &Runtime,
+    plan: Plan,
+    (options, registry): (&Options, &Registry),
+    telling: Telling,
+) -> Rerun {
     let mut seen = Seen { rerun: Rerun::default(), telling };
-    clock.block_on(runner::run(plan, options, registry, &mut seen));
-    Rerun { log: stage.log(), ..seen.rerun }
+    runtime.block_on(runner::run(plan, options.clone(), registry, &mut seen));
+    seen.rerun
 }
 
 struct Seen {

@@ -9,6 +9,8 @@ use crate::source::{Color, Style};
 use crate::taxonomy::probe;
 use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
 
+use super::terminal;
+
 /// What `fault-coverage` prints: families, the figure, what is missing, what was claimed.
 /// A figure that misses its gate is not rounded up to it.
 pub fn fault_coverage(score: &Score, gates: &[Gate], style: &Style) -> String {
@@ -36,26 +38,46 @@ pub fn fault_coverage(score: &Score, gates: &[Gate], style: &Style) -> String {
 /// The levels side by side, as printed at the end of `run`; the last one is what the gates are about.
 pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     let [declared, ..] = *scores else { return String::new() };
-    let width = name_width(declared);
-    let headings: Vec<String> = scores.iter().map(|score| heading(score.level)).collect();
-    let mut text = row(&format!("  {:width$}", ""), &headings);
-    for (at, family) in declared.families.iter().enumerate() {
+    let mut rows: Vec<Vec<String>> = vec![scores.iter().map(|score| heading(score.level)).collect()];
+    for at in 0..declared.families.len() {
         let of_family = scores.iter().filter_map(|score| score.families.get(at).map(|one| (one, score.level)));
-        let cells: Vec<String> = of_family.map(|(one, level)| cell(one, level, style)).collect();
-        text.push_str(&row(&format!("  {:width$}", family.id), &cells));
+        rows.push(of_family.map(|(one, level)| cell(one, level, style)).collect());
     }
-    let last = scores[scores.len() - 1];
-    let _ = writeln!(
-        text,
-        "  {}; {} of {} fully {}",
-        figures(scores, " of faults", |score| score.percent, missed(gates, Figure::Plain)),
-        last.covered.counted,
-        families(last.covered.of),
-        last.level.word(),
-    );
+    let name = name_width(declared);
+    let is_wide =
+        scores.len() > 2 && name + 5 + rows[0].iter().map(|cell| shown(cell) + 3).sum::<usize>() > style.width;
+    let mut note = "";
+    if is_wide {
+        rows.iter_mut().flatten().for_each(|cell| *cell = cell.replace(" (variants)", "").replace("  (", " ("));
+        note = "  in parentheses: variants\n";
+    }
+    let widths: Vec<usize> = (0..scores.len()).map(|at| column_width(&rows, at)).collect();
+    let names = std::iter::once("").chain(declared.families.iter().map(|family| family.id.as_str()));
+    let table: String = names.zip(&rows).map(|(id, cells)| row(&format!("  {id:name$}"), cells, &widths)).collect();
+    table + note + &sentences(scores, gates, style)
+}
+
+fn sentences(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
+    let [.., last] = *scores else { return String::new() };
+    let plain = figures(scores, " of ", |score| score.percent, missed(gates, Figure::Plain));
+    let (counted, of) = (last.covered.counted, families(last.covered.of));
     let weighted = figures(scores, "", |score| score.weighted, missed(gates, Figure::Weighted));
-    let _ = writeln!(text, "  weighted by how often families fail: {weighted}");
-    text
+    let lines = [
+        (format!("{plain}; {counted} of {of} fully {}", last.level.word()), Figure::Plain),
+        (format!("weighted by how often families fail: {weighted}"), Figure::Weighted),
+    ];
+    let told = lines.into_iter().map(|(line, figure)| format!("{line}{}", thresholds(gates, figure)));
+    // With a proof the sentences are too long for most terminals.
+    let width = if last.level == Level::Proven { style.width - 2 } else { usize::MAX };
+    let lines: Vec<String> = told.flat_map(|line| terminal::wrap(&line, width)).collect();
+    format!("  {}\n", lines.join("\n  "))
+}
+
+fn thresholds(gates: &[Gate], figure: Figure) -> String {
+    let told = gates.iter().filter(|gate| gate.figure == figure);
+    told.map(|gate| format!("   threshold {} {}", gate.threshold, if gate.met { "✓" } else { "✗" }))
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 /// A score for machines, with exact figures.
@@ -105,25 +127,32 @@ fn heading(level: Level) -> String {
     }
 }
 
-/// The figures of all levels in one sentence.
-fn figures(scores: &[&Score], noun: &str, figure: fn(&Score) -> f64, missed: Option<f64>) -> String {
+/// The figures of all levels in one sentence; what is counted is named where it changes.
+fn figures(scores: &[&Score], of: &str, figure: fn(&Score) -> f64, missed: Option<f64>) -> String {
     let each = scores.iter().enumerate().map(|(at, score)| {
         let missed = missed.filter(|_| at + 1 == scores.len());
-        format!("{}{} {}", percent(figure(score), missed), if at == 0 { noun } else { "" }, score.level.word())
+        let is_named = !of.is_empty() && (at == 0 || scores[at - 1].level.counts() != score.level.counts());
+        let noun = if is_named { format!("{of}{}", score.level.counts()) } else { String::new() };
+        format!("{}{noun} {}", percent(figure(score), missed), score.level.word())
     });
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// One row; columns are as wide as their headings need.
-fn row(name: &str, cells: &[String]) -> String {
-    const WIDTHS: [usize; 3] = [11, 23, 0];
+fn row(name: &str, cells: &[String], widths: &[usize]) -> String {
     let mut text = format!("{name}   ");
-    for (cell, width) in cells.iter().zip(WIDTHS) {
-        let shown = anstream::adapter::strip_str(cell).to_string().chars().count();
+    for (cell, width) in cells.iter().zip(widths) {
         text.push_str(cell);
-        text.push_str(&" ".repeat(width.saturating_sub(shown)));
+        text.push_str(&" ".repeat(width.saturating_sub(shown(cell))));
     }
     format!("{}\n", text.trim_end())
+}
+
+fn column_width(rows: &[Vec<String>], at: usize) -> usize {
+    rows.iter().filter_map(|cells| cells.get(at)).map(|cell| shown(cell)).max().unwrap_or(0) + 3
+}
+
+fn shown(cell: &str) -> usize {
+    anstream::adapter::strip_str(cell).to_string().chars().count()
 }
 
 /// How wide the column of family names is.
@@ -156,7 +185,7 @@ fn painted(status: Status, text: String, style: &Style) -> String {
 }
 
 /// The threshold of a figure, where it was missed.
-fn missed(gates: &[Gate], figure: Figure) -> Option<f64> {
+pub(super) fn missed(gates: &[Gate], figure: Figure) -> Option<f64> {
     gates.iter().find(|gate| gate.figure == figure && !gate.met).map(|gate| gate.threshold)
 }
 
@@ -237,7 +266,7 @@ mod tests {
         let mut proof = exercised(registry, &planned, &judged(&["TOOL-UNKNOWN-ACCEPTED"]));
         proof.level = Level::Proven;
         insta::assert_snapshot!(levels(&[&plan, &run, &proof], &[], &Style::PLAIN));
-        let painted = levels(&[&plan, &run, &proof], &[], &Style::new(Color::Always, 80));
+        let painted = levels(&[&plan, &run, &proof], &[], &Style { color: Color::Always, ..Style::PLAIN });
         assert_eq!(
             anstream::adapter::strip_str(&painted).to_string(),
             levels(&[&plan, &run, &proof], &[], &Style::PLAIN)

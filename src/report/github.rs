@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::event::{CaseResult, Outcome};
+use crate::event::{CaseResult, MutantResult, Outcome};
 use crate::source;
 
 use super::fold::Report;
-use super::{Format, limit, terminal, wording};
+use super::{Format, limit, proven, terminal, wording};
 
 pub(super) const FORMAT: Format = Format {
     name: "github",
@@ -20,6 +20,8 @@ pub(super) const FORMAT: Format = Format {
 
 /// How many annotations of one level GitHub shows for a step.
 const SHOWN: usize = 10;
+/// How many of them are left for survivors: the figures, what was left out and what is known have one each.
+const SURVIVORS: usize = SHOWN - 3;
 /// The longest text of an annotation, in bytes.
 const TEXT: usize = 2048;
 
@@ -41,7 +43,29 @@ fn render(report: &Report) -> String {
         }
     }
     let known = all().filter(|(case, _)| case.is_known()).count();
-    text + &left_out(errors.len(), doubts.len()) + &notice(known)
+    text + &left_out(errors.len(), doubts.len()) + &notice(known) + &proof(report)
+}
+
+/// A notice for each of the worst survivors at the suite that does not notice them, and the figures.
+fn proof(report: &Report) -> String {
+    let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) else { return String::new() };
+    let survivors = proven::survivors(proof);
+    let mut text = format!("::notice title=mcprove::{}\n", data(&proven::sentence(proof)));
+    for mutant in survivors.iter().take(SURVIVORS) {
+        let file = wording::suite_of(report, mutant).map(|file| format!("file={},line=1,", property(file)));
+        let title = property(&terminal::crop(&format!("{} survived", mutant.id), 160));
+        let _ = writeln!(text, "::notice {}title={title}::{}", file.unwrap_or_default(), data(&survived(mutant)));
+    }
+    text
+}
+
+fn survived(mutant: &MutantResult) -> String {
+    let mut text = format!("{}: {}", mutant.variant, limit::cut_to(proven::could(mutant), 400));
+    if let Some(missing) = mutant.missing.first() {
+        let place = if missing.is_test() { "to `tests:`" } else { "to the suite" };
+        let _ = write!(text, "\nadd {place}:\n{}", missing.yaml.trim_end());
+    }
+    text
 }
 
 fn annotation(report: &Report, case: &CaseResult, name: &str, level: &str) -> String {

@@ -11,6 +11,7 @@ use super::Format;
 use super::fold::{Report, Suite, Totals};
 use super::json_text::{self, Layout};
 use super::parity::{self, Parity};
+use super::proven;
 use super::repetition::Repetition;
 
 pub(super) const FORMAT: Format = Format {
@@ -57,6 +58,9 @@ struct Document<'a> {
     /// Whether cases depend on one another, where that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<&'a Isolation>,
+    /// What the suite would catch, where that was proven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<proven::Document<'a>>,
 }
 
 /// The cases of one file.
@@ -95,6 +99,7 @@ fn document(report: &Report) -> Document<'_> {
         seed: started.and_then(|run| run.seed),
         repetition: report.repetition(),
         isolation: finished.and_then(|run| run.isolation.as_ref()),
+        proof: finished.and_then(|run| run.proof.as_deref()).map(proven::Document::of),
     }
 }
 

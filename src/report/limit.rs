@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::event::{Attempt, CaseResult, Event, Exchange, Finding};
+use crate::event::{Attempt, CaseResult, Event, Exchange, Finding, Proof};
 
 /// The longest text in any report, in bytes.
 pub const TEXT_LIMIT: usize = 8 * 1024;
@@ -37,7 +37,12 @@ pub(super) fn event(event: &Event) -> Event {
             option(&mut ready.implementation);
         }
         Event::CaseStarted(started) => shorten(&mut started.id),
-        Event::RunStarted(_) | Event::RunFinished(_) => {}
+        Event::RunFinished(end) => {
+            if let Some(proof) = &mut end.proof {
+                cut_proof(proof);
+            }
+        }
+        Event::RunStarted(_) => {}
     }
     event
 }
@@ -51,6 +56,13 @@ fn case(result: &mut CaseResult) {
     result.findings.iter_mut().for_each(finding);
     result.earlier.iter_mut().chain(&mut result.repetitions).for_each(attempt);
     result.exchanges.iter_mut().for_each(exchange);
+}
+
+fn cut_proof(proof: &mut Proof) {
+    proof.change_texts(&|text| cut(text).into_owned());
+    let left_out = proof.control.left_out.iter_mut().map(|one| &mut one.id);
+    let kills = proof.mutants.iter_mut().flat_map(|mutant| &mut mutant.kills).map(|kill| &mut kill.case);
+    left_out.chain(kills).for_each(shorten);
 }
 
 fn attempt(attempt: &mut Attempt) {

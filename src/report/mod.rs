@@ -16,6 +16,7 @@ pub mod live;
 mod markdown;
 pub mod ndjson;
 pub mod parity;
+mod proven;
 pub mod repetition;
 mod sarif;
 pub mod sink;
@@ -32,7 +33,7 @@ pub use self::json::{schema_of_event, schema_of_report};
 pub use self::limit::{TEXT_LIMIT, cut};
 pub use self::live::Live;
 pub use self::ndjson::{Recording, read_events};
-pub use self::terminal::{Failures, failure, summary};
+pub use self::terminal::{Failures, ProofView, Survivors, failure, proof, summary};
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy)]

@@ -1,19 +1,20 @@
 //! SARIF 2.1.0, for code scanning: findings at the lines of the suite that expect something else.
 //!
-//! A rule is the code of a finding. What is known is there and suppressed; what passed or was skipped is no result.
+//! A rule is the code of a finding, or the variant that a surviving mutant imitates.
+//! What is known is there and suppressed; what passed or was skipped is no result.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::event::{CaseResult, Finding, Level, Outcome};
+use crate::event::{CaseResult, Finding, Level, MutantResult, Outcome};
 use crate::source::visible;
 
 use super::fold::Report;
 use super::json_text::{self, Layout};
 use super::wording::{self, Place};
-use super::{Format, limit};
+use super::{Format, limit, proven};
 
 pub(super) const FORMAT: Format = Format {
     name: "sarif",
@@ -34,6 +35,9 @@ fn document(report: &Report) -> Value {
         for case in suite.sessions.iter().chain(suite.cases.iter().copied()) {
             results.extend(of_case(report, case, &mut rules, &mut fingerprints));
         }
+    }
+    if let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) {
+        results.extend(proven::survivors(proof).into_iter().map(|mutant| survivor(report, mutant, &mut rules)));
     }
     let program = report.started().map_or("mcprove", |run| run.program.as_str());
     let version = program.strip_prefix("mcprove ").unwrap_or(program);
@@ -98,6 +102,27 @@ fn result(
     result
 }
 
+/// A mutant that nobody noticed: nothing is wrong with the server, so it is no more than a note.
+fn survivor(report: &Report, mutant: &MutantResult, rules: &mut Rules) -> Value {
+    let file = wording::suite_of(report, mutant).unwrap_or_default();
+    let mut text = format!("the mutant {} survived: {}", mutant.id, proven::could(mutant));
+    if let Some(missing) = mutant.missing.first() {
+        let _ = write!(text, "\nadd:\n{}", limit::cut_to(missing.yaml.trim_end(), VALUE * 4));
+    }
+    let rule = format!("Nothing in the suite notices this fault of a server: {}.", mutant.variant);
+    let tools: Vec<_> = proven::survived_at(mutant).map(visible).collect();
+    json!({
+        "ruleId": mutant.variant,
+        "ruleIndex": rules.place(&mutant.variant, || rule),
+        "kind": "fail",
+        "level": "note",
+        "message": {"text": plain(&text)},
+        "locations": [location(&Place { file, line: 1, column: None, end_column: None })],
+        "partialFingerprints": {"mcproveMutant/v1": format!("{:016x}", fnv(format!("{file}#{}", mutant.id).as_bytes()))},
+        "properties": {"mutant": mutant.id, "leaf": mutant.leaf, "tools": tools},
+    })
+}
+
 fn message(case: &CaseResult, finding: &Finding) -> String {
     let mut text = format!("{}: {}", wording::name(&case.case, false), finding.message);
     for (label, value) in
@@ -107,8 +132,12 @@ fn message(case: &CaseResult, finding: &Finding) -> String {
             let _ = write!(text, "\n{label}: {}", limit::cut_to(value, VALUE));
         }
     }
-    // Square brackets would be links.
-    visible(&text).replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+    plain(&text)
+}
+
+/// A message without links, which square brackets would be.
+fn plain(text: &str) -> String {
+    visible(text).replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }
 
 fn location(place: &Place<'_>) -> Value {
@@ -151,9 +180,13 @@ struct Rules {
 
 impl Rules {
     fn index(&mut self, finding: &Finding) -> usize {
-        let known = self.codes.iter().position(|(code, _)| *code == finding.code);
+        self.place(&finding.code, || help(finding))
+    }
+
+    fn place(&mut self, code: &str, help: impl FnOnce() -> String) -> usize {
+        let known = self.codes.iter().position(|(known, _)| known == code);
         known.unwrap_or_else(|| {
-            self.codes.push((finding.code.clone(), help(finding)));
+            self.codes.push((code.to_owned(), help()));
             self.codes.len() - 1
         })
     }

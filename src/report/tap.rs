@@ -7,7 +7,7 @@ use crate::source::{Color, Style, visible, visible_line};
 
 use super::fold::Report;
 use super::json_text::{self, Layout};
-use super::{Format, limit, terminal, wording};
+use super::{Format, limit, proven, terminal, wording};
 
 pub(super) const FORMAT: Format = Format {
     name: "tap",
@@ -34,7 +34,13 @@ fn render(report: &Report) -> String {
         Some(run) if run.interrupted => "Bail out! the run was interrupted\n",
         Some(_) => "",
     };
-    format!("TAP version 14\n{plan}\n{lines}{ending}")
+    format!("TAP version 14\n{plan}\n{lines}{}{ending}", proof(report))
+}
+
+/// A comment, since a mutant is no test.
+fn proof(report: &Report) -> String {
+    let proof = report.finished().and_then(|run| run.proof.as_deref());
+    proof.map(|proof| format!("# {}\n", escaped(&proven::sentence(proof)))).unwrap_or_default()
 }
 
 fn test_point(number: usize, case: &CaseResult, name: &str) -> String {

@@ -1,6 +1,6 @@
 //! How documents name a case, say in one sentence what is wrong with it, and where that is written.
 
-use crate::event::{CaseInfo, CaseResult, Finding, Outcome};
+use crate::event::{CaseInfo, CaseResult, Finding, MutantResult, Outcome};
 
 use super::fold::Report;
 
@@ -56,6 +56,13 @@ pub(super) fn place<'a>(report: &'a Report, result: &'a CaseResult, finding: Opt
     let suites = || report.started().into_iter().flat_map(|run| &run.suites).filter(|suite| is_file(&suite.file));
     let named = suites().find(|suite| suite.name == info.suite).or_else(|| suites().next());
     Place { file: named.map_or("", |suite| &suite.file), line: 1, column: None, end_column: None }
+}
+
+/// The suite that does not notice a mutant: the one that has to grow, or the only one.
+pub(super) fn suite_of<'a>(report: &'a Report, mutant: &'a MutantResult) -> Option<&'a str> {
+    let named = mutant.missing.iter().map(|missing| missing.file.as_str());
+    let suites = report.started().into_iter().flat_map(|run| &run.suites).map(|suite| suite.file.as_str());
+    named.chain(suites).find(|file| is_file(file))
 }
 
 fn is_file(name: &str) -> bool {

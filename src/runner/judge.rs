@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{SessionFrames, Thresholds};
 use crate::coverage::{self, Judged, Planned};
-use crate::event::{CaseResult, Coverage, Figure, Gate, ServerReady};
+use crate::event::{CaseResult, Coverage, ServerReady};
 use crate::plan::{Plan, declared};
 use crate::taxonomy::Registry;
-use crate::taxonomy::score::{Evidence, Score};
+use crate::taxonomy::score::Evidence;
 use crate::wire::{Direction, Scanner};
 
 /// Collects what cases and scans judged.
@@ -58,13 +58,7 @@ impl Judge {
 
     pub(super) fn score(&self, registry: &Registry, thresholds: Thresholds) -> Coverage {
         let exercised = coverage::exercised(registry, &self.planned, &self.judged);
-        let asked = [
-            (Figure::Plain, thresholds.plain, coverage::meets as fn(&Score, f64) -> bool),
-            (Figure::Weighted, thresholds.weighted, coverage::meets_weighted),
-        ];
-        let gates = asked.into_iter().filter_map(|(figure, threshold, meets)| {
-            threshold.map(|threshold| Gate { figure, threshold, met: meets(&exercised, threshold) })
-        });
-        Coverage { declared: coverage::declared(registry, &self.planned), gates: gates.collect(), exercised }
+        let gates = coverage::gates(&exercised, thresholds.plain, thresholds.weighted);
+        Coverage { declared: coverage::declared(registry, &self.planned), gates, exercised }
     }
 }

@@ -8,6 +8,7 @@ mod again;
 mod ahead;
 mod attempt;
 mod case;
+mod closing;
 mod exchange;
 mod finding;
 mod isolation;
@@ -42,7 +43,9 @@ use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
 pub use self::names::redactor;
-pub use self::options::{Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Thresholds};
+pub use self::options::{
+    Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
+};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 
 /// What a run comes to; the exit code follows from it.

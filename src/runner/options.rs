@@ -14,6 +14,7 @@ use crate::redact::Redactor;
 use crate::session::Ending;
 use crate::suite::{Order, Suite};
 use crate::transport::Link;
+use crate::transport::stdio::Command;
 use crate::wire::Frame;
 
 /// Everything about a run that the plan does not say.
@@ -43,6 +44,8 @@ pub struct Options {
     pub in_process: BTreeMap<String, InProcess>,
     /// Recordings that stand in for all servers.
     pub replay: Option<Replay>,
+    /// What stands between the run and its servers.
+    pub tamper: Option<Tamper>,
     /// The least exercised coverage; reports say whether it was reached.
     pub thresholds: Thresholds,
     /// The failures that are known and do not count.
@@ -80,6 +83,7 @@ impl Options {
             environment: Arc::default(),
             in_process: BTreeMap::new(),
             replay: None,
+            tamper: None,
             thresholds: Thresholds::default(),
             baseline: Arc::default(),
             started_unix_ms,
@@ -149,6 +153,37 @@ impl Replay {
 impl std::fmt::Debug for Replay {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Replay").finish_non_exhaustive()
+    }
+}
+
+/// Stands between a run and its servers, lane by lane; lanes are named as in [`SessionFrames::lane`].
+#[derive(Clone)]
+pub struct Tamper {
+    start: Arc<dyn Fn(&str, &mut Command) + Send + Sync>,
+    link: Arc<dyn Fn(&str, Link) -> Link + Send + Sync>,
+}
+
+impl Tamper {
+    /// `start` may change how a server is started, `link` what travels.
+    pub fn new(
+        start: impl Fn(&str, &mut Command) + Send + Sync + 'static,
+        link: impl Fn(&str, Link) -> Link + Send + Sync + 'static,
+    ) -> Self {
+        Self { start: Arc::new(start), link: Arc::new(link) }
+    }
+
+    pub(super) fn start(&self, lane: &str, command: &mut Command) {
+        (self.start)(lane, command);
+    }
+
+    pub(super) fn link(&self, lane: &str, link: Link) -> Link {
+        (self.link)(lane, link)
+    }
+}
+
+impl std::fmt::Debug for Tamper {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Tamper").finish_non_exhaustive()
     }
 }
 

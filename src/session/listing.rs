@@ -54,7 +54,8 @@ impl Session {
 }
 
 fn whole(items: Vec<Value>, kind: ListKind, reply: Reply) -> Listing {
-    if reply.message.get("result").is_none() {
+    // What is no object has no place for items, and is for others to judge.
+    if !reply.message["result"].is_object() {
         return Listing { items, reply };
     }
     let mut message = (*reply.message).clone();

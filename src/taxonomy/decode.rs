@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::fault;
 use crate::source::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, did_you_mean, nearest, parse, shape};
 use crate::wire::Revision;
 
-use super::model::{Family, Holds, Leaf, Mutant, Need, Revisions, Severity, Tier, Transport, Variant};
+use super::model::{Family, Holds, Leaf, Mutant, Need, Offer, Revisions, Severity, Tier, Transport, Variant};
 use super::{REGISTRY, Registry, probe};
 
 pub(super) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<Diagnostic>> {
@@ -130,10 +131,18 @@ impl Decoder {
             tier: word(node, "tier", Tier::from_word).unwrap_or(Tier::Impossible),
             imitation: optional_text(node, "imitation"),
             also: texts(node, "also"),
-            mutants: items(node, "mutants")
-                .iter()
-                .map(|mutant| Mutant { id: self.id("mutant", mutant), meaning: text(mutant, "meaning") })
-                .collect(),
+            mutants: items(node, "mutants").iter().map(|mutant| self.mutant(mutant)).collect(),
+        }
+    }
+
+    fn mutant(&mut self, node: &Node) -> Mutant {
+        let id = self.id("mutant", node);
+        Mutant {
+            meaning: text(node, "meaning"),
+            fault: fault::decode(&id, node, &mut self.mistakes),
+            shown_by: node.get("shown_by").map(|shown| fault::decode_match(&id, shown, &mut self.mistakes)),
+            needs: items(node, "needs").iter().filter_map(Node::text).filter_map(Offer::from_word).collect(),
+            id,
         }
     }
 

@@ -1,11 +1,31 @@
 //! What a registry file looks like, as data: it checks files and becomes their JSON Schema.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::fault::{FAULT, MATCH};
 use crate::source::shape::{Object, Shape, key, required};
 
-use super::model::{Holds, Need, Severity, Tier, Transport};
+use super::model::{Holds, Need, Offer, Severity, Tier, Transport};
 
 /// A registry file.
 pub const REGISTRY: Shape = Shape::Object(&FILE);
+
+/// The JSON Schema of a registry; for editors.
+pub fn json_schema() -> Value {
+    let mut definitions = BTreeMap::new();
+    let root = REGISTRY.json_schema(&mut definitions);
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "mcprove registry of faults",
+    });
+    if let (Some(schema), Some(root)) = (schema.as_object_mut(), root.as_object()) {
+        schema.extend(root.clone());
+        schema.insert("$defs".to_owned(), json!(definitions));
+    }
+    schema
+}
 
 /// The protocol revisions that a variant may be bound to.
 const REVISION: Shape = Shape::Choice(&["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);
@@ -72,7 +92,14 @@ static VARIANT: Object = Object {
 static MUTANT: Object = Object {
     name: "a mutant",
     doc: "One imitation of a variant.",
-    keys: &[&[required("id", Shape::Text, "Its name."), required("meaning", Shape::Text, "What it does.")]],
+    keys: &[
+        &[required("id", Shape::Text, "Its name."), required("meaning", Shape::Text, "What it does.")],
+        FAULT,
+        &[
+            key("shown_by", MATCH, "What a healthy server shows that has the fault anyway."),
+            key("needs", Shape::List(&Shape::Choice(Offer::WORDS)), "What the server must offer for it to make sense."),
+        ],
+    ],
 };
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use crate::fault;
+use crate::source;
+
 use super::{Family, Leaf, PROBES, Registry, Revisions, Transport, Variant};
 
 const INTRODUCTION: &str = "\
@@ -15,12 +18,35 @@ A family is a category of faults, a leaf is one fault, a variant is one way in w
 The weighted figure spreads the weight of a family, its fault threads in arXiv 2606.05339, evenly over its leaves.
 A variant that *must* not occur fails a case, one that *should* not occur warns, and a *heuristic* says what experience expects.
 
+A mutant is one imitation of a variant, a change to what a server sent in a recorded run.
+
 Tiers say what it takes to imitate a variant: W changes frames one by one, S needs memory of earlier frames, L needs \
 control over how the server starts and ends, C needs a companion such as a canary file or a second server, and N cannot \
 be imitated.
 
 Where the column *server* says yes, `mcprove serve faulty --fault VARIANT` serves the demo server with that variant \
 written into it, over each of its transports.
+";
+
+const MUTANTS: &str = "
+## How mutants are written
+
+A mutant has an `id`, a `meaning`, and a fault: `on` says which exchanges it changes, `does` says how.
+Paths are dotted, with `[*]` for every item of a list, `*` for every member, and `json()` for JSON within a text; \
+those that start with `params` are looked for in the notifications that came with the answer.
+`shown_by` is what a healthy server shows that has the fault anyway, so that the mutant says nothing about a suite.
+`needs` is what a server must offer for the mutant to make sense.
+A registry of your own may leave the fault out; such a mutant is named and never planted.
+
+```yaml
+mutants:
+  - id: unknown-tool-accepted
+    meaning: calling a tool that does not exist succeeds
+    on: { method: tools/call, tool: unknown, answered: refused }
+    does: [accept]
+    shown_by: { method: tools/call, tool: unknown, answered: served }
+    needs: [tools]
+```
 ";
 
 /// The reference of all faults in Markdown; `served` are the variants that a server to start with has.
@@ -31,6 +57,8 @@ pub fn manual(registry: &Registry, served: &BTreeSet<&str>) -> String {
     for family in &registry.families {
         page.push_str(&family_section(family, served));
     }
+    page.push_str(MUTANTS);
+    page.push_str(&source::manual(&fault::WHOLE));
     page
 }
 
@@ -98,7 +126,18 @@ fn leaf_section(leaf: &Leaf, served: &BTreeSet<&str>) -> String {
         let mark = if served.contains(variant.id.as_str()) { "yes" } else { "" };
         push_row(&mut page, variant_cells(variant).iter().map(String::as_str).chain([mark]));
     }
-    page
+    page + &mutants(leaf)
+}
+
+/// The mutants of a leaf, variant by variant.
+fn mutants(leaf: &Leaf) -> String {
+    let mut rows = String::new();
+    for variant in &leaf.variants {
+        for mutant in &variant.mutants {
+            push_row(&mut rows, [&variant.id, &code(&mutant.id), &mutant.meaning]);
+        }
+    }
+    if rows.is_empty() { rows } else { format!("\n| variant | mutant | what it does |\n| --- | --- | --- |\n{rows}") }
 }
 
 fn variant_cells(variant: &Variant) -> [String; 10] {

@@ -20,9 +20,9 @@ use std::sync::LazyLock;
 
 use crate::source::{Diagnostic, SourceFile, SourceId, Sources};
 
-pub use self::grammar::REGISTRY;
+pub use self::grammar::{REGISTRY, json_schema};
 pub use self::manual::manual;
-pub use self::model::{Family, Holds, Leaf, Mutant, Need, Revisions, Severity, Tier, Transport, Variant};
+pub use self::model::{Family, Holds, Leaf, Mutant, Need, Offer, Revisions, Severity, Tier, Transport, Variant};
 pub use self::probe::{PROBES, Probe, probe};
 
 /// Every fault that is known, in the order of the file.

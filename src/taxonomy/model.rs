@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fault::{Fault, Known, Match};
 use crate::wire::Revision;
 
 /// One of the categories of faults.
@@ -68,12 +69,18 @@ pub struct Variant {
 }
 
 /// One imitation of a variant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Mutant {
     /// Its name.
     pub id: String,
     /// What it does.
     pub meaning: String,
+    /// What it does to what comes from a server, and where; `None` in registries that only name it.
+    pub fault: Option<Fault>,
+    /// What a healthy server shows that has the fault anyway: the mutant would change nothing for anybody.
+    pub shown_by: Option<Match>,
+    /// What the server must offer for the mutant to make sense.
+    pub needs: Vec<Offer>,
 }
 
 /// The protocol revisions in which a variant can occur.
@@ -169,7 +176,86 @@ words! {
     }
 }
 
+words! {
+    /// Something that a server may offer.
+    Offer {
+        /// A tool.
+        Tools = "tools",
+        /// Two tools.
+        SeveralTools = "several_tools",
+        /// A tool with an output schema.
+        OutputSchema = "output_schema",
+        /// A resource.
+        Resources = "resources",
+        /// A resource template.
+        Templates = "templates",
+        /// A prompt.
+        Prompts = "prompts",
+        /// Completion of arguments.
+        Completions = "completions",
+    }
+}
+
+impl Offer {
+    /// Whether a server offers it.
+    pub fn is_met(self, known: &Known<'_>) -> bool {
+        let catalog = known.catalog;
+        match self {
+            Self::Tools => !catalog.tools.is_empty(),
+            Self::SeveralTools => catalog.tools.len() > 1,
+            Self::OutputSchema => catalog.tools.iter().any(|tool| tool.output_schema().is_some()),
+            Self::Resources => !catalog.resources.is_empty(),
+            Self::Templates => !catalog.resource_templates.is_empty(),
+            Self::Prompts => !catalog.prompts.is_empty(),
+            Self::Completions => known.capabilities.get("completions").is_some(),
+        }
+    }
+
+    /// What it is, as the object of a sentence.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::SeveralTools => "more than one tool",
+            Self::OutputSchema => "a tool with an output schema",
+            Self::Resources => "resources",
+            Self::Templates => "resource templates",
+            Self::Prompts => "prompts",
+            Self::Completions => "completion of arguments",
+        }
+    }
+}
+
+impl Mutant {
+    /// Whether the healthy server shows the fault already.
+    pub fn is_redundant(&self, known: &Known<'_>) -> bool {
+        self.shown_by.as_ref().is_some_and(|shown| (0..known.exchanges.len()).any(|at| shown.holds(at, known)))
+    }
+
+    /// The first thing that the mutant needs and the server does not offer.
+    pub fn lacks(&self, known: &Known<'_>) -> Option<Offer> {
+        self.needs.iter().copied().find(|offer| !offer.is_met(known))
+    }
+}
+
 impl Variant {
+    /// Why no recording can imitate the variant, as a sentence without a final period; `None` where one can.
+    pub fn live_only(&self) -> Option<String> {
+        if self.mutants.iter().any(|mutant| mutant.fault.is_some()) {
+            return None;
+        }
+        let how = self.imitation.as_deref();
+        let imitated = |takes: &str| match how {
+            Some(how) => format!("it takes {takes} to {how}"),
+            None => format!("it takes {takes}"),
+        };
+        Some(match self.tier {
+            Tier::Frames | Tier::Memory => "no fault is given for it".to_owned(),
+            Tier::Launch => imitated("control over the start and the end of a live server"),
+            Tier::Companion => imitated("a companion beside a live server"),
+            Tier::Impossible => "nothing that a server sends imitates it".to_owned(),
+        })
+    }
+
     /// Whether the variant can occur over a transport in a revision.
     ///
     /// An empty text stands for a transport or a revision that is not known, `auto` for a revision not yet agreed on.

@@ -10,7 +10,7 @@ use super::Severity;
 pub struct Score {
     /// What it took for a leaf to count.
     pub level: Level,
-    /// Counted leaves among applicable ones, from 0 to 100, exact.
+    /// What is counted among what could be, from 0 to 100, exact: leaves, at the level `proven` variants.
     pub percent: f64,
     /// The same, with each family weighted by how often it fails in practice.
     pub weighted: f64,
@@ -73,7 +73,7 @@ pub enum Status {
     /// Every leaf.
     #[serde(rename = "covered")]
     Covered,
-    /// Some leaves.
+    /// Some leaves; at the level `proven` some variants are enough.
     #[serde(rename = "partial")]
     Partial,
     /// No leaf.
@@ -91,10 +91,13 @@ pub struct LeafScore {
     pub id: String,
     /// What goes wrong.
     pub meaning: String,
-    /// Whether it can occur with the transports and revisions in use.
+    /// Whether it can occur with the transports and revisions in use; at the level `proven` also be imitated.
     pub applicable: bool,
     /// Whether it counts.
     pub counted: bool,
+    /// The cases that make its variants count, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
     /// The probes that exercise it.
     pub probes: Vec<String>,
     /// Those of its probes that are planned.
@@ -114,7 +117,7 @@ pub struct VariantScore {
     pub id: String,
     /// How bad it is.
     pub severity: Severity,
-    /// Whether it can occur with the transports and revisions in use.
+    /// Whether it can occur with the transports and revisions in use; at the level `proven` also be imitated.
     pub applicable: bool,
     /// Whether it counts.
     pub counted: bool,
@@ -122,12 +125,12 @@ pub struct VariantScore {
     pub evidence: Vec<Evidence>,
 }
 
-/// A case that judged a variant, and where to look.
+/// A case that judged a variant, or noticed an imitation of it, and where to look.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The case.
     pub case: String,
-    /// Its frames in the transcript.
+    /// Its frames in the transcript; none for what was imitated.
     pub frames: Vec<u32>,
 }
 
@@ -138,6 +141,14 @@ impl Level {
             Self::Declared => "declared",
             Self::Exercised => "exercised",
             Self::Proven => "proven",
+        }
+    }
+
+    /// What the percentages of the level count.
+    pub const fn counts(self) -> &'static str {
+        match self {
+            Self::Declared | Self::Exercised => "faults",
+            Self::Proven => "variants",
         }
     }
 }
@@ -183,7 +194,25 @@ impl LeafScore {
     }
 }
 
+impl FamilyScore {
+    /// What the percentages of that level are made of.
+    pub fn measured(&self, level: Level) -> Tally {
+        match level {
+            Level::Declared | Level::Exercised => self.leaves,
+            Level::Proven => self.variants,
+        }
+    }
+}
+
 impl Score {
+    /// What the plain percentage is made of.
+    pub fn measured(&self) -> Tally {
+        match self.level {
+            Level::Declared | Level::Exercised => self.leaves,
+            Level::Proven => self.variants,
+        }
+    }
+
     /// The leaves of applicable families that could count, in order.
     pub fn applicable_leaves(&self) -> impl Iterator<Item = &LeafScore> {
         let applicable = self.families.iter().filter(|family| family.status != Status::NotApplicable);

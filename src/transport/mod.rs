@@ -1,15 +1,18 @@
 //! Ways for messages to reach a server and to come back.
 //!
 //! A [`Link`] is one connection: messages go in, [`Incoming`] comes out, in order, as bytes and without judgement.
-//! [`stdio`] starts a process, [`memory`] joins two halves of a stream, [`http`] posts, [`replay`] plays a recording;
-//! none keeps a conversation.
+//! [`stdio`] starts a process, [`memory`] joins two halves of a stream, [`http`] posts, [`replay`] plays a recording,
+//! [`relay`] stands between; none keeps a conversation.
 //! Start reading in [`Link`].
 
 pub mod http;
 mod lines;
 pub mod memory;
+mod pieces;
 mod process;
+pub mod relay;
 pub mod replay;
+mod schedule;
 pub mod stdio;
 
 use std::sync::Arc;
@@ -18,6 +21,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 pub use self::http::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::pieces::pauses;
+pub use self::schedule::Played;
 use crate::source::duration_text;
 use crate::wire::{Era, Http};
 

@@ -2,13 +2,9 @@
 //!
 //! Knows nothing of what is played: whoever has a recording is a [`Player`].
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::time::Duration;
-
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
 
+use super::schedule::{Played, Schedule};
 use super::{Incoming, Link, Message, Outgoing, Stopper, lines};
 
 /// Says what comes for what is sent.
@@ -20,22 +16,13 @@ pub trait Player: Send + 'static {
     fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Played>;
 }
 
-/// Something that comes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Played {
-    /// How long after the message that caused it.
-    pub after: Duration,
-    /// What it is.
-    pub incoming: Incoming,
-}
-
 /// Connects to a server that is played back; `transport` is what it was recorded over.
 pub fn connect(transport: &'static str, player: impl Player) -> Link {
     let (outgoing, asked) = mpsc::unbounded_channel();
     let (told, incoming) = mpsc::channel(lines::WAITING_LINES);
     let (stop, mut stopped) = Stopper::new();
     tokio::spawn(async move {
-        let mut stage = Stage { player, told, waiting: BinaryHeap::new(), counted: 0 };
+        let mut stage = Stage { player, told, waiting: Schedule::default() };
         tokio::select! {
             // A session may end before everything was played.
             done = &mut stopped => drop(done),
@@ -45,61 +32,26 @@ pub fn connect(transport: &'static str, player: impl Player) -> Link {
     Link { outgoing, incoming, stop, transport, endpoint: None }
 }
 
-/// What is still to be said, soonest first; what is due at the same time in the order in which it was found.
 struct Stage<P> {
     player: P,
     told: mpsc::Sender<Incoming>,
-    waiting: BinaryHeap<Reverse<Due>>,
-    counted: u64,
-}
-
-struct Due {
-    at: Instant,
-    number: u64,
-    incoming: Incoming,
-}
-
-impl Due {
-    fn rank(&self) -> (Instant, u64) {
-        (self.at, self.number)
-    }
-}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.rank().cmp(&other.rank())
-    }
+    waiting: Schedule,
 }
 
 impl<P: Player> Stage<P> {
     /// Plays until nobody asks any more, or the server that is played is gone.
     async fn play(&mut self, mut asked: mpsc::UnboundedReceiver<Outgoing>) {
         loop {
-            let due = self.waiting.peek().map(|Reverse(due)| due.at);
             tokio::select! {
                 biased;
                 outgoing = asked.recv() => match outgoing {
                     Some(outgoing) => self.ask(&outgoing),
                     None => return,
                 },
-                () = until(due) => {
-                    let Some(Reverse(next)) = self.waiting.pop() else { continue };
-                    let is_last = matches!(next.incoming, Incoming::Exited(_));
-                    if self.told.send(next.incoming).await.is_err() || is_last {
+                () = self.waiting.due() => {
+                    let Some(next) = self.waiting.next() else { continue };
+                    let is_last = matches!(next, Incoming::Exited(_));
+                    if self.told.send(next).await.is_err() || is_last {
                         return;
                     }
                 }
@@ -108,28 +60,18 @@ impl<P: Player> Stage<P> {
     }
 
     fn ask(&mut self, outgoing: &Outgoing) {
-        let played = match outgoing {
+        self.waiting.add(match outgoing {
             Outgoing::Message(message) => self.player.message(message),
             Outgoing::Raw { pieces, owner } => self.player.raw(owner, &pieces.concat()),
             Outgoing::Abandon { .. } => Vec::new(),
-        };
-        let now = Instant::now();
-        for Played { after, incoming } in played {
-            self.counted += 1;
-            self.waiting.push(Reverse(Due { at: now + after, number: self.counted, incoming }));
-        }
-    }
-}
-
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => sleep_until(due).await,
-        None => std::future::pending().await,
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::transport::Exit;
 

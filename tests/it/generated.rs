@@ -11,6 +11,7 @@ type Generated = (&'static str, fn() -> String);
 const GENERATED: &[Generated] = &[
     ("schema/suite.schema.json", || pretty(&mcprove::suite::json_schema())),
     ("schema/baseline.schema.json", || pretty(&mcprove::baseline::json_schema())),
+    ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
     ("docs/faults.md", || {
         let served = mcprove::demo::faulty::all().map(|entry| entry.variant).collect();
         mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin(), &served)

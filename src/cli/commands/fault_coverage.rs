@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::suites::{SuiteArgs, registry};
-use crate::coverage::{self, Planned, meets, meets_weighted, parse_threshold};
+use crate::coverage::{self, Planned, gates, parse_threshold};
 use crate::event::{Figure, Gate};
 use crate::plan::declared;
 use crate::report;
@@ -52,7 +52,7 @@ enum Format {
 pub(in crate::cli) fn fault_coverage(args: &FaultCoverageArgs, output: &Output) -> Exit {
     match score(args, output) {
         Ok(score) => {
-            let gates = gates(&score, (args.threshold, args.threshold_weighted));
+            let gates = gates(&score, args.threshold, args.threshold_weighted);
             let written = output.data(&match args.format {
                 Format::Text => report::coverage::fault_coverage(&score, &gates, &output.style),
                 Format::Json => format!("{:#}\n", report::coverage::to_json(&score)),
@@ -83,24 +83,18 @@ fn claimed(args: &FaultCoverageArgs, registry: &Registry, output: &Output) -> Re
     Ok(args.probe.iter().cloned().collect())
 }
 
-/// What is asked of a score.
-fn gates(score: &Score, (plain, weighted): (Option<f64>, Option<f64>)) -> Vec<Gate> {
-    let gate = |figure: Figure, threshold: f64, met: bool| Gate { figure, threshold, met };
-    let plain = plain.map(|threshold| gate(Figure::Plain, threshold, meets(score, threshold)));
-    let weighted = weighted.map(|threshold| gate(Figure::Weighted, threshold, meets_weighted(score, threshold)));
-    plain.into_iter().chain(weighted).collect()
-}
-
 /// The exit code of a score under thresholds; a missed one is explained.
 pub(in crate::cli) fn gate(score: &Score, thresholds: (Option<f64>, Option<f64>), output: &Output) -> Exit {
     let mut exit = Exit::Passed;
-    for Gate { figure, threshold, .. } in gates(score, thresholds).into_iter().filter(|gate| !gate.met) {
+    for Gate { figure, threshold, .. } in gates(score, thresholds.0, thresholds.1).into_iter().filter(|gate| !gate.met)
+    {
         let (percent, word) = match figure {
             Figure::Plain => (score.percent, ""),
             Figure::Weighted => (score.weighted, " weighted"),
         };
-        let (percent, level) = (report::coverage::percent(percent, Some(threshold)), score.level.word());
-        output.note(&format!("error: {percent}{word} of faults {level}, below the threshold of {threshold}%"));
+        let percent = report::coverage::percent(percent, Some(threshold));
+        let (counted, level) = (score.level.counts(), score.level.word());
+        output.note(&format!("error: {percent}{word} of {counted} {level}, below the threshold of {threshold}%"));
         exit = Exit::Coverage;
     }
     exit

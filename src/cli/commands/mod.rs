@@ -4,6 +4,7 @@ pub(super) mod check;
 pub(super) mod completions;
 pub(super) mod fault_coverage;
 pub(super) mod plan;
+pub(super) mod prove;
 mod proving;
 pub(super) mod report;
 pub(super) mod run;

@@ -1,5 +1,6 @@
 //! What a run leaves to be played back, and what is proven from it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,11 +8,13 @@ use clap::Args;
 
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
+use crate::coverage::gates;
 use crate::plan::Plan;
 use crate::prove::file::{self, Of};
-use crate::prove::{Proven, Proving, Recording, prove};
+use crate::prove::{NotProven, Proven, Proving, Recording, prove};
 use crate::report::sink;
-use crate::runner::{Options, redactor};
+use crate::runner::{Options, Thresholds, redactor};
+use crate::source::nearest;
 use crate::taxonomy::Registry;
 
 /// Whether a run is written down, and what is proven from it.
@@ -23,12 +26,60 @@ pub(in crate::cli) struct ProvingArgs {
     /// Writes the run into this file, so that `mcprove prove --recording FILE` needs no server.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
+    /// Tries only these mutants, by name, or all of a variant, a leaf or a family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
+    #[arg(long, value_name = "NAME")]
+    mutant: Vec<String>,
+}
+
+/// What is wanted of a proof.
+pub(super) struct Wanted {
+    /// The names of the mutants to try; `None` for all.
+    pub(super) picks: Option<BTreeSet<String>>,
+    pub(super) thresholds: Thresholds,
 }
 
 impl ProvingArgs {
     /// Whether anything is written down.
     pub(super) fn records(&self) -> bool {
         self.prove || self.record.is_some()
+    }
+
+    /// The names of the mutants that are to be tried.
+    pub(super) fn wanted(&self, registry: &Registry, output: &Output) -> Result<Option<BTreeSet<String>>, Exit> {
+        if self.mutant.is_empty() {
+            return Ok(None);
+        }
+        let mut picks = BTreeSet::new();
+        for word in &self.mutant {
+            let named = mutants_named(word, registry);
+            if named.is_empty() {
+                let help = nearest(word, names(registry)).map(|name| format!("did you mean `{name}`?"));
+                let help = help.or_else(|| Some("`docs/faults.md` lists all of them".to_owned()));
+                output.error(&format!("there is no mutant, variant, leaf or family `{word}`"), help.as_deref());
+                return Err(Exit::Usage);
+            }
+            picks.extend(named);
+        }
+        Ok(Some(picks))
+    }
+
+    /// Proves what can be proven from a recording.
+    pub(super) fn proven(
+        &self,
+        recording: Recording,
+        (plan, registry): (&Plan, &Registry),
+        (options, wanted): (&Options, Wanted),
+        output: &Output,
+    ) -> Result<Proven, Exit> {
+        let Wanted { picks, thresholds } = wanted;
+        let (redactor, workers) = (redactor(plan, options), options.processors);
+        let proving = Proving { plan, options, registry, redactor, workers, picks };
+        let mut proven = prove(recording, &proving).map_err(|error| {
+            output.error(&format!("nothing was proven: {error}"), None);
+            if matches!(error, NotProven::Interrupted) { Exit::Interrupted } else { Exit::Internal }
+        })?;
+        proven.proof.gates = gates(&proven.proof.proven, thresholds.plain, thresholds.weighted);
+        Ok(proven)
     }
 
     /// Writes the recording where one is wanted.
@@ -67,16 +118,25 @@ pub(super) fn recording_of(path: &Path, text: &str, plan: &Plan, output: &Output
     })
 }
 
-/// Proves what can be proven from a recording.
-pub(super) fn proven(
-    recording: Recording,
-    (plan, registry): (&Plan, &Registry),
-    options: &Options,
-    output: &Output,
-) -> Result<Proven, Exit> {
-    let proving = Proving { plan, options, registry, redactor: redactor(plan, options), workers: options.processors };
-    prove(recording, proving).map_err(|error| {
-        output.error(&format!("nothing can be proven: the system gives no runtime ({error})"), None);
-        Exit::Internal
-    })
+/// The mutants that a word names: one, or those of a variant, a leaf or a family.
+fn mutants_named(word: &str, registry: &Registry) -> Vec<String> {
+    let mut named = Vec::new();
+    for family in &registry.families {
+        for leaf in &family.leaves {
+            for variant in &leaf.variants {
+                let is_all = [&family.id, &leaf.id, &variant.id].into_iter().any(|id| id.eq_ignore_ascii_case(word));
+                let mutants = variant.mutants.iter().filter(|mutant| is_all || mutant.id == word);
+                named.extend(mutants.map(|mutant| mutant.id.clone()));
+            }
+        }
+    }
+    named
+}
+
+fn names(registry: &Registry) -> impl Iterator<Item = &str> {
+    let leaves = || registry.families.iter().flat_map(|family| &family.leaves);
+    let variants = || leaves().flat_map(|leaf| &leaf.variants);
+    let mutants = variants().flat_map(|variant| &variant.mutants).map(|mutant| mutant.id.as_str());
+    let families = registry.families.iter().map(|family| family.id.as_str());
+    mutants.chain(families).chain(leaves().map(|leaf| leaf.id.as_str())).chain(variants().map(|one| one.id.as_str()))
 }

@@ -1,5 +1,6 @@
 //! `mcprove run`: runs suites and gives CI a verdict.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::fault_coverage::gate;
-use super::proving::{ProvingArgs, proven};
+use super::proving::{ProvingArgs, Wanted};
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
@@ -19,9 +20,10 @@ use crate::cli::baseline::BaselineArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::suites::{SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
+use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
 use crate::cli::{state, targets};
 use crate::coverage::parse_threshold;
+use crate::event::Proof;
 use crate::plan::Plan;
 use crate::recorded;
 use crate::report::Format;
@@ -49,7 +51,7 @@ pub(in crate::cli) struct RunArgs {
     timeout: Option<Duration>,
     /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
-    report: Vec<(Format, PathBuf)>,
+    pub(super) report: Vec<(Format, PathBuf)>,
     #[command(flatten)]
     recording: UpdateArgs,
     /// Writes everything that travelled into this folder, a file per session.
@@ -62,12 +64,12 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold_weighted: Option<f64>,
     #[command(flatten)]
-    proving: ProvingArgs,
+    pub(super) proving: ProvingArgs,
     #[command(flatten)]
     known: BaselineArgs,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
-    registry: Option<PathBuf>,
+    pub(super) registry: Option<PathBuf>,
 }
 
 /// How far verdicts are trusted: order, repetition, isolation.
@@ -106,7 +108,7 @@ fn positive<N: FromStr>(text: &str) -> Result<N, String> {
 
 impl RunArgs {
     /// The only place that turns flags into runner options.
-    fn options(&self, surroundings: &Surroundings<'_>, stop: Stop) -> Options {
+    pub(super) fn options(&self, surroundings: &Surroundings<'_>, stop: Stop) -> Options {
         let Surroundings { environment, now, .. } = surroundings;
         Options {
             parallel: self.parallel.map(NonZero::get),
@@ -119,34 +121,64 @@ impl RunArgs {
             seed: self.trust.shuffle.flatten().unwrap_or_else(|| drawn_seed(*now)),
             isolation: if self.trust.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
             environment: Arc::clone(&environment.variables),
-            thresholds: Thresholds { plain: self.threshold, weighted: self.threshold_weighted },
+            // Where something is proven, that is what counts.
+            thresholds: if self.proving.prove { Thresholds::default() } else { self.thresholds() },
             baseline: Arc::clone(&surroundings.known),
             snapshots: Arc::clone(&surroundings.snapshots),
             ..Options::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), stop)
         }
     }
 
+    /// Reads everything that a run needs; the error is the exit code where there is nothing to run.
+    fn prepared(&self, now: Duration, environment: &Environment, output: &Output) -> Result<Prepared, Exit> {
+        let registry = registry(self.registry.as_deref(), output)?;
+        let plan = self.suites.plan(registry, output)?;
+        refuse_only(&plan, environment, output)?;
+        self.check_targets(&plan, output)?;
+        let picks = self.proving.wanted(registry.get(), output)?;
+        let known = self.known.load(now, output)?;
+        if nothing_failed(&plan, output) {
+            return Err(Exit::Passed);
+        }
+        if plan.cases().next().is_none() {
+            nothing_selected(&self.suites, &plan, output);
+            return Err(Exit::Nothing);
+        }
+        Ok(Prepared { registry, plan, known, picks })
+    }
+
     /// Writes the run down and proves what can be proven, and only then tells its end.
     fn afterwards(
         &self,
         of: (&Plan, &Registry),
-        surroundings: &Surroundings<'_>,
+        (options, picks): (&Options, Option<BTreeSet<String>>),
         (watch, output): (&mut RunWatch, &Output),
-    ) -> Result<(), ()> {
-        let Some(recording) = watch.recording() else { return Ok(()) };
+    ) -> Result<Option<Box<Proof>>, ()> {
+        let Some(recording) = watch.recording() else { return Ok(None) };
         let written = self.proving.write(of.0, &recording, output);
-        let proof = if self.proving.prove {
-            let options = self.options(surroundings, Stop::new().1);
-            proven(recording, of, &options, output).ok().map(|proven| Box::new(proven.proof))
+        // Half a run proves nothing.
+        let proof = if self.proving.prove && !options.stop.is_set() {
+            let wanted = Wanted { picks, thresholds: self.thresholds() };
+            let proven = self.proving.proven(recording, of, (options, wanted), output);
+            proven.ok().map(|proven| Box::new(proven.proof))
         } else {
             None
         };
-        watch.close(proof);
-        written
+        watch.close(proof.clone());
+        written.map(|()| proof)
+    }
+
+    pub(super) fn thresholds(&self) -> Thresholds {
+        Thresholds { plain: self.threshold, weighted: self.threshold_weighted }
+    }
+
+    /// The exit code of what was proven, under the thresholds.
+    pub(super) fn gate_proof(&self, proof: &Proof, output: &Output) -> Exit {
+        gate(&proof.proven, (self.threshold, self.threshold_weighted), output)
     }
 
     /// Refuses to write two documents to one file, or one over a file that is read.
-    fn check_targets(&self, plan: &Plan, output: &Output) -> Result<(), Exit> {
+    pub(super) fn check_targets(&self, plan: &Plan, output: &Output) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, path)| path.as_path());
         let targets = reports.chain(self.known.write_baseline.as_deref());
         let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
@@ -157,13 +189,22 @@ impl RunArgs {
     }
 }
 
-/// What a run depends on beside its flags.
-struct Surroundings<'a> {
-    environment: &'a Environment,
-    snapshots: Arc<Snapshots>,
+/// What a run is about.
+struct Prepared {
+    registry: ChosenRegistry,
+    plan: Plan,
     known: Arc<Baseline>,
+    /// The mutants to try.
+    picks: Option<BTreeSet<String>>,
+}
+
+/// What a run depends on beside its flags.
+pub(super) struct Surroundings<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) snapshots: Arc<Snapshots>,
+    pub(super) known: Arc<Baseline>,
     /// Since 1970.
-    now: Duration,
+    pub(super) now: Duration,
 }
 
 /// Another one every time, short enough to be typed.
@@ -177,23 +218,10 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         Err(exit) => return exit,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let prepared = registry(args.registry.as_deref(), output).and_then(|registry| {
-        let plan = args.suites.plan(registry, output)?;
-        refuse_only(&plan, environment, output)?;
-        args.check_targets(&plan, output)?;
-        Ok((registry, plan, args.known.load(now, output)?))
-    });
-    let (registry, plan, known) = match prepared {
+    let Prepared { registry, plan, known, picks } = match args.prepared(now, environment, output) {
         Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
-    if nothing_failed(&plan, output) {
-        return Exit::Passed;
-    }
-    if plan.cases().next().is_none() {
-        nothing_selected(&args.suites, &plan, output);
-        return Exit::Nothing;
-    }
     let files: Vec<String> = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
     let picked = args.suites.picked(&plan);
     let first = plan.suites.first().map(|planned| PathBuf::from(&planned.suite.file)).unwrap_or_default();
@@ -211,11 +239,12 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
     let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan.clone(), registry.get()), &mut watch);
-    let Some((mut summary, urgency)) = ran else {
+    let Some((mut summary, urgency, stop)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
-    let afterwards = args.afterwards((&plan, registry.get()), &surroundings, (&mut watch, output));
+    let options = args.options(&surroundings, stop);
+    let afterwards = args.afterwards((&plan, registry.get()), (&options, picks), (&mut watch, output));
     let (written, failures) = match watch.finish(output) {
         Ok(failures) => (Ok(()), failures),
         Err(failures) => (Err(()), failures),
@@ -229,7 +258,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     }
     // Whoever stops the program while it writes reports is told so as well.
     summary.interrupted |= *urgency.borrow() > Urgency::None;
-    let exit = verdict(args, &summary, output);
+    let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
+    let exit = verdict(args, &summary, proof, output);
     if (written.is_err() || updated.is_err() || afterwards.is_err())
         && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)
     {
@@ -262,10 +292,10 @@ fn run_plan(
     options: &dyn Fn(Stop) -> Options,
     (plan, registry): (Plan, &Registry),
     watch: &mut RunWatch,
-) -> Option<(Summary, watch::Receiver<Urgency>)> {
+) -> Option<(Summary, watch::Receiver<Urgency>, Stop)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
-    let options = options(stop);
+    let options = options(stop.clone());
     let mut urgency = signals::listen(wish);
     let summary = runtime.block_on(async {
         tokio::select! {
@@ -275,11 +305,11 @@ fn run_plan(
     });
     // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), urgency))
+    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), urgency, stop))
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).
-fn verdict(args: &RunArgs, summary: &Summary, output: &Output) -> Exit {
+fn verdict(args: &RunArgs, summary: &Summary, proof: Option<&Proof>, output: &Output) -> Exit {
     if summary.interrupted {
         return Exit::Interrupted;
     }
@@ -300,9 +330,10 @@ fn verdict(args: &RunArgs, summary: &Summary, output: &Output) -> Exit {
         output.error("nothing came to a verdict: every case was skipped or inconclusive", None);
         return Exit::Nothing;
     }
-    match &summary.coverage {
-        Some((_, exercised)) => gate(exercised, (args.threshold, args.threshold_weighted), output),
-        None => Exit::Passed,
+    match (proof, &summary.coverage) {
+        (Some(proof), _) => args.gate_proof(proof, output),
+        (None, Some((_, exercised))) => gate(exercised, (args.threshold, args.threshold_weighted), output),
+        (None, None) => Exit::Passed,
     }
 }
 

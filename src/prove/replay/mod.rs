@@ -8,7 +8,9 @@ mod wording;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(super) use self::player::Heard;
 use self::player::LanePlayer;
+pub(super) use self::wording::Wording;
 use super::recording::{Key, LaneRecording, Recording, Said};
 use crate::fault::Reply;
 use crate::redact::Redactor;

@@ -9,7 +9,8 @@ use super::super::recording::{Key, LaneRecording, Said, asked};
 use super::wording::{Wording, asked_text};
 use super::{Moment, Stage};
 use crate::fault::{Asked, Reply, What};
-use crate::transport::replay::{Played, Player};
+use crate::transport::Played;
+use crate::transport::replay::Player;
 use crate::transport::{Kind, Message};
 
 /// What a request gets that the recording does not know.
@@ -76,7 +77,7 @@ impl LanePlayer {
         match self.state {
             State::Serving => {}
             State::Stalled => return Vec::new(),
-            State::Gone => return Wording::of(self, heard).gone(),
+            State::Gone => return self.wording(heard).gone(),
         }
         let session = self.ordinal(owner);
         let key = Key { owner: owner.to_owned(), said: Said::of(said) };
@@ -116,7 +117,7 @@ impl LanePlayer {
         let message = format!("{NOT_RECORDED}: {}", asked_text(said));
         let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": message}});
         let reply = Reply { after: std::time::Duration::ZERO, what: What::Message(error), http: None };
-        Wording::of(self, heard).played(&reply)
+        self.wording(heard).played(&reply)
     }
 
     fn play(&mut self, replies: &[Reply], heard: Heard) -> Vec<Played> {
@@ -128,11 +129,11 @@ impl LanePlayer {
             match reply.what {
                 What::Stalled => self.state = State::Stalled,
                 What::Ended(_) => {
-                    played.extend(Wording::of(self, heard).played(reply));
+                    played.extend(self.wording(heard).played(reply));
                     self.state = State::Gone;
                 }
                 What::Message(_) | What::Bytes(_) | What::Torn(_) | What::Stderr(_) => {
-                    played.extend(Wording::of(self, heard).played(reply));
+                    played.extend(self.wording(heard).played(reply));
                 }
             }
         }
@@ -142,22 +143,17 @@ impl LanePlayer {
 
 /// What is known of the message that is answered.
 #[derive(Clone, Copy)]
-pub(super) struct Heard {
-    pub(super) frame: u32,
+pub(in crate::prove) struct Heard {
+    pub(in crate::prove) frame: u32,
     /// Whether it is a request.
-    pub(super) expects_an_answer: bool,
+    pub(in crate::prove) expects_an_answer: bool,
     /// Whether it belongs to a session that has an id, over HTTP.
-    pub(super) in_session: bool,
+    pub(in crate::prove) in_session: bool,
 }
 
 impl LanePlayer {
-    pub(super) fn transport(&self) -> &'static str {
-        self.transport
-    }
-
-    /// The latest pairs come last.
-    pub(super) fn ids(&self) -> &[(Value, Value)] {
-        &self.ids
+    fn wording(&self, heard: Heard) -> Wording<'_> {
+        Wording::new(self.transport, &self.ids, heard)
     }
 
     fn has_sessions(&self) -> bool {

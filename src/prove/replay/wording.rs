@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::super::recording::LaneRecording;
-use super::player::{Heard, LanePlayer};
+use super::player::Heard;
 use crate::fault::{Asked, Ended, Reply, What};
 use crate::transport::http::{Body, Posted, weigh};
-use crate::transport::replay::Played;
-use crate::transport::{Break, Exit, HttpFailure, Incoming, Origin};
+
+use crate::transport::{Break, Exit, HttpFailure, Incoming, Origin, Played};
 use crate::wire::Http;
 
 /// The transport of a recorded lane.
@@ -29,15 +29,16 @@ pub(super) fn asked_text(asked: &Asked) -> String {
     }
 }
 
-pub(super) struct Wording<'a> {
+pub(in crate::prove) struct Wording<'a> {
     transport: &'static str,
     ids: &'a [(Value, Value)],
     heard: Heard,
 }
 
 impl<'a> Wording<'a> {
-    pub(super) fn of(player: &'a LanePlayer, heard: Heard) -> Self {
-        Self { transport: player.transport(), ids: player.ids(), heard }
+    /// `ids` are pairs of a recorded id and the one that stands for it now, the latest last.
+    pub(in crate::prove) fn new(transport: &'static str, ids: &'a [(Value, Value)], heard: Heard) -> Self {
+        Self { transport, ids, heard }
     }
 
     fn is_http(&self) -> bool {
@@ -45,7 +46,7 @@ impl<'a> Wording<'a> {
     }
 
     /// What comes for one reply.
-    pub(super) fn played(&self, reply: &Reply) -> Vec<Played> {
+    pub(in crate::prove) fn played(&self, reply: &Reply) -> Vec<Played> {
         let played = |incoming: Incoming| Played { after: reply.after, incoming };
         let bytes = match &reply.what {
             What::Stderr(line) => return vec![played(Incoming::Stderr(line.clone()))],

@@ -49,13 +49,17 @@ impl Place {
         let mut path = String::new();
         for step in &self.0 {
             match step {
-                Step::Index(index) => drop(write!(path, "[{index}]")),
+                Step::Index(index) => {
+                    let _ = write!(path, "[{index}]");
+                }
                 Step::Json => path += ".json()",
                 Step::Member(name) if is_plain(name) => {
                     let dot = if path.is_empty() { "" } else { "." };
                     let _ = write!(path, "{dot}{name}");
                 }
-                Step::Member(name) => drop(write!(path, "[{}]", Value::from(name.as_str()))),
+                Step::Member(name) => {
+                    let _ = write!(path, "[{}]", Value::from(name.as_str()));
+                }
             }
         }
         path

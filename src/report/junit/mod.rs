@@ -6,6 +6,7 @@
 //! - `name` holds the row, and server and revision where a suite has several, so that no two cases fall together.
 //! - `file` and `line` make GitLab link to the suite and the GitHub actions annotate it.
 //! - What could not be judged is `skipped`, never a pass; what a server did outside of any case is a case of its own.
+//! - What was proven stands in the properties of every suite, like everything else about the whole run.
 //! - Requests and answers are written for cases that need attention; the JSON report has those of all cases.
 
 mod case;
@@ -18,6 +19,7 @@ use quick_junit::{Property, TestSuite, XmlString};
 
 use super::Format;
 use super::fold::{Report, Suite};
+use super::proven::Mutants;
 
 pub(super) const FORMAT: Format = Format {
     name: "junit",
@@ -55,10 +57,27 @@ fn test_suite(report: &Report, suite: &Suite<'_>) -> TestSuite {
         let told = unfinished.iter().filter(|(_, count)| *count > 0);
         element.add_properties(told.map(|(name, count)| property(name, &count.to_string())));
     }
+    element.add_properties(proof(report).into_iter().map(|(name, value)| property(name, &value)));
     let several = suite.has_several_servers();
     element.add_test_cases(suite.sessions.iter().map(|result| case::test_case(result, several)));
     element.add_test_cases(suite.cases.iter().map(|result| case::test_case(result, several)));
     element
+}
+
+/// What the run proved, as properties: a mutant is no test, and would spoil the counts.
+fn proof(report: &Report) -> Vec<(&'static str, String)> {
+    let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) else { return Vec::new() };
+    let (score, mutants) = (&proof.proven, Mutants::of(&proof.mutants));
+    vec![
+        ("proven_percent", format!("{:.1}", score.percent)),
+        ("proven_percent_weighted", format!("{:.1}", score.weighted)),
+        ("proven_variants", score.variants.to_string()),
+        ("mutants_killed", mutants.killed().to_string()),
+        ("mutants_killed_by_scans", mutants.killed_by_scans.to_string()),
+        ("mutants_survived", mutants.survived.to_string()),
+        ("mutants_undecided", mutants.undecided.to_string()),
+        ("mutants_unreached", mutants.unreached.to_string()),
+    ]
 }
 
 fn property(name: &str, value: &str) -> Property {

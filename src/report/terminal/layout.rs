@@ -63,7 +63,7 @@ pub(super) fn flush_right(left: &str, right: &str, style: &Style) -> String {
 }
 
 /// The text broken at spaces so that no line is wider than that; words without spaces are broken anywhere.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     visible(text).lines().flat_map(|line| wrap_line(line.trim_end(), width.max(8))).collect()
 }
 
@@ -102,7 +102,7 @@ pub(super) fn indent(text: &str, by: &str) -> String {
 }
 
 /// Spells out what the log of a CI service would take for a command: `::` at the start of a line, and `##[`.
-pub(super) fn without_commands(text: &str) -> String {
+pub(crate) fn without_commands(text: &str) -> String {
     let line = |line: &str| match line.trim_start().strip_prefix("::") {
         Some(rest) => format!("{}\\u{{3a}}:{rest}", &line[..line.len() - rest.len() - 2]),
         None => line.to_owned(),

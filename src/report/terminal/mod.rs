@@ -10,12 +10,14 @@ mod failure;
 mod finding;
 mod groups;
 mod layout;
+mod proof;
 mod summary;
 
 pub use self::failure::failure;
 pub(super) use self::failure::line;
 pub(super) use self::groups::{Groups, Shown};
-pub(super) use self::layout::{crop, plural};
+pub(super) use self::layout::{crop, plural, without_commands, wrap};
+pub use self::proof::{ProofView, Survivors, proof};
 pub use self::summary::{Failures, summary};
 pub(super) use self::summary::{is_trouble, untold};
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Figure, Gate, Outcome, RECORDED, ServerReady};
+use crate::event::{CaseResult, Gate, Outcome, RECORDED, ServerReady};
 use crate::source::{Style, duration_text, visible_line};
+use crate::taxonomy::score::Score;
 
 use super::super::coverage::levels;
 use super::super::fold::{Report, Suite, Totals};
@@ -14,6 +15,7 @@ use super::comparison::comparisons;
 use super::failure;
 use super::groups::{Groups, Shown};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
+use super::proof::{self, ProofView, Survivors};
 
 /// Suites in which everything passed are listed up to this number of suites.
 const SUITES: usize = 20;
@@ -41,6 +43,7 @@ pub fn summary(report: &Report, failures: Failures, style: &Style) -> String {
     sections.push(stale_snapshots(report, style));
     sections.extend(comparisons(report, style));
     sections.push(coverage(report, style));
+    sections.extend(proven(report, style));
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
     layout::without_commands(&sections.join("\n"))
@@ -240,20 +243,25 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
     }
 }
 
-/// What the run says about fault coverage.
+/// What the run says about fault coverage, and what was proven.
 fn coverage(report: &Report, style: &Style) -> String {
-    let Some(scores) = report.finished().and_then(|finished| finished.coverage.as_ref()) else { return String::new() };
-    let text = levels(&[&scores.declared, &scores.exercised], &scores.gates, style);
-    let gate = |figure: Figure| {
-        let told =
-            scores.gates.iter().filter(|gate| gate.figure == figure).map(|Gate { threshold, met, .. }| {
-                format!("   threshold {threshold} {}", if *met { "✓" } else { "✗" })
-            });
-        told.collect::<String>()
-    };
-    // The last line is the weighted figure.
-    let (above, last) = text.trim_end().rsplit_once('\n').unwrap_or((&text, ""));
-    format!("{above}{}\n{last}{}\n", gate(Figure::Plain), gate(Figure::Weighted))
+    let Some(finished) = report.finished() else { return String::new() };
+    let mut scores: Vec<&Score> = Vec::new();
+    let mut gates: &[Gate] = &[];
+    if let Some(found) = &finished.coverage {
+        scores.extend([&found.declared, &found.exercised]);
+        gates = &found.gates;
+    }
+    let Some(proof) = &finished.proof else { return levels(&scores, gates, style) };
+    scores.push(&proof.proven);
+    levels(&scores, &proof.gates, style) + &proof::figures(proof, style)
+}
+
+/// What became of the mutants.
+fn proven(report: &Report, style: &Style) -> Vec<String> {
+    let Some(proof) = report.finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
+    let command = format!("mcprove prove {}", files(report));
+    proof::parts(proof, &ProofView { survivors: Survivors::Worst, command: &command }, style)
 }
 
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
@@ -296,15 +304,20 @@ fn is_remembered(suites: &[Suite<'_>]) -> bool {
     broken.peek().is_none() || !broken.all(is_of_order)
 }
 
+/// The suites as they are typed.
+fn files(report: &Report) -> String {
+    let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
+    let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
+    visible_line(&files).into_owned()
+}
+
 /// The command that looks closer at what went wrong.
 fn next(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
     // Where no command runs a case again, none runs all of them: the run was part of a program.
     if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.again.is_empty()) {
         return String::new();
     }
-    let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
-    let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
-    let files = visible_line(&files).into_owned();
+    let files = files(report);
     if !is_remembered(suites) {
         return String::new();
     }

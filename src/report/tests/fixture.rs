@@ -40,7 +40,7 @@ fn started() -> RunStarted {
     }
 }
 
-fn finished() -> RunFinished {
+pub(super) fn finished() -> RunFinished {
     let gates = vec![
         Gate { figure: Figure::Plain, threshold: 40.0, met: true },
         Gate { figure: Figure::Weighted, threshold: 62.5, met: false },

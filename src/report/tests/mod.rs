@@ -5,6 +5,7 @@ mod files;
 mod fixture;
 mod machines;
 mod parity;
+mod proofs;
 mod walls;
 
 use std::path::{Path, PathBuf};

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use super::super::{MissingSuite, missing_suites};
 use super::written::proof;
 use super::*;
-use crate::event::{Event, Outcome, Verdict};
+use crate::event::{Event, Outcome, Proof, Verdict};
 use crate::prove::control::controlled;
 use crate::prove::freeze::frozen;
 use crate::prove::replay::{Changes, Indexed, Stage};
-use crate::prove::rerun::{Telling, clock, rerun};
+use crate::prove::rerun::{self, Telling, clock};
 use crate::prove::verdict::judged;
-use crate::prove::{Recorder, Recording};
+use crate::prove::{Proving, Recorder, Recording, prove};
 use crate::redact::Redactor;
 use crate::runner::{self, Observer, Options, SessionFrames, Stop};
 
@@ -184,14 +184,14 @@ fn verdicts(plan: &Plan, recording: &Recording) -> Vec<(Verdict, BTreeSet<String
     let plan = frozen(plan, recording);
     let indexed = Arc::new(Indexed::new(recording.clone(), Redactor::default()));
     let (options, registry) = (options(), Registry::builtin());
-    let play = |changes: Changes| {
+    let rerun = |changes: Changes| {
         let stage = Stage::new(Arc::clone(&indexed), changes);
-        rerun(&clock().unwrap(), plan.clone(), &stage, (&options, registry), Telling::Verdicts)
+        rerun::rerun(&clock().unwrap(), plan.clone(), &stage, (&options, registry), Telling::Verdicts)
     };
-    let controlled = controlled(recording, &play(Changes::new()));
+    let controlled = controlled(recording, &rerun(Changes::new()));
     assert_eq!(controlled.control.left_out, []);
     let judged = HANDS.iter().map(|hand| {
-        let judged = judged(&plan, &controlled, &play(changes(recording, hand)));
+        let judged = judged(&plan, &controlled, &rerun(changes(recording, hand)));
         let name = |case: String| case.split_once("::").map_or(case.clone(), |(_, name)| name.to_owned());
         (judged.verdict, judged.kills.into_iter().map(|kill| name(kill.case)).collect())
     });
@@ -235,4 +235,29 @@ fn what_survived_is_killed_by_what_it_taught() {
         .map(|(hand, (verdict, kills))| format!("{} {verdict:?} by {kills:?}", hand.id))
         .collect();
     insta::assert_snapshot!(told.join("\n"));
+}
+
+/// All mutants that are known, tried on a suite as the command line does it.
+fn proven(plan: &Plan) -> Proof {
+    let options = options();
+    let (registry, redactor) = (Registry::builtin(), Redactor::default());
+    let proving = Proving { plan, options: &options, registry, redactor, workers: 2, picks: None };
+    prove(recorded(plan), &proving).unwrap().proof
+}
+
+#[test]
+fn every_survivor_that_teaches_is_killed_by_it() {
+    let polite = planned(&[("polite.yml", POLITE)], &["polite.yml"]);
+    let before = proven(&polite);
+    let written = missing_suites(&before, &polite, Path::new("missing.yml"), Path::new("/"));
+    let [MissingSuite { text, .. }] = written.as_slice() else { panic!("{written:?}") };
+    let both = planned(&[("polite.yml", POLITE), ("missing.yml", text)], &["missing.yml"]);
+    let after = proven(&both);
+    let mut told = String::new();
+    for (one, other) in before.mutants.iter().zip(&after.mutants).filter(|(one, _)| one.verdict == Verdict::Survived) {
+        let taught = if one.missing.is_empty() { "nothing" } else { "something" };
+        told += &format!("{}: taught {taught}, then {:?}\n", one.id, other.verdict);
+    }
+    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(text);
 }

@@ -1,3 +1,5 @@
+mod mutants;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -94,7 +96,7 @@ fn variants_hold_where_they_can_occur() {
 #[test]
 fn a_registry_may_be_empty_and_bring_its_own_probes_and_mutants() {
     assert_eq!(load("families: []\nleaves: []\n").unwrap(), Registry::default());
-    let own = load(include_str!("testdata/own.yml")).unwrap();
+    let own = load(include_str!("../testdata/own.yml")).unwrap();
     assert_eq!(own.leaf("FAULT-TOOL-CHAIN-LOOP").unwrap().probes, ["load", "fuzz"]);
     assert_eq!(own.families[1].leaves.len(), 1);
     assert_eq!(own.variant("CHAIN-LOOP").unwrap().mutants[0].id, "loop-twice");
@@ -103,5 +105,5 @@ fn a_registry_may_be_empty_and_bring_its_own_probes_and_mutants() {
 
 #[test]
 fn every_mistake_is_reported_at_once() {
-    insta::assert_snapshot!(load(include_str!("testdata/mistakes.yml")).unwrap_err());
+    insta::assert_snapshot!(load(include_str!("../testdata/mistakes.yml")).unwrap_err());
 }

@@ -3,6 +3,8 @@ use crate::taxonomy::score::{Status, Tally};
 
 use super::*;
 
+mod proven;
+
 fn set(words: &[&str]) -> BTreeSet<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
@@ -149,4 +151,18 @@ fn sums_of_thirds_reach_whole_numbers() {
     let registry = Registry::load(&sources, source).unwrap();
     let score = declared(&registry, &Planned { probes: set(&["fuzz"]), ..Planned::default() });
     assert!(meets(&score, 200.0 / 3.0) && meets_weighted(&score, 200.0 / 3.0));
+}
+
+#[test]
+fn an_exercised_leaf_lists_its_cases_and_frames() {
+    let of = |case: &str, frames: &[u32]| Evidence { case: case.to_owned(), frames: frames.to_vec() };
+    let by_variant = [
+        ("TOOL-CRASH".to_owned(), vec![of("a", &[3, 4]), of("b", &[7])]),
+        ("TOOL-SPURIOUS-ERROR".to_owned(), vec![of("a", &[4, 5])]),
+    ];
+    let score = exercised(Registry::builtin(), &negative_path(), &Judged { by_variant: by_variant.into() });
+    let leaf = &score.families[1].by_leaf[0];
+    assert!(leaf.counted, "{leaf:?}");
+    let told: Vec<(&str, &[u32])> = leaf.evidence.iter().map(|one| (one.case.as_str(), &*one.frames)).collect();
+    assert_eq!(told, [("a", &[3, 4, 5][..]), ("b", &[7][..])]);
 }

@@ -3,12 +3,14 @@
 //! Whatever others wrote stands in code, whose fences are longer than any run of backticks in it: there is no markup,
 //! no link, no picture and nobody is mentioned.
 
+mod proof;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::event::{CaseResult, Coverage, Figure, Outcome};
+use crate::event::{CaseResult, Figure, Gate, Outcome, RunFinished};
 use crate::source::{Color, Style, duration_text, visible, visible_line};
-use crate::taxonomy::score::{FamilyScore, Status};
+use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
 
 use super::fold::{Report, Suite, Totals};
 use super::terminal::{self, Groups, Shown};
@@ -35,7 +37,8 @@ fn render(report: &Report) -> String {
         failures(&suites),
         flaky(&suites),
         reasons(&suites),
-        report.finished().and_then(|run| run.coverage.as_ref()).map(coverage).unwrap_or_default(),
+        report.finished().map(coverage).unwrap_or_default(),
+        report.finished().and_then(|run| run.proof.as_deref()).map(proof::mutants).unwrap_or_default(),
     ];
     sections.iter().filter(|section| !section.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
 }
@@ -46,7 +49,9 @@ fn heading(report: &Report, suites: &[Suite<'_>]) -> String {
     let sessions = suites.iter().flat_map(|suite| &suite.sessions);
     let broken = sessions.filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count();
     let bad = totals.failed + totals.errored;
+    let proof = report.finished().and_then(|run| run.proof.as_deref());
     let (mark, mut said) = match (bad, broken) {
+        (0, 0) if totals.cases() == 0 && proof.is_some() => proof.map(proof::verdict).unwrap_or_default(),
         (0, 0) if totals.cases() == 0 => ("➖", "no case ran".to_owned()),
         (0, 0) if totals.passed + totals.flaky + totals.warned + totals.known == 0 => {
             ("➖", "nothing was judged".to_owned())
@@ -78,6 +83,9 @@ fn totals(report: &Report, suites: &[Suite<'_>]) -> String {
         ("skipped", |totals| totals.skipped),
     ];
     let all = report.totals();
+    if all.cases() == 0 && report.finished().is_some_and(|run| run.proof.is_some()) {
+        return String::new();
+    }
     let used: Vec<_> = columns.into_iter().filter(|(name, count)| *name == "passed" || count(&all) > 0).collect();
     let row = |name: &str, totals: &Totals, time: &str| {
         let counts = used.iter().map(|(_, count)| count(totals).to_string()).collect::<Vec<_>>().join(" | ");
@@ -124,7 +132,7 @@ fn failures(suites: &[Suite<'_>]) -> String {
 
 fn failure(case: &CaseResult, several: bool) -> String {
     let told = limit::cut(&terminal::failure(case, &Style::new(Color::Never, WIDTH))).into_owned();
-    format!("\n{}\n\n{}", title(case, several), fenced(&told))
+    format!("\n{}\n\n{}", title(case, several), fenced(&told, "text"))
 }
 
 fn line(case: &CaseResult, several: bool) -> String {
@@ -194,38 +202,63 @@ fn and_more(count: usize) -> String {
     }
 }
 
-fn coverage(scores: &Coverage) -> String {
-    let mut text =
-        "### Fault coverage\n\n| family | declared | exercised | variants |\n| --- | ---: | ---: | ---: |\n".to_owned();
-    let cell = |family: &FamilyScore, tally: String| {
-        if family.status == Status::NotApplicable { family.status.word().to_owned() } else { tally }
+fn coverage(run: &RunFinished) -> String {
+    let levels = run.coverage.iter().flat_map(|found| [&found.declared, &found.exercised]);
+    let scores: Vec<&Score> = levels.chain(run.proof.as_ref().map(|proof| &proof.proven)).collect();
+    let [first, ..] = *scores else { return String::new() };
+    let headings = |score: &&Score| match score.level {
+        Level::Declared => vec![score.level.word()],
+        Level::Exercised | Level::Proven => vec![score.level.word(), "variants"],
     };
-    for (declared, exercised) in scores.declared.families.iter().zip(&scores.exercised.families) {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} |",
-            code(&declared.id),
-            cell(declared, declared.leaves.to_string()),
-            cell(exercised, exercised.leaves.to_string()),
-            cell(exercised, exercised.variants.to_string()),
-        );
+    let columns: Vec<&str> = std::iter::once("family").chain(scores.iter().flat_map(headings)).collect();
+    let mut text =
+        format!("### Fault coverage\n\n| {} |\n| ---{} |\n", columns.join(" | "), " | ---:".repeat(columns.len() - 1));
+    for (at, family) in first.families.iter().enumerate() {
+        let cells = scores.iter().filter_map(|score| Some(cells(score.families.get(at)?, score.level)));
+        let cells: Vec<String> = std::iter::once(code(&family.id)).chain(cells.flatten()).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
-    let (declared, exercised) = (&scores.declared, &scores.exercised);
-    let _ = writeln!(
-        text,
-        "\n{} % of faults declared, {} % exercised{}; weighted {} % and {} %{}",
-        declared.percent.round(),
-        exercised.percent.round(),
-        gates(scores, Figure::Plain),
-        declared.weighted.round(),
-        exercised.weighted.round(),
-        gates(scores, Figure::Weighted),
-    );
-    text
+    text + &figures(run, &scores)
 }
 
-fn gates(scores: &Coverage, figure: Figure) -> String {
-    let told = scores.gates.iter().filter(|gate| gate.figure == figure);
+fn cells(family: &FamilyScore, level: Level) -> Vec<String> {
+    let cell = |tally: Tally| match family.status {
+        Status::NotApplicable => family.status.word().to_owned(),
+        Status::Covered | Status::Partial | Status::Uncovered => tally.to_string(),
+    };
+    match level {
+        Level::Declared => vec![cell(family.leaves)],
+        Level::Exercised | Level::Proven => vec![cell(family.leaves), cell(family.variants)],
+    }
+}
+
+fn figures(run: &RunFinished, scores: &[&Score]) -> String {
+    let exercised = run.coverage.as_ref().map_or(&[][..], |found| found.gates.as_slice());
+    let proven = run.proof.as_ref().map_or(&[][..], |proof| proof.gates.as_slice());
+    let gates = |score: &Score, figure| match score.level {
+        Level::Declared => String::new(),
+        Level::Exercised => gates(exercised, figure),
+        Level::Proven => gates(proven, figure),
+    };
+    let plain = scores.iter().enumerate().map(|(at, score)| {
+        let noun = if at == 0 || score.level == Level::Proven {
+            format!(" of {}", score.level.counts())
+        } else {
+            String::new()
+        };
+        format!("{} %{noun} {}{}", score.percent.round(), score.level.word(), gates(score, Figure::Plain))
+    });
+    let weighted: Vec<String> =
+        scores.iter().map(|score| format!("{} %{}", score.weighted.round(), gates(score, Figure::Weighted))).collect();
+    let weighted = match weighted.as_slice() {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        all => all.concat(),
+    };
+    format!("\n{}; weighted {weighted}\n", plain.collect::<Vec<_>>().join(", "))
+}
+
+fn gates(gates: &[Gate], figure: Figure) -> String {
+    let told = gates.iter().filter(|gate| gate.figure == figure);
     let told =
         told.map(|gate| format!(" (threshold {} {})", gate.threshold, if gate.met { "met" } else { "**not met**" }));
     told.collect()
@@ -233,8 +266,9 @@ fn gates(scores: &Coverage, figure: Figure) -> String {
 
 /// Text of others within a line.
 fn code(text: &str) -> String {
+    // The log of a job takes `##[` for a command wherever it stands.
     // In a table a bar ends the cell, even in code; outside of tables the backslash would be shown.
-    let text = visible_line(text).replace('|', "¦");
+    let text = visible_line(text).replace('|', "¦").replace("##[", "##\\u{5b}");
     if text.trim().is_empty() {
         return "(empty)".to_owned();
     }
@@ -242,11 +276,11 @@ fn code(text: &str) -> String {
     format!("{fence} {text} {fence}")
 }
 
-/// Text of others on lines of its own.
-fn fenced(text: &str) -> String {
+/// Text of others on lines of its own, in a language.
+fn fenced(text: &str, language: &str) -> String {
     let text = visible(text);
     let fence = "`".repeat((longest_run(&text) + 1).max(3));
-    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+    format!("{fence}{language}\n{}\n{fence}\n", text.trim_end())
 }
 
 fn longest_run(text: &str) -> usize {

@@ -1,0 +1,173 @@
+//! What is different on the wire, in words.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::exchange::{Ended, Reply, What};
+use crate::source::duration_text;
+use crate::wire::Http;
+
+/// How many differences are told.
+const MOST: usize = 8;
+
+/// How many characters of a value are shown.
+const SHOWN: usize = 60;
+
+/// Every difference between what came and what comes instead, one line each.
+pub(super) fn lines(before: &[Reply], after: &[Reply]) -> Vec<String> {
+    let whole = before;
+    let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
+    let (before, after) = (&before[same..], &after[same..]);
+    let tail = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
+    let (before, after) = (&before[..before.len() - tail], &after[..after.len() - tail]);
+    let mut found = Vec::new();
+    if before.len() == after.len() {
+        before.iter().zip(after).for_each(|(one, other)| pair(one, other, &mut found));
+    } else {
+        uneven(before, after, whole, &mut found);
+    }
+    let more = found.len().saturating_sub(MOST);
+    if more > 0 {
+        found.truncate(MOST);
+        found.push(format!("and {more} more"));
+    }
+    found
+}
+
+fn uneven(before: &[Reply], after: &[Reply], whole: &[Reply], found: &mut Vec<String>) {
+    let gone: Vec<&Reply> = before.iter().filter(|reply| !after.contains(reply)).collect();
+    let come: Vec<&Reply> = after.iter().filter(|reply| !before.contains(reply)).collect();
+    let is_answer = |reply: &&&Reply| matches!(&reply.what, What::Message(message) if message.get("method").is_none());
+    let (old, new) = (gone.iter().find(is_answer), come.iter().find(is_answer));
+    let paired = if let (Some(old), Some(new)) = (old, new) {
+        pair(old, new, found);
+        vec![*old, *new]
+    } else {
+        Vec::new()
+    };
+    let rest = |reply: &&&Reply| !paired.iter().any(|known| std::ptr::eq(**reply, *known));
+    found.extend(gone.iter().filter(rest).map(|reply| format!("{} does not come", noun(reply))));
+    found.extend(come.iter().filter(rest).map(|reply| {
+        let is_known = whole.iter().any(|known| known.what == reply.what);
+        if is_known { format!("{} comes once more", noun(reply)) } else { event(reply) }
+    }));
+}
+
+fn pair(before: &Reply, after: &Reply, found: &mut Vec<String>) {
+    match (&before.what, &after.what) {
+        (one, other) if one == other => {}
+        (What::Message(one), What::Message(other)) => {
+            let prefix = if one.get("method").is_some() { noun(before) + " " } else { String::new() };
+            let mut differences = Vec::new();
+            difference("", one, other, &mut differences);
+            found.extend(differences.into_iter().map(|line| format!("{prefix}{line}")));
+        }
+        _ => found.push(format!("instead of {} {}", noun(before), event(after))),
+    }
+    if before.after != after.after {
+        let (word, by) = match after.after.checked_sub(before.after) {
+            Some(by) => ("later", by),
+            None => ("earlier", before.after.checked_sub(after.after).unwrap_or(Duration::ZERO)),
+        };
+        found.push(format!("{} comes {} {word}", noun(after), duration_text(by)));
+    }
+    match (before.http.as_deref(), after.http.as_deref()) {
+        (Some(one), Some(other)) => heads(one, other, found),
+        (None, None) => {}
+        (Some(_), None) | (None, Some(_)) => found.push(format!("{} comes another way", noun(after))),
+    }
+}
+
+fn heads(before: &Http, after: &Http, found: &mut Vec<String>) {
+    if before.status != after.status {
+        found.push(format!("status: {} → {}", before.status, after.status));
+    }
+    for (name, _) in before.headers.iter().filter(|(name, _)| after.header(name).is_none()) {
+        found.push(format!("header `{name}`: gone"));
+    }
+    for (name, value) in &after.headers {
+        if before.header(name) != Some(value) {
+            found.push(format!("header `{name}`: {} → {}", before.header(name).unwrap_or("none"), cut(value)));
+        }
+    }
+}
+
+/// A reply as the subject of a sentence.
+fn noun(reply: &Reply) -> String {
+    match &reply.what {
+        What::Message(message) => match message["method"].as_str() {
+            Some(method) => format!("`{}`", cut(method)),
+            None => "the answer".to_owned(),
+        },
+        What::Bytes(bytes) => format!("the line {}", text(bytes)),
+        What::Torn(bytes) => format!("the broken line {}", text(bytes)),
+        What::Stderr(bytes) => format!("{} on standard error", text(bytes)),
+        What::Stalled => "the silence".to_owned(),
+        What::Ended(_) => "the end".to_owned(),
+    }
+}
+
+/// A reply as something that happens.
+fn event(reply: &Reply) -> String {
+    match &reply.what {
+        What::Message(message) if message.get("method").is_none() => format!("comes {}", cut(&message.to_string())),
+        What::Message(_) | What::Bytes(_) | What::Torn(_) | What::Stderr(_) => format!("{} comes", noun(reply)),
+        What::Stalled => "the server says nothing more".to_owned(),
+        What::Ended(Ended::Closed) => "the server ends".to_owned(),
+        What::Ended(Ended::Status(status)) => format!("the server ends with status {status}"),
+        What::Ended(Ended::Signal(signal)) => format!("signal {signal} ends the server"),
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    cut(&format!("{:?}", String::from_utf8_lossy(bytes)))
+}
+
+fn difference(path: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
+    let inner = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match (before, after) {
+        _ if before == after => {}
+        (Value::Object(one), Value::Object(other)) => {
+            for (name, value) in one {
+                match other.get(name) {
+                    Some(new) => difference(&inner(name), value, new, found),
+                    None => found.push(format!("{}: {} → gone", inner(name), shown(value))),
+                }
+            }
+            for (name, value) in other.iter().filter(|(name, _)| !one.contains_key(*name)) {
+                found.push(format!("{}: none → {}", inner(name), shown(value)));
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (at, (value, new)) in one.iter().zip(other).enumerate() {
+                difference(&format!("{path}[{at}]"), value, new, found);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            found.push(format!("{path}: {} → {}", items(one.len()), items(other.len())));
+        }
+        _ => found.push(format!(
+            "{}: {} → {}",
+            if path.is_empty() { "the answer" } else { path },
+            shown(before),
+            shown(after)
+        )),
+    }
+}
+
+fn items(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "item" } else { "items" })
+}
+
+fn shown(value: &Value) -> String {
+    cut(&value.to_string())
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= SHOWN {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(SHOWN).collect();
+    format!("{head}…")
+}

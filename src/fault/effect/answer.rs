@@ -1,0 +1,99 @@
+//! Whole answers instead of those that came.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Work;
+use crate::fault::exchange::{Reply, What};
+use crate::wire::{Http, ListKind};
+
+/// Puts a result or an error into the place of the answer; makes an answer where none came.
+pub(super) fn put(work: &mut Work<'_>, member: &str, value: Value) -> Result<(), String> {
+    if let Some(message) = work.message() {
+        // The new member stands where the old one stood, so that nothing else differs.
+        let Value::Object(members) = message else { return Ok(()) };
+        let position = members.keys().position(|key| key == "result" || key == "error").unwrap_or(members.len());
+        members.retain(|key, _| key != "result" && key != "error");
+        members.shift_insert(position, member.to_owned(), value);
+        mend_head(work);
+        return Ok(());
+    }
+    let id = work.ask.id.as_deref().cloned().ok_or("what was sent has no id that could be answered")?;
+    let message = json!({"jsonrpc": "2.0", "id": id, member: value});
+    let said_no = work.replies.iter().position(|reply| reply.http.is_some() && matches!(reply.what, What::Bytes(_)));
+    let reply =
+        Reply { after: work.time() + Duration::from_millis(1), what: What::Message(message), http: work.http() };
+    if let Some(at) = said_no {
+        work.replies[at] = Reply { after: work.replies[at].after, ..reply };
+    } else {
+        // Whoever answers has not gone.
+        work.replies.retain(|reply| !matches!(reply.what, What::Ended(_) | What::Stalled));
+        work.replies.push(reply);
+    }
+    mend_head(work);
+    Ok(())
+}
+
+/// An answer that pretends that all is well comes with a status that says so.
+fn mend_head(work: &mut Work<'_>) {
+    let Some(at) = work.answer() else { return };
+    let reply = &mut work.replies[at];
+    let is_result = matches!(&reply.what, What::Message(message) if message.get("result").is_some());
+    if let Some(http) = reply.http.as_ref().filter(|http| is_result && !http.is_success()) {
+        let mut headers: Vec<_> = http.headers.iter().filter(|(name, _)| name != "content-type").cloned().collect();
+        headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        reply.http = Some(Arc::new(Http { status: 200, headers }));
+    }
+}
+
+/// A result that reports a failure, or an error where the method has no such result.
+pub(super) fn fail(work: &mut Work<'_>, text: &str) -> Result<(), String> {
+    if work.ask.tool().is_none() {
+        return put(work, "error", json!({"code": -32603, "message": text}));
+    }
+    let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
+    let result = complete(work, result);
+    put(work, "result", result)
+}
+
+/// A result that is good enough for the method, made from nothing.
+pub(super) fn plain_result(work: &Work<'_>) -> Value {
+    let done = json!({"type": "text", "text": "done"});
+    let catalog = work.known.catalog;
+    let method = work.ask.method.as_deref().unwrap_or_default();
+    let listed = ListKind::ALL.into_iter().find(|kind| kind.method() == method);
+    let result = match (method, listed) {
+        (_, Some(kind)) => {
+            let items: Vec<&Value> = match kind {
+                ListKind::Tools => catalog.tools.iter().map(|tool| &tool.raw).collect(),
+                ListKind::Resources => catalog.resources.iter().collect(),
+                ListKind::ResourceTemplates => catalog.resource_templates.iter().collect(),
+                ListKind::Prompts => catalog.prompts.iter().collect(),
+            };
+            json!({kind.member(): items})
+        }
+        ("tools/call", _) => json!({"content": [done]}),
+        ("prompts/get", _) => json!({"messages": [{"role": "user", "content": done}]}),
+        ("resources/read", _) => {
+            json!({"contents": [{"uri": work.ask.params["uri"], "mimeType": "text/plain", "text": "done"}]})
+        }
+        ("completion/complete", _) => json!({"completion": {"values": []}}),
+        ("initialize", _) => json!({
+            "protocolVersion": work.ask.params["protocolVersion"],
+            "capabilities": work.known.capabilities,
+            "serverInfo": {"name": "server", "version": "1"},
+        }),
+        _ => json!({}),
+    };
+    complete(work, result)
+}
+
+/// Adds what results of the era without sessions have.
+fn complete(work: &Work<'_>, mut result: Value) -> Value {
+    if work.ask.is_stateless() {
+        result["resultType"] = "complete".into();
+    }
+    result
+}

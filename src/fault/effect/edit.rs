@@ -1,0 +1,247 @@
+//! Changes at places within messages.
+
+use serde_json::{Value, json};
+
+use super::{Copies, Edit, Work};
+use crate::fault::judge;
+use crate::fault::place::Place;
+use crate::fault::words::ToolKind;
+use crate::wire::Tool;
+
+pub(super) fn set(pairs: &[(Place, Value)], work: &mut Work<'_>) {
+    each(pairs, work, |place, value, message| place.set(message, value));
+}
+
+pub(super) fn append(pairs: &[(Place, String)], work: &mut Work<'_>) {
+    each(pairs, work, |place, more, message| {
+        place.edit(message, &mut |found| {
+            if let Value::String(text) = found {
+                text.push_str(more);
+            }
+        });
+    });
+}
+
+pub(super) fn add(pairs: &[(Place, Value)], work: &mut Work<'_>) {
+    each(pairs, work, |place, item, message| {
+        place.edit(message, &mut |found| {
+            if let Value::Array(items) = found {
+                items.push(item.clone());
+            }
+        });
+    });
+}
+
+pub(super) fn fill(pairs: &[(Place, u64)], work: &mut Work<'_>) {
+    each(pairs, work, |place, length, message| place.edit(message, &mut |found| pad(found, *length)));
+}
+
+pub(super) fn rename(pairs: &[(Place, String)], work: &mut Work<'_>) {
+    each(pairs, work, |place, name, message| place.rename(message, name));
+}
+
+/// Changes what is at places, all in the same way.
+pub(super) fn places(edit: Edit, places: &[Place], work: &mut Work<'_>) {
+    for place in places {
+        work.at_place(place, &mut |message| {
+            if edit == Edit::Remove {
+                place.remove(message);
+            } else {
+                place.edit(message, &mut |found| one(edit, found));
+            }
+        });
+    }
+}
+
+pub(super) fn copy(copies: &Copies, work: &mut Work<'_>) {
+    work.at_place(&copies.list, &mut |message| clone(copies, message));
+}
+
+fn each<T>(pairs: &[(Place, T)], work: &mut Work<'_>, change: impl Fn(&Place, &T, &mut Value)) {
+    for (place, with) in pairs {
+        work.at_place(place, &mut |message| change(place, with, message));
+    }
+}
+
+/// Changes one value in place.
+pub(super) fn one(edit: Edit, value: &mut Value) {
+    match edit {
+        Edit::Remove => {}
+        Edit::Null => *value = Value::Null,
+        Edit::Retype => *value = retyped(value),
+        Edit::Change => {
+            change(value);
+        }
+        Edit::Cut => cut(value),
+        Edit::Empty => match value {
+            Value::String(text) => text.clear(),
+            Value::Array(items) => items.clear(),
+            Value::Object(members) => members.clear(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        },
+        Edit::Wrap => *value = json!([value.take()]),
+        Edit::Reverse => {
+            if let Value::Array(items) = value {
+                items.reverse();
+            }
+        }
+        Edit::Ascii => texts(value, &mut |text| *text = text.replace(|c: char| !c.is_ascii(), "?")),
+        Edit::Double => {
+            if let Value::Array(items) = value {
+                items.extend(items.last().cloned());
+            }
+        }
+    }
+}
+
+/// Every text in a value.
+fn texts(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| texts(item, change)),
+        Value::Object(members) => members.values_mut().for_each(|member| texts(member, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Puts placeholders where the arguments stand in the texts of the answer.
+pub(super) fn unfill(work: &mut Work<'_>) {
+    let arguments = work.ask.params["arguments"].clone();
+    let Some(message) = work.message() else { return };
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if !written.is_empty() {
+            texts(&mut message["result"], &mut |text| *text = text.replace(&written, &format!("{{{{ {name} }}}}")));
+        }
+    }
+}
+
+/// The value in another type.
+fn retyped(value: &Value) -> Value {
+    match value {
+        Value::String(text) => json!(text.chars().count()),
+        Value::Array(items) => json!({"items": items}),
+        Value::Object(_) | Value::Number(_) | Value::Bool(_) | Value::Null => json!(value.to_string()),
+    }
+}
+
+/// Changes a value into another one that nobody would find odd; of lists and objects the first that can be changed.
+fn change(value: &mut Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(flag) => {
+            *flag = !*flag;
+            true
+        }
+        Value::Number(number) => {
+            *value = match (number.as_i64(), number.as_f64()) {
+                (Some(whole), _) => json!(whole.checked_add(1).unwrap_or(0)),
+                (None, Some(fraction)) => json!(fraction * 2.0 + 0.5),
+                (None, None) => json!(0),
+            };
+            true
+        }
+        Value::String(text) => change_text(text),
+        // Numbers first: a wrong one is the least conspicuous.
+        Value::Array(items) => {
+            let number = items.iter().position(Value::is_number);
+            match number {
+                Some(at) => change(&mut items[at]),
+                None => items.iter_mut().any(change),
+            }
+        }
+        Value::Object(members) => {
+            if let Some(number) = members.values_mut().find(|member| member.is_number()) {
+                return change(number);
+            }
+            members.values_mut().any(change)
+        }
+    }
+}
+
+/// Changes the last digit of a text, or its last letter.
+fn change_text(text: &mut String) -> bool {
+    let last = |wanted: fn(&char) -> bool| text.char_indices().rev().find(|(_, c)| wanted(c));
+    let Some((at, old)) = last(char::is_ascii_digit).or_else(|| last(char::is_ascii_alphabetic)) else {
+        let is_empty = text.is_empty();
+        // Other scripts and signs have no neighbour that we know of.
+        text.push('?');
+        return !is_empty;
+    };
+    let new = match old {
+        '0' => '1',
+        '9' => '8',
+        'z' => 'y',
+        'Z' => 'Y',
+        other => char::from_u32(u32::from(other) + 1).unwrap_or('0'),
+    };
+    text.replace_range(at..at + old.len_utf8(), new.encode_utf8(&mut [0; 4]));
+    true
+}
+
+/// Keeps the first half.
+fn cut(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let half = text.chars().count() / 2;
+            *text = text.chars().take(half).collect();
+        }
+        Value::Array(items) => items.truncate(items.len() / 2),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+    }
+}
+
+fn pad(value: &mut Value, length: u64) {
+    let Value::String(text) = value else { return };
+    let missing = usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(text.len());
+    text.extend(" and so on".chars().cycle().take(missing));
+}
+
+fn clone(copies: &Copies, message: &mut Value) {
+    copies.list.edit(message, &mut |found| {
+        let Value::Array(items) = found else { return };
+        let Some(last) = items.last().cloned() else { return };
+        for number in 2..copies.times + 2 {
+            let mut copy = last.clone();
+            for (place, value) in &copies.with {
+                let mut before = String::new();
+                place.edit(&mut copy, &mut |found| found.as_str().unwrap_or_default().clone_into(&mut before));
+                place.set(&mut copy, &filled(value, number, &before));
+            }
+            items.push(copy);
+        }
+    });
+}
+
+fn filled(value: &Value, number: u32, before: &str) -> Value {
+    let Some(text) = value.as_str() else { return value.clone() };
+    text.replace("{n}", &number.to_string()).replace("{name}", before).into()
+}
+
+/// Marks the listed tools of a kind with hints that say something else.
+pub(super) fn mark(hints: &[(String, ToolKind)], work: &mut Work<'_>) {
+    let Some(message) = work.message() else { return };
+    let Some(tools) = message["result"].get_mut("tools").and_then(Value::as_array_mut) else { return };
+    for tool in tools {
+        let listed = Tool::new(tool.clone());
+        for (hint, _) in hints.iter().filter(|(_, kind)| judge::is(&listed, *kind)) {
+            if let Some(members) = tool.as_object_mut() {
+                members.entry("annotations").or_insert_with(|| json!({}))[hint.as_str()] = true.into();
+            }
+        }
+    }
+}
+
+/// Writes to the answer what stands in the parameters.
+pub(super) fn echo(pairs: &[(Place, Place)], work: &mut Work<'_>) {
+    for (to, from) in pairs {
+        let mut sent = None;
+        from.any(&work.ask.params, &mut |found| {
+            sent = Some(found.clone());
+            true
+        });
+        if let (Some(sent), Some(message)) = (sent, work.message()) {
+            to.set(message, &sent);
+        }
+    }
+}

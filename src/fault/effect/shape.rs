@@ -1,0 +1,77 @@
+//! Structured content that breaks the schema which the tool declares for it, in one chosen way.
+
+use serde_json::{Value, json};
+
+use super::edit::one;
+use super::{Edit, Work};
+use crate::fault::judge;
+use crate::fault::words::Breach;
+
+/// How many values of one content are tried.
+const MOST: usize = 500;
+
+/// Breaks the structured content; what the schema allows all the same is tried and put back.
+pub(super) fn misshape(breach: Breach, work: &mut Work<'_>) -> Result<(), String> {
+    let tool = work.ask.tool().and_then(|name| work.known.catalog.tool(name));
+    let validator = tool.and_then(|tool| judge::validator(tool, "outputSchema"));
+    let validator = validator.ok_or("the tool declares no output schema that can be used")?;
+    let content = work.message().and_then(|message| message["result"].get_mut("structuredContent"));
+    let content = content.ok_or("the answer has no structured content")?;
+    if !validator.is_valid(content) {
+        return Err("the structured content breaks its schema already".to_owned());
+    }
+    let mut pointers = Vec::new();
+    collect(content, "", &mut pointers);
+    for pointer in pointers {
+        let mut broken = content.clone();
+        if breaks(breach, &pointer, &mut broken) && !validator.is_valid(&broken) {
+            *content = broken;
+            return Ok(());
+        }
+    }
+    Err("the schema allows every such change".to_owned())
+}
+
+/// Every value in a value, as JSON pointers; the whole first.
+fn collect(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
+    if pointers.len() >= MOST {
+        return;
+    }
+    pointers.push(pointer.to_owned());
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                collect(member, &format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")), pointers);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                collect(item, &format!("{pointer}/{at}"), pointers);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Changes the value at a pointer; whether there was something to change.
+fn breaks(breach: Breach, pointer: &str, whole: &mut Value) -> bool {
+    if breach == Breach::Missing {
+        let Some((parent, name)) = pointer.rsplit_once('/') else { return false };
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let members = whole.pointer_mut(parent).and_then(Value::as_object_mut);
+        return members.is_some_and(|members| members.shift_remove(&name).is_some());
+    }
+    let Some(value) = whole.pointer_mut(pointer) else { return false };
+    match (breach, &mut *value) {
+        (Breach::Extra, Value::Object(members)) => drop(members.insert("unexpected".to_owned(), json!(true))),
+        // A whole of another type is the same as a wrapped one; a member says more.
+        (Breach::Type, _) if !pointer.is_empty() => one(Edit::Retype, value),
+        (Breach::Null, _) if !pointer.is_empty() => *value = Value::Null,
+        (Breach::Wrapped, _) if pointer.is_empty() => one(Edit::Wrap, value),
+        (Breach::Range, Value::Number(_)) => *value = json!(-1_000_000_000_i64),
+        (Breach::Range, Value::String(text)) => text.insert_str(0, "none of these: "),
+        (Breach::Range, Value::Array(items)) => items.clear(),
+        _ => return false,
+    }
+    true
+}

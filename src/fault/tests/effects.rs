@@ -1,0 +1,267 @@
+use super::*;
+
+/// What a fault changes at the last exchange, line by line; `-` stands for nothing, and a reason in brackets for a
+/// lack of material.
+fn check(does: &str, exchanges: &[(Value, Value)], expected: &[&str]) {
+    let fault = fault(&format!("does: [{does}]")).unwrap_or_else(|shown| panic!("{shown}"));
+    let scene = scene(exchanges);
+    let changed = match fault.apply(exchanges.len() - 1, &scene.known()) {
+        Ok(struck) => struck.change,
+        Err(Missed::Nothing) => vec!["-".to_owned()],
+        Err(Missed::NoMaterial(reason)) => vec![format!("[{reason}]")],
+    };
+    assert_eq!(changed, expected, "{does} on {exchanges:?}");
+}
+
+fn ann() -> (Value, Value) {
+    let structured = json!({"name": "Ann", "age": 41});
+    let result =
+        json!({"content": [{"type": "text", "text": structured.to_string()}], "structuredContent": structured});
+    (json!({"call": "get_user", "args": {"id": "u1"}}), json!({ "result": result }))
+}
+
+#[test]
+fn places() {
+    let one = &[ann()];
+    for (does, expected) in [
+        ("{ set: { result.isError: true } }", &["result.isError: none → true"][..]),
+        ("{ set: { result.nowhere.there: 1 } }", &["-"]),
+        ("{ remove: result.structuredContent.age }", &["result.structuredContent.age: 41 → gone"]),
+        ("{ null: result.structuredContent.age }", &["result.structuredContent.age: 41 → null"]),
+        (
+            "{ retype: result.structuredContent.* }",
+            &["result.structuredContent.name: \"Ann\" → 3", "result.structuredContent.age: 41 → \"41\""],
+        ),
+        ("{ change: result.structuredContent }", &["result.structuredContent.age: 41 → 42"]),
+        ("{ change: result.structuredContent.name }", &["result.structuredContent.name: \"Ann\" → \"Ano\""]),
+        ("{ change: result.structuredContent.nothing }", &["-"]),
+        ("{ cut: result.structuredContent.name }", &["result.structuredContent.name: \"Ann\" → \"A\""]),
+        ("{ cut: result.content }", &["result.content: 1 item → 0 items"]),
+        ("{ empty: result.structuredContent.name }", &["result.structuredContent.name: \"Ann\" → \"\""]),
+        ("{ wrap: result.structuredContent.age }", &["result.structuredContent.age: 41 → [41]"]),
+        ("{ reverse: result.content }", &["-"]),
+        ("{ double: result.content }", &["result.content: 1 item → 2 items"]),
+        ("{ append: { result.structuredContent.name: '!' } }", &["result.structuredContent.name: \"Ann\" → \"Ann!\""]),
+        ("{ add: { result.content: {} } }", &["result.content: 1 item → 2 items"]),
+        ("{ pad: { result.structuredContent.name: 9 } }", &["result.structuredContent.name: \"Ann\" → \"Ann and s\""]),
+        (
+            "{ rename: { result.structuredContent.name: who } }",
+            &["result.structuredContent.name: \"Ann\" → gone", "result.structuredContent.who: none → \"Ann\""],
+        ),
+        (
+            "{ clone: { list: result.content, with: { type: '{name}_{n}' }, times: 2 } }",
+            &["result.content: 1 item → 3 items"],
+        ),
+        (
+            "{ echo: { result.structuredContent.name: arguments.id } }",
+            &["result.structuredContent.name: \"Ann\" → \"u1\""],
+        ),
+        (
+            "{ change: 'result.content[0].text.json().age' }",
+            &[
+                "result.content[0].text: \"{\\\"name\\\":\\\"Ann\\\",\\\"age\\\":41}\" → \"{\\\"name\\\":\\\"Ann\\\",\\\"age\\\":42}\"",
+            ],
+        ),
+    ] {
+        check(does, one, expected);
+    }
+    let letters = &[(json!({"call": "create_user", "args": {"name": "Zoë", "n": 7}}), text("Zoë is 7"))];
+    check("{ ascii: result }", letters, &["result.content[0].text: \"Zoë is 7\" → \"Zo? is 7\""]);
+    check("unfill", letters, &["result.content[0].text: \"Zoë is 7\" → \"{{ name }} is {{ n }}\""]);
+    let tools = json!({"tools": [{"name": "get_user"}, {"name": "create_user", "annotations": {"title": "x"}}]});
+    let list = &[(json!({"method": "tools/list"}), json!({ "result": tools }))];
+    check("{ mark: { readOnlyHint: writing } }", list, &["result.tools[1].annotations.readOnlyHint: none → true"]);
+}
+
+#[test]
+fn structured_content_is_broken_in_one_way() {
+    for (breach, expected) in [
+        ("type", "result.structuredContent.name: \"Ann\" → 3"),
+        ("missing", "result.structuredContent.name: \"Ann\" → gone"),
+        ("extra", "result.structuredContent.unexpected: none → true"),
+        ("'null'", "result.structuredContent.name: \"Ann\" → null"),
+        ("range", "result.structuredContent.age: 41 → -1000000000"),
+        ("wrapped", "result.structuredContent: {\"name\":\"Ann\",\"age\":41} → [{\"name\":\"Ann\",\"age\":41}]"),
+    ] {
+        check(&format!("{{ misshape: {breach} }}"), &[ann()], &[expected]);
+    }
+    check(
+        "{ misshape: type }",
+        &[(json!({"call": "create_user", "args": {}}), text("x"))],
+        &["[the tool declares no output schema that can be used]"],
+    );
+    check(
+        "{ misshape: type }",
+        &[(json!({"call": "get_user", "args": {}}), text("x"))],
+        &["[the answer has no structured content]"],
+    );
+}
+
+#[test]
+fn answers_of_others() {
+    let call = |id: &str, owner: &str, answer: Value| {
+        (json!({"call": "get_user", "args": {"id": id}, "owner": owner}), answer)
+    };
+    let bad = (json!({"call": "get_user", "args": {}}), failed("`id` is missing"));
+    let unknown = (json!({"call": "nothing", "args": {}}), json!({"error": {"code": -32602, "message": "unknown"}}));
+    let ann = || call("u1", "case", text("Ann"));
+    let changed = |to: &str| format!("result.content[0].text: \"Ann\" → \"{to}\"");
+    let flag = "result.isError: true → gone".to_owned();
+    check("{ give: served }", &[ann(), bad.clone()], &["result.content[0].text: \"`id` is missing\" → \"Ann\"", &flag]);
+    check("accept", &[bad.clone()], &["result.content[0].text: \"`id` is missing\" → \"done\"", &flag]);
+    check(
+        "accept",
+        &[unknown],
+        &[
+            "error: {\"code\":-32602,\"message\":\"unknown\"} → gone",
+            "result: none → {\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}",
+        ],
+    );
+    check("{ give: earlier }", &[call("u1", "case", text("Bob")), ann()], &[&changed("Bob")]);
+    check(
+        "{ give: earlier }",
+        &[call("u1", "case", text("Ann")), ann()],
+        &["[the same was not answered otherwise before]"],
+    );
+    check("{ give: other }", &[call("u2", "case", text("Bob")), ann()], &[&changed("Bob")]);
+    check(
+        "{ give: neighbour }",
+        &[(json!({"call": "create_user", "args": {}}), text("made")), ann()],
+        &[&changed("made")],
+    );
+    check("{ give: foreign }", &[call("u2", "other", text("Bob")), ann()], &[&changed("Bob")]);
+    check("{ give: elsewhere }", &[call("u1", "other", text("Bob")), ann()], &[&changed("Bob")]);
+    check(
+        "{ give: elsewhere }",
+        &[call("u2", "other", text("Bob")), ann()],
+        &["[the same was not answered otherwise elsewhere]"],
+    );
+    check("{ mix: foreign }", &[call("u2", "other", text("Bob")), ann()], &["result.content: 1 item → 2 items"]);
+    check("{ give: refused }", &[bad, ann()], &[&changed("`id` is missing"), "result.isError: none → true"]);
+    check("{ failure: no }", &[ann()], &[&changed("no"), "result.isError: none → true"]);
+    check(
+        "{ error: { code: -32603, message: no } }",
+        &[(json!({"method": "ping"}), json!({"result": {}}))],
+        &["result: {} → gone", "error: none → {\"code\":-32603,\"message\":\"no\"}"],
+    );
+}
+
+#[test]
+fn frames_and_time() {
+    let one = &[(json!({"method": "ping"}), json!({"result": {}}))];
+    let whole = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    for (does, expected) in [
+        ("drop", &["the answer does not come"][..]),
+        ("silence", &["the answer does not come"]),
+        ("duplicate", &["the answer comes once more"]),
+        ("{ delay: 5s }", &["the answer comes 5 s later"]),
+        ("truncate", &[r#"instead of the answer the line "{\"jsonrpc\":\"2.0\",\"" comes"#]),
+        (
+            "torn",
+            &["the answer does not come", r#"the broken line "{\"jsonrpc\":\"2.0\",\"" comes"#, "the server ends"],
+        ),
+        ("batch", &[&format!("the answer: {whole} → [{whole}]")]),
+        ("{ garbage: <html> }", &[r#"instead of the answer the line "<html>" comes"#]),
+        ("garbage", &["instead of the answer the line \"��\\0garbled�\" comes"]),
+        ("{ noise: { text: hello } }", &["the line \"hello\" comes"]),
+        ("{ noise: { text: hello, side: after } }", &["the line \"hello\" comes"]),
+        ("{ stderr: hello }", &["\"hello\" on standard error comes"]),
+        ("{ reid: text }", &["id: 1 → \"1\""]),
+        ("{ reid: number }", &["[the id has that type already]"]),
+        ("{ reid: 'null' }", &["id: 1 → null"]),
+        ("{ reid: missing }", &["id: 1 → gone"]),
+        ("{ reid: other }", &["id: 1 → 987654321"]),
+        ("{ notify: { method: x } }", &["`x` comes"]),
+        ("end", &["instead of the answer the server ends"]),
+        ("{ end: { status: 3 } }", &["instead of the answer the server ends with status 3"]),
+        ("{ end: { signal: 9 } }", &["instead of the answer signal 9 ends the server"]),
+        ("stall", &["instead of the answer the server says nothing more"]),
+        ("reply", &["-"]),
+        ("{ status: 500 }", &["-"]),
+    ] {
+        check(does, one, expected);
+    }
+    check(
+        "indent",
+        one,
+        &[
+            "the answer does not come",
+            "the line \"{\" comes",
+            "the line \"  \\\"jsonrpc\\\": \\\"2.0\\\",\" comes",
+            "the line \"  \\\"id\\\": 1,\" comes",
+            "the line \"  \\\"result\\\": {}\" comes",
+            "the line \"}\" comes",
+        ],
+    );
+}
+
+#[test]
+fn notifications_and_cancellations() {
+    let progress = |number: u64| json!({"method": "notifications/progress", "params": {"progressToken": "t1", "progress": number}});
+    let call = json!({"call": "frobnicate", "args": {}, "token": "t1"});
+    let one = &[(call.clone(), json!([progress(1), progress(2), text("done")]))];
+    check(
+        "{ change: params.progressToken }",
+        one,
+        &[
+            "`notifications/progress` params.progressToken: \"t1\" → \"t2\"",
+            "`notifications/progress` params.progressToken: \"t1\" → \"t2\"",
+        ],
+    );
+    check(
+        "{ swallow: 'notifications/*' }",
+        one,
+        &["`notifications/progress` does not come", "`notifications/progress` does not come"],
+    );
+    check("{ repeat: { method: notifications/progress } }", one, &["`notifications/progress` comes once more"]);
+    check(
+        "{ repeat: { method: notifications/progress, side: after } }",
+        one,
+        &["`notifications/progress` comes once more"],
+    );
+    let cancelled = (json!({"notify": "notifications/cancelled", "params": {"requestId": 1}}), json!(null));
+    let both = &[(call, progress(4)), cancelled.clone()];
+    check(
+        "{ late: error }",
+        both,
+        &["comes {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":0,\"message\":\"Request…"],
+    );
+    check(
+        "{ late: result }",
+        both,
+        &["comes {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",…"],
+    );
+    check("{ late: progress }", both, &["`notifications/progress` comes"]);
+    check("{ late: error }", &[cancelled.clone()], &["[nothing is known of the request that is cancelled]"]);
+    check("reply", &[cancelled.clone()], &["comes {\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}"]);
+    check("stall", &[cancelled], &["the server says nothing more"]);
+}
+
+#[test]
+fn heads_of_http() {
+    let raw = |body: &str| json!({"raw": format!("POST /mcp HTTP/1.1\r\nHost: x\r\n\r\n{body}"), "id": 7});
+    let ping = raw(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
+    let refused = &[(ping.clone(), json!({"status": 401}))];
+    check("{ status: 200 }", refused, &["status: 401 → 200"]);
+    check(
+        "{ header: { www-authenticate: Bearer, content-type: null } }",
+        refused,
+        &["header `content-type`: gone", "header `www-authenticate`: none → Bearer"],
+    );
+    check(
+        "accept",
+        refused,
+        &["instead of the line \"\" comes {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}", "status: 401 → 200"],
+    );
+    check(
+        "accept",
+        &[(ping, json!({"error": {"code": -32000, "message": "no"}, "status": 400}))],
+        &["error: {\"code\":-32000,\"message\":\"no\"} → gone", "result: none → {}", "status: 400 → 200"],
+    );
+    check("accept", &[(raw(""), json!({"status": 405}))], &["[what was sent has no id that could be answered]"]);
+    check(
+        "indent",
+        &[(json!({"method": "ping"}), json!({"result": {}, "status": 200}))],
+        &["[over HTTP an answer may stand on several lines]"],
+    );
+}

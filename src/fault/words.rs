@@ -1,0 +1,248 @@
+//! Words of faults that stand for one of a few things.
+
+/// An enum whose values are words in YAML.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum $name { $($(#[$value_doc])* $value,)+ }
+
+        impl $name {
+            /// The words, as they are written.
+            pub(super) const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The value for a word.
+            pub(super) fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$value),)+ _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// How something was sent.
+    Sent {
+        /// With an id.
+        Request = "request",
+        /// Without an id.
+        Notification = "notification",
+        /// JSON that is no message.
+        Broken = "broken",
+        /// No JSON.
+        Unparsable = "unparsable",
+        /// By a raw step, whatever it is.
+        Raw = "raw",
+    }
+}
+
+words! {
+    /// Whose exchange it is.
+    Owner {
+        /// A case's.
+        Cases = "cases",
+        /// That of a handshake, or of asking what there is.
+        Discovery = "discovery",
+        /// Anybody's.
+        Any = "any",
+    }
+}
+
+words! {
+    /// What was answered.
+    Answered {
+        /// A result, `isError` or not.
+        Result = "result",
+        /// An error of the protocol, or a status that says no.
+        Error = "error",
+        /// A result with `isError`.
+        Failed = "failed",
+        /// Error or failed.
+        Refused = "refused",
+        /// A result without `isError`.
+        Served = "served",
+        /// Nothing.
+        Nothing = "nothing",
+    }
+}
+
+words! {
+    /// How the arguments of a call stand to the schema of the tool.
+    Arguments {
+        /// They fit.
+        Valid = "valid",
+        /// They do not, in whatever way.
+        Invalid = "invalid",
+        /// A required one is not there.
+        Missing = "missing",
+        /// One is of another type, and cannot be read as one of the right type either.
+        Mistyped = "mistyped",
+        /// One has the right type and a value that is not allowed.
+        OutOfRange = "out_of_range",
+        /// One is not declared, and others are forbidden.
+        Extra = "extra",
+        /// They would fit if texts were read as the numbers and the like that they spell.
+        Loose = "loose",
+    }
+}
+
+words! {
+    /// What kind of tool was called.
+    ToolKind {
+        /// One that is listed.
+        Known = "known",
+        /// One that is not.
+        Unknown = "unknown",
+        /// One that does not say that it only reads.
+        Mutating = "mutating",
+        /// One that says that it writes, or has a name that says so.
+        Writing = "writing",
+        /// One that writes, and whose name says that it adds something each time.
+        Adding = "adding",
+        /// One that says that it only reads.
+        ReadOnly = "read_only",
+        /// One that only reads: it says so, or has a name that says so.
+        Reading = "reading",
+    }
+}
+
+words! {
+    /// Whether the same was asked before in the session.
+    Occurrence {
+        /// It was not.
+        First = "first",
+        /// It was.
+        Later = "later",
+    }
+}
+
+words! {
+    /// Where an earlier exchange is looked for.
+    Within {
+        /// In the same session of the same case.
+        Session = "session",
+        /// In the same case.
+        Case = "case",
+        /// Anywhere.
+        Run = "run",
+    }
+}
+
+words! {
+    /// What carried it.
+    Carrier {
+        /// Streams, in process or between processes.
+        Stream = "stream",
+        /// HTTP.
+        Http = "http",
+    }
+}
+
+words! {
+    /// Whose answer is given instead.
+    Source {
+        /// That of a good call of the same tool, or of reading the same.
+        Served = "served",
+        /// The first, other answer to the same question in the session.
+        Earlier = "earlier",
+        /// That to the same tool with other arguments.
+        Other = "other",
+        /// That to another question of the session, the nearest one.
+        Neighbour = "neighbour",
+        /// That to a question of the same kind in another session.
+        Foreign = "foreign",
+        /// That to the same question in another case or session.
+        Elsewhere = "elsewhere",
+        /// That of a call of the same tool that was refused.
+        Refused = "refused",
+    }
+}
+
+words! {
+    /// How structured content breaks its schema.
+    Breach {
+        /// A value has another type.
+        Type = "type",
+        /// A required member is gone.
+        Missing = "missing",
+        /// A member is there that is not allowed.
+        Extra = "extra",
+        /// A value is null.
+        Null = "null",
+        /// A value is outside its range.
+        Range = "range",
+        /// The whole stands in a list.
+        Wrapped = "wrapped",
+    }
+}
+
+words! {
+    /// What becomes of the id of an answer.
+    Reid {
+        /// A number becomes text.
+        Text = "text",
+        /// Text becomes a number.
+        Number = "number",
+        /// It becomes null.
+        Null = "null",
+        /// It is left out.
+        Missing = "missing",
+        /// It becomes that of nobody.
+        Other = "other",
+    }
+}
+
+words! {
+    /// Whether something comes before an answer or after it.
+    Side {
+        /// Before.
+        Before = "before",
+        /// After.
+        After = "after",
+    }
+}
+
+words! {
+    /// What still comes for a request that was cancelled.
+    Late {
+        /// An error.
+        Error = "error",
+        /// A result.
+        Result = "result",
+        /// Progress.
+        Progress = "progress",
+    }
+}
+
+words! {
+    /// Effects that need nothing further.
+    Plain {
+        /// The call is answered as if all were well.
+        Accept = "accept",
+        /// The answer does not come.
+        Drop = "drop",
+        /// Nothing comes.
+        Silence = "silence",
+        /// The answer comes twice.
+        Duplicate = "duplicate",
+        /// Half of the answer comes, as a line.
+        Truncate = "truncate",
+        /// Half of the answer comes, then the end.
+        Torn = "torn",
+        /// The answer stands on several lines.
+        Indent = "indent",
+        /// A notification stands on the line of the answer.
+        Glue = "glue",
+        /// The answer stands in a list.
+        Batch = "batch",
+        /// What comes instead of the answer is no text.
+        Garbage = "garbage",
+        /// A notification is answered.
+        Reply = "reply",
+        /// Arguments in the answer are placeholders again.
+        Unfill = "unfill",
+        /// The server says nothing more and takes nothing in.
+        Stall = "stall",
+        /// The server closes its output or the connection.
+        End = "end",
+    }
+}

@@ -1,0 +1,69 @@
+//! Which mutants are tried, and which variants are not, with the reason.
+
+use super::Proving;
+use super::plant::Bed;
+use super::trial::{Suspect, can_occur};
+use crate::event::LeftOut;
+use crate::plan::{Plan, declared};
+use crate::taxonomy::{Mutant, Tier, Variant};
+
+/// The mutants that are tried, and what is left out.
+#[derive(Debug, Default)]
+pub(super) struct LineUp<'a> {
+    pub(super) suspects: Vec<Suspect<'a>>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+impl<'a> LineUp<'a> {
+    pub(super) fn of(proving: &Proving<'a>, plan: &Plan, beds: &[Bed<'_>]) -> Self {
+        let has_agents = declared(plan).0.contains("agent");
+        let mut line_up = Self::default();
+        for family in &proving.registry.families {
+            for (leaf, variant) in
+                family.leaves.iter().flat_map(|leaf| leaf.variants.iter().map(move |one| (leaf, one)))
+            {
+                if !beds.iter().any(|bed| can_occur(variant, bed)) {
+                    continue;
+                }
+                let suspects = variant.mutants.iter().filter(|mutant| is_met(mutant, variant, beds));
+                let suspects: Vec<Suspect<'a>> = suspects.map(|mutant| Suspect { leaf, variant, mutant }).collect();
+                let is_picked = |suspect: &Suspect<'_>| {
+                    proving.picks.as_ref().is_none_or(|picks| picks.contains(&suspect.mutant.id))
+                };
+                let (suspects, others): (Vec<_>, Vec<_>) = suspects.into_iter().partition(is_picked);
+                let reason = if suspects.is_empty() && !others.is_empty() {
+                    Some("`--mutant` picks others")
+                } else if family.needs.is_some() && !has_agents {
+                    Some("it matters where a model works with the tools, and the suite has no `agents:`")
+                } else if suspects.is_empty() {
+                    Some(unplantable(variant))
+                } else {
+                    None
+                };
+                match reason {
+                    Some(reason) => {
+                        line_up.left_out.push(LeftOut { id: variant.id.clone(), reason: reason.to_owned() });
+                    }
+                    None => line_up.suspects.extend(suspects),
+                }
+            }
+        }
+        line_up
+    }
+}
+
+/// Whether a server offers what a mutant needs.
+fn is_met(mutant: &Mutant, variant: &Variant, beds: &[Bed<'_>]) -> bool {
+    let mut beds = beds.iter().filter(|bed| can_occur(variant, bed));
+    beds.any(|bed| mutant.needs.iter().all(|offer| offer.is_met(&bed.known())))
+}
+
+fn unplantable(variant: &Variant) -> &'static str {
+    match (variant.tier, variant.mutants.is_empty()) {
+        (_, false) => "the server offers nothing that it could show in",
+        (Tier::Launch, true) => "it takes control over how the server starts, which a recording has not",
+        (Tier::Companion, true) => "it takes a companion of the server, such as a file outside or a second server",
+        (Tier::Impossible, true) => "it cannot be imitated from outside",
+        (Tier::Frames | Tier::Memory, true) => "the registry has no mutant for it",
+    }
+}

@@ -1,0 +1,125 @@
+//! Suites on the demo server: recorded once, played back many times.
+
+use std::io;
+use std::path::Path;
+
+use super::control::controlled;
+use super::*;
+use crate::event::{Event, Outcome};
+use crate::plan::Selection;
+use crate::runner::{self, Observer, SessionFrames, Stop};
+use crate::source::Sources;
+use crate::suite::{self, Files, Servers};
+
+struct Nothing(String);
+
+impl Files for Nothing {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        if path == Path::new("s.yml") { Ok(self.0.clone()) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+}
+
+/// A plan for the demo server in this process.
+pub(super) fn plan(tests: &str) -> Plan {
+    let text = format!("suite: s\nserver: {{ builtin: demo }}\n{tests}");
+    let (mut sources, mut warnings) = (Sources::default(), Vec::new());
+    let read = suite::load_with((Path::new("s.yml"), Servers::Given), &Nothing(text), &mut sources, &mut warnings);
+    let read = read.unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+    let sources = Arc::new(sources);
+    let built = crate::plan::build(vec![read], Selection::default(), Registry::builtin(), sources);
+    built.unwrap_or_else(|mistakes| panic!("{mistakes:?}"))
+}
+
+#[derive(Default)]
+struct Watching(Recorder);
+
+impl Observer for Watching {
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+    }
+
+    fn session(&mut self, frames: &SessionFrames, redactor: &Redactor) {
+        self.0.session(frames, redactor);
+    }
+}
+
+/// Records a run of a plan.
+pub(super) fn recorded(plan: &Plan, options: &Options) -> Recording {
+    let mut watching = Watching::default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(runner::run(plan.clone(), options.clone(), Registry::builtin(), &mut watching));
+    watching.0.finish()
+}
+
+pub(super) fn options() -> Options {
+    Options::new(0, Stop::new().1)
+}
+
+const CONVERSATIONS: &str = "
+run_options: { parallel: 4 }
+tests:
+  - name: adds
+    call: add
+    rows: [{ a: 1, b: 2 }, { a: 3, b: 4 }, { a: 1, b: 2, name: again }]
+    args: { a: '{{ a }}', b: '{{ b }}' }
+    expect: [{ at: result.structuredContent.sum, equals: '{{ a + b }}' }]
+  - name: remembers
+    steps:
+      - call: create_user
+        args: { name: Bob, email: bob@example.com }
+        capture: { id: result.structuredContent.id }
+      - call: get_user
+        args: { id: '{{ id }}' }
+        expect: [{ at: result.structuredContent.name, equals: Bob }]
+      - call: get_user
+        args: { id: '{{ id }}' }
+        expect: [{ at: result.structuredContent.name, equals: Bob }]
+  - name: exports
+    steps:
+      - call: export_users
+        args: { format: csv, steps: 3, delay_ms: 20 }
+        progress: true
+        expect: [{ notifications: { method: notifications/progress, count: 3 } }]
+  - name: starts again
+    steps:
+      - call: add
+        args: { a: 1, b: 1 }
+        expect: []
+      - restart: true
+      - call: add
+        args: { a: 1, b: 1 }
+        expect: [{ is_error: false }]
+  - name: fails
+    call: add
+    args: { a: 1, b: 1 }
+    expect: [{ at: result.structuredContent.sum, equals: 3 }]
+  - name: takes it back
+    call: export_users
+    args: { format: csv, steps: 5, delay_ms: 3000 }
+    cancel: { after: 50ms, watch: 200ms }
+    expect: [{ at: answered, equals: false }]
+negative_path: { tools: '*' }
+output_schema: { tools: '*' }
+";
+
+#[test]
+fn a_hundred_replays_end_as_the_run_did() {
+    let (plan, options) = (plan(CONVERSATIONS), options());
+    let recording = recorded(&plan, &options);
+    assert!(recording.cases.len() > 20, "{:?}", recording.cases);
+    let frozen = frozen(&plan, &recording);
+    let indexed = Arc::new(Indexed::new(recording, Redactor::default()));
+    let clock = clock().unwrap();
+    for _ in 0..100 {
+        let stage = Stage::new(Arc::clone(&indexed), Changes::default());
+        let again = rerun(&clock, frozen.clone(), &stage, (&options, Registry::builtin()), Telling::Verdicts);
+        let control = controlled(&indexed.recording, &again).control;
+        let failed: Vec<&str> = control.left_out.iter().map(|left| left.id.as_str()).collect();
+        assert_eq!(failed, ["s.yml::fails@server/auto"], "{:?}", control.left_out);
+        for case in &indexed.recording.cases {
+            assert_eq!(again.results[&case.id].outcome, case.outcome, "{}", case.id);
+        }
+        assert_eq!(again.results["s.yml::fails@server/auto"].outcome, Outcome::Failed);
+        assert!(again.judged.is_empty() && again.log.struck.is_empty());
+    }
+}

@@ -1,0 +1,85 @@
+//! What a proof showed: the figures, the survivors with what would have noticed them, what is open, and which tool was
+//! watched for which fault.
+//!
+//! `~` survived, `?` undecided, `-` took no part or met nothing. Start reading in [`proof`].
+
+mod open;
+mod survivors;
+mod table;
+
+use std::time::Duration;
+
+use crate::event::Proof;
+use crate::source::{Style, duration_text, visible_line};
+
+use super::super::coverage::levels;
+use super::super::proven::{Mutants, sentence};
+use super::layout::{self, DIM, GREEN, RED, YELLOW};
+
+/// How many survivors are shown in full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Survivors {
+    /// The worst ones; the others get a line each.
+    #[default]
+    Worst,
+    /// All of them.
+    All,
+}
+
+/// How a proof is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct ProofView<'a> {
+    /// How many survivors are shown in full.
+    pub survivors: Survivors,
+    /// What is typed for such a proof, such as `mcprove prove users.yml`; flags that show more are added to it.
+    pub command: &'a str,
+}
+
+/// Shows a proof without the run that it belongs to; ends with a line break.
+pub fn proof(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
+    let mut sections = vec![levels(&[&proof.proven], &proof.gates, style) + &figures(proof, style)];
+    sections.extend(parts(proof, view, style));
+    sections.push(verdict(proof, style));
+    sections.retain(|section| !section.is_empty());
+    layout::without_commands(&sections.join("\n"))
+}
+
+/// What stands below the levels of coverage: the mutants by verdict, and who takes no part.
+pub(super) fn figures(proof: &Proof, style: &Style) -> String {
+    let mutants = format!("mutants: {}", Mutants::of(&proof.mutants).told());
+    let mutants = layout::indent(&layout::wrap_some(&mutants, style.width - 2, 4), "  ");
+    mutants + &open::control(&proof.control, style) + &open::variants(&proof.left_out, style)
+}
+
+/// Everything about single mutants.
+pub(super) fn parts(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<String> {
+    let mut parts = survivors::survivors(proof, view, style);
+    parts.push(open::mutants(proof, view, style));
+    parts.push(table::table(proof, view.survivors, style));
+    parts
+}
+
+fn verdict(proof: &Proof, style: &Style) -> String {
+    let totals = Mutants::of(&proof.mutants);
+    let (mark, look) = match totals {
+        _ if proof.gates.iter().any(|gate| !gate.met) => ("✗", RED),
+        Mutants { survived: 0, undecided: 0, unreached: 0, .. } if totals.killed() > 0 => ("✓", GREEN),
+        Mutants { .. } => ("~", YELLOW),
+    };
+    let lines = layout::wrap(&sentence(proof), style.width - 2);
+    let took = duration_text(Duration::from_micros(proof.duration_us));
+    let took = layout::flush_right(&format!("  {}", lines.last().map_or("", String::as_str)), &took, style);
+    format!("{} {}{}\n", layout::paint(mark, look, style), lines.join("\n  "), layout::paint(&took, DIM, style))
+}
+
+/// A marked line of some lines at most.
+fn item(mark: &str, text: &str, lines: usize, style: &Style) -> String {
+    let text = layout::wrap_some(&visible_line(text), style.width - 2, lines);
+    format!("{} {}\n", layout::paint(mark, DIM, style), text.replace('\n', "\n  "))
+}
+
+/// What belongs to an item, below it.
+fn below(text: &str, lines: usize, style: &Style) -> String {
+    let text = layout::wrap_some(&visible_line(text), style.width - 6, lines).replace('\n', "\n  ");
+    layout::indent(&text, "    ")
+}

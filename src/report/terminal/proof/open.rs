@@ -1,0 +1,125 @@
+//! What a proof leaves open: undecided and unreached mutants with what to do, and everything that takes no part.
+
+use indexmap::IndexMap;
+
+use crate::event::{Control, LeftOut, MutantResult, Proof, Verdict};
+use crate::source::Style;
+use crate::taxonomy::probe;
+
+use super::super::layout;
+use super::{ProofView, below, item};
+
+/// The most reasons of a kind.
+const REASONS: usize = 8;
+/// The most names for one reason.
+const NAMES: usize = 12;
+
+/// Who can kill, and which cases take no part.
+pub(super) fn control(control: &Control, style: &Style) -> String {
+    let Control { cases, green, left_out } = control;
+    let cases = layout::plural(*cases, "recorded case");
+    let passed = "passed, in the run and again from its recording";
+    let told = match green {
+        0 => format!("none of {cases} {passed}, so nothing can notice a mutant; first make the suite pass"),
+        green => format!("{green} of {cases} {passed}; no other can notice a mutant"),
+    };
+    let told = layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  ");
+    told + &grouped(left_out, |count| layout::plural(count, "case") + take(count), style)
+}
+
+/// The variants that cannot be planted.
+pub(super) fn variants(left_out: &[LeftOut], style: &Style) -> String {
+    grouped(left_out, |count| layout::plural(count, "variant") + stay(count), style)
+}
+
+/// The mutants that are neither killed nor survivors.
+pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
+    let of = |verdict| proof.mutants.iter().filter(move |mutant| mutant.verdict == verdict);
+    let live = format!("`{} --live`", view.command);
+    let plain = |mutant: &MutantResult| mutant.reason.clone().unwrap_or_default();
+    let kinds = [
+        ("?", Verdict::Undecided, format!("undecided in the recording; {live} asks the real server")),
+        ("-", Verdict::Unreached, "never reached: the suite says nothing that could be answered so".to_owned()),
+        ("-", Verdict::Redundant, "redundant: the healthy server does the same".to_owned()),
+        ("-", Verdict::LiveOnly, format!("for the real server only; {live} plants what can be planted there")),
+    ];
+    let mut text = String::new();
+    for (mark, verdict, told) in kinds {
+        let found: Vec<&MutantResult> = of(verdict).collect();
+        if found.is_empty() {
+            continue;
+        }
+        text += &item(mark, &format!("{} {told}", found.len()), 3, style);
+        let reason = |mutant: &&MutantResult| match verdict {
+            Verdict::Unreached => reach(proof, mutant),
+            Verdict::Killed | Verdict::Survived | Verdict::Undecided | Verdict::Redundant | Verdict::LiveOnly => {
+                plain(mutant)
+            }
+        };
+        text += &names(found.iter().map(|mutant| (reason(mutant), mutant.id.as_str())), style);
+    }
+    text
+}
+
+/// What to write so that the suite says something that a mutant could change.
+fn reach(proof: &Proof, mutant: &MutantResult) -> String {
+    let said = mutant.reason.clone().unwrap_or_default();
+    let Some(block) = block(proof, &mutant.leaf) else { return said };
+    let joint = if said.is_empty() { "" } else { "; " };
+    format!("{said}{joint}add `{block}`")
+}
+
+/// What plans the first probe of a leaf.
+pub(super) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
+    let mut leaves = proof.proven.families.iter().flat_map(|family| &family.by_leaf);
+    let probes = &leaves.find(|one| one.id == leaf)?.probes;
+    probes.first().and_then(|id| probe(id)).map(|probe| probe.block)
+}
+
+/// Names by reason, below an item.
+fn names<'a>(found: impl Iterator<Item = (String, &'a str)>, style: &Style) -> String {
+    let mut groups: IndexMap<String, Vec<&str>> = IndexMap::new();
+    found.for_each(|(reason, name)| groups.entry(reason).or_default().push(name));
+    let line = |(reason, names): (&String, &Vec<&str>)| {
+        let joint = if reason.is_empty() { "" } else { ": " };
+        below(&format!("{reason}{joint}{}", listed(names)), 4, style)
+    };
+    let text: String = groups.iter().take(REASONS).map(line).collect();
+    match groups.len().saturating_sub(REASONS) {
+        0 => text,
+        more => text + &below(&format!("and more for {}", layout::plural(more, "further reason")), 1, style),
+    }
+}
+
+/// What is left out by reason, the most frequent first.
+fn grouped(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Style) -> String {
+    let mut groups: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for LeftOut { id, reason } in left_out {
+        groups.entry(reason).or_default().push(id);
+    }
+    groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
+    let line = |(reason, ids): (&&str, &Vec<&str>)| {
+        item("-", &format!("{}: {reason}: {}", counted(ids.len()), listed(ids)), 4, style)
+    };
+    let text: String = groups.iter().take(REASONS).map(line).collect();
+    match groups.len().saturating_sub(REASONS) {
+        0 => text,
+        more => text + &item("-", &format!("and {} more", layout::plural(more, "reason")), 1, style),
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    let shown = names.iter().take(NAMES).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn take(count: usize) -> &'static str {
+    if count == 1 { " takes no part" } else { " take no part" }
+}
+
+fn stay(count: usize) -> &'static str {
+    if count == 1 { " stays out of the figure" } else { " stay out of the figure" }
+}

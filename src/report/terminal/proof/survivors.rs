@@ -1,0 +1,138 @@
+//! The mutants that nobody noticed, each with what would have noticed it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::event::{Missing, MutantResult, Proof};
+use crate::source::{Style, visible, visible_line};
+
+use super::super::super::proven::{self, survived_at};
+use super::super::layout::{self, BOLD, DIM, YELLOW};
+use super::open::block;
+use super::{ProofView, Survivors, item};
+
+/// How many survivors are shown in full; those after them get one line.
+const IN_FULL: usize = 10;
+/// How many survivors are shown at all.
+const AT_ALL: usize = 100;
+/// How many of its missing tests are shown for one survivor.
+const TESTS: usize = 2;
+/// How many tools are named for one survivor.
+const TOOLS: usize = 6;
+/// How many changes on the wire are shown for one survivor.
+const CHANGES: usize = 3;
+
+/// The survivors, a section each for those in full; then what to type next.
+pub(super) fn survivors(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<String> {
+    let found = proven::survivors(proof);
+    let in_full = match view.survivors {
+        Survivors::Worst => IN_FULL,
+        Survivors::All => found.len(),
+    };
+    let mut seen = Seen::default();
+    let mut parts: Vec<String> =
+        found.iter().take(in_full).map(|mutant| survivor(proof, mutant, view, &mut seen, style)).collect();
+    let lines = found.iter().skip(in_full).take(AT_ALL).map(|mutant| line(mutant, style));
+    parts.push(lines.collect::<String>() + &more(&found, in_full, view, style));
+    parts
+}
+
+/// The tests that were shown, and for which mutant.
+type Seen<'a> = BTreeMap<(&'a str, &'a str), &'a str>;
+
+fn survivor<'a>(
+    proof: &Proof,
+    mutant: &'a MutantResult,
+    view: &ProofView<'_>,
+    seen: &mut Seen<'a>,
+    style: &Style,
+) -> String {
+    let mut text = title(proof, mutant, style);
+    text += &said(&format!("{}{}", mutant.meaning, at(mutant)), style);
+    for change in mutant.change.iter().take(CHANGES) {
+        let (label, change) = (layout::paint("wire", DIM, style), layout::crop(change, style.width - 9));
+        let _ = writeln!(text, "  {label}   {change}");
+    }
+    let shown = match view.survivors {
+        Survivors::Worst => TESTS,
+        Survivors::All => mutant.missing.len(),
+    };
+    for missing in mutant.missing.iter().take(shown) {
+        text += &test(missing, mutant, seen, style);
+    }
+    if let Some(more) = mutant.missing.len().checked_sub(shown).filter(|more| *more > 0) {
+        let told =
+            format!("and {}; `{} --survivors all` shows all", layout::plural(more, "further test"), view.command);
+        text += &said(&told, style);
+    }
+    if mutant.missing.is_empty() {
+        text += &said(&advice(proof, mutant), style);
+    }
+    text
+}
+
+fn title(proof: &Proof, mutant: &MutantResult, style: &Style) -> String {
+    let name = layout::crop(&mutant.id, style.width - 2);
+    let severity = proven::variant(proof, mutant).map(|found| format!(", {}", found.severity.word()));
+    let fault = format!("{}{}", visible_line(&mutant.variant), severity.unwrap_or_default());
+    let fault = layout::flush_right(&format!("~ {name}"), &fault, style);
+    let (mark, name) = (layout::paint("~", YELLOW, style), layout::paint(&name, BOLD, style));
+    format!("{mark} {name}{}\n", layout::paint(&fault, DIM, style))
+}
+
+/// The tools at which nobody noticed it.
+fn at(mutant: &MutantResult) -> String {
+    let tools: Vec<&str> = survived_at(mutant).collect();
+    let named: Vec<String> = tools.iter().take(TOOLS).map(|tool| format!("`{}`", layout::crop(tool, 40))).collect();
+    match (named.as_slice(), tools.len().saturating_sub(TOOLS)) {
+        ([], _) => String::new(),
+        (_, 0) => format!("; survived at {}", named.join(", ")),
+        (_, more) => format!("; survived at {} and {more} more", named.join(", ")),
+    }
+}
+
+/// What the server could do, and the lines that notice it, indented as they are pasted.
+fn test<'a>(missing: &'a Missing, mutant: &'a MutantResult, seen: &mut Seen<'a>, style: &Style) -> String {
+    let text = said(&format!("unnoticed: {}", missing.could), style);
+    let file = visible_line(&missing.file);
+    if let Some(first) = seen.get(&(missing.file.as_str(), missing.yaml.as_str())) {
+        return text + &said(&format!("killed by the lines for `{first}` above"), style);
+    }
+    seen.insert((&missing.file, &missing.yaml), &mutant.id);
+    let (place, indent) = if missing.is_test() { ("to `tests:` of", "  ") } else { ("to", "") };
+    let lines = layout::indent(visible(missing.yaml.trim_end()).trim_end(), indent);
+    text + &said(&format!("add {place} {file}:"), style) + &lines
+}
+
+fn advice(proof: &Proof, mutant: &MutantResult) -> String {
+    let reason = mutant.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let block = block(proof, &mutant.leaf).map(|block| format!("; try `{block}`, which is about {}", mutant.leaf));
+    format!("no test is known that would notice it{reason}{}", block.unwrap_or_default())
+}
+
+fn line(mutant: &MutantResult, style: &Style) -> String {
+    let told = format!("{}  {}: {}", mutant.id, mutant.variant, proven::could(mutant));
+    format!("{} {}\n", layout::paint("~", YELLOW, style), layout::crop(&told, style.width - 2))
+}
+
+/// What was left out, and how to get all of it.
+fn more(found: &[&MutantResult], in_full: usize, view: &ProofView<'_>, style: &Style) -> String {
+    let mut text = String::new();
+    let unshown = found.len().saturating_sub(in_full + AT_ALL);
+    if unshown > 0 {
+        text += &item("~", &format!("and {} more", layout::plural(unshown, "survivor")), 1, style);
+    }
+    if found.len() > in_full {
+        let told = format!("`{} --survivors all` shows what would notice each survivor", view.command);
+        text += &item("-", &told, 3, style);
+    }
+    if found.iter().any(|mutant| !mutant.missing.is_empty()) {
+        let told = format!("`{} --write-missing missing.yml` writes all these tests as a suite", view.command);
+        text += &item("-", &told, 3, style);
+    }
+    text
+}
+
+fn said(text: &str, style: &Style) -> String {
+    layout::indent(&layout::wrap_some(&visible_line(text), style.width - 2, 4), "  ")
+}

@@ -1,0 +1,162 @@
+//! Which tool was watched for which fault: rows are tools, columns leaves, or families where leaves do not fit.
+
+use indexmap::IndexMap;
+
+use crate::event::Proof;
+use crate::source::{Style, visible_line};
+
+use super::super::super::proven::{Killed, ToolRow, tool_rows};
+use super::super::layout::{self, DIM, GREEN, RED, YELLOW};
+use super::{Survivors, below, item};
+
+/// The most tools.
+const ROWS: usize = 40;
+/// The fewest letters of a heading that say anything.
+const LEAST: usize = 8;
+/// Between columns.
+const GAP: usize = 2;
+
+/// Some leaves under one heading.
+struct Column<'a> {
+    family: &'a str,
+    name: &'a str,
+    leaves: Vec<&'a str>,
+}
+
+/// Shows what was killed of what was planted; nothing where no mutant belongs to a tool.
+pub(super) fn table(proof: &Proof, survivors: Survivors, style: &Style) -> String {
+    let rows = tool_rows(&proof.mutants);
+    let leaves = leaves(proof, &rows);
+    if leaves.is_empty() {
+        return String::new();
+    }
+    let shown = match survivors {
+        Survivors::Worst => rows.len().min(ROWS),
+        Survivors::All => rows.len(),
+    };
+    let families = families(&leaves);
+    let title = "mutants that were killed, of those that were planted in the calls of a tool:";
+    let (rows, hidden) = rows.split_at(shown);
+    let told = grid(&leaves, rows, LEAST, style).unwrap_or_else(|| {
+        let text = grid(&families, rows, LEAST / 2, style).unwrap_or_else(|| list(&families, rows, style));
+        let told =
+            "faults are put together by family; `--report json=FILE` has every fault, and so has a wider terminal";
+        text + &item("-", told, 3, style)
+    });
+    let text = layout::indent(&layout::wrap_some(title, style.width - 2, 3), "  ") + &told;
+    match hidden.len() {
+        0 => text,
+        more => {
+            text + &item(
+                "-",
+                &format!("and {} more; `--survivors all` shows all", layout::plural(more, "tool")),
+                2,
+                style,
+            )
+        }
+    }
+}
+
+/// The leaves that any mutant was planted for, in the order of the registry.
+fn leaves<'a>(proof: &'a Proof, rows: &[ToolRow]) -> Vec<Column<'a>> {
+    let mut found: IndexMap<&str, Column<'a>> = IndexMap::new();
+    for mutant in &proof.mutants {
+        if rows.iter().any(|row| row.leaves.contains_key(&mutant.leaf)) {
+            let short = mutant.leaf.strip_prefix("FAULT-").unwrap_or(&mutant.leaf);
+            let (family, name) = short.split_once('-').unwrap_or((short, short));
+            found.entry(&mutant.leaf).or_insert(Column { family, name, leaves: vec![&mutant.leaf] });
+        }
+    }
+    found.into_values().collect()
+}
+
+fn families<'a>(leaves: &[Column<'a>]) -> Vec<Column<'a>> {
+    let mut found: IndexMap<&str, Column<'a>> = IndexMap::new();
+    for leaf in leaves {
+        let family = found.entry(leaf.family).or_insert(Column { family: "", name: leaf.family, leaves: Vec::new() });
+        family.leaves.extend(&leaf.leaves);
+    }
+    found.into_values().collect()
+}
+
+/// The table; `None` where headings would be shorter than that, or two of them the same.
+fn grid(columns: &[Column<'_>], rows: &[ToolRow], least: usize, style: &Style) -> Option<String> {
+    let tools = rows.iter().map(|row| layout::columns(&visible_line(&row.tool)));
+    let first = tools.max().unwrap_or(0).max("tool".len()).min(style.width / 3);
+    let room = style.width.saturating_sub(2 + first) / columns.len().max(1);
+    let width = |column: &Column<'_>| wanted(column, rows).min(room.saturating_sub(GAP));
+    let widths: Vec<usize> = std::iter::once(first).chain(columns.iter().map(width)).collect();
+    let headings: Vec<String> =
+        columns.iter().zip(&widths[1..]).map(|(column, width)| layout::crop(column.name, *width)).collect();
+    let are_short = columns.iter().any(|column| width(column) < least.min(wanted(column, rows)));
+    let are_same = (1..columns.len()).any(|at| {
+        let is_same = |before: usize| columns[before].family == columns[at].family && headings[before] == headings[at];
+        (0..at).any(is_same)
+    });
+    if are_short || are_same {
+        return None;
+    }
+    let mut text = above(columns, &widths);
+    text += &line("tool", &headings, &widths);
+    for row in rows {
+        let cells: Vec<String> = columns.iter().map(|column| painted(cell(column, row), style)).collect();
+        text += &line(&layout::crop(&row.tool, first), &cells, &widths);
+    }
+    Some(text)
+}
+
+/// The families, each above the first of its leaves; nothing where the columns are families.
+fn above(columns: &[Column<'_>], widths: &[usize]) -> String {
+    let is_first = |at: usize| at == 0 || columns[at - 1].family != columns[at].family;
+    let name = |at: usize| if is_first(at) { layout::crop(columns[at].family, widths[at + 1]) } else { String::new() };
+    let names: Vec<String> = (0..columns.len()).map(name).collect();
+    if names.iter().all(String::is_empty) { String::new() } else { line("", &names, widths) }
+}
+
+fn line(name: &str, cells: &[String], widths: &[usize]) -> String {
+    let mut text = String::from("  ");
+    for (cell, width) in std::iter::once(name).chain(cells.iter().map(String::as_str)).zip(widths) {
+        text.push_str(cell);
+        text.push_str(&" ".repeat(width.saturating_sub(shown(cell)) + GAP));
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+/// The same in words, where no table fits.
+fn list(columns: &[Column<'_>], rows: &[ToolRow], style: &Style) -> String {
+    let row = |row: &ToolRow| {
+        let cells = columns.iter().map(|column| (column.name, cell(column, row))).filter(|(_, cell)| cell.planted > 0);
+        let told: Vec<String> = cells.map(|(name, cell)| format!("{name} {}/{}", cell.killed, cell.planted)).collect();
+        let told = if told.is_empty() { "nothing planted".to_owned() } else { told.join(", ") };
+        format!("  {}\n{}", layout::crop(&row.tool, style.width - 2), below(&told, 4, style))
+    };
+    rows.iter().map(row).collect()
+}
+
+fn cell(column: &Column<'_>, row: &ToolRow) -> Killed {
+    column.leaves.iter().filter_map(|leaf| row.leaves.get(*leaf)).fold(Killed::default(), |sum, one| Killed {
+        killed: sum.killed + one.killed,
+        planted: sum.planted + one.planted,
+    })
+}
+
+fn painted(cell: Killed, style: &Style) -> String {
+    let text = format!("{}/{}", cell.killed, cell.planted);
+    match cell {
+        Killed { planted: 0, .. } => layout::paint("·", DIM, style),
+        Killed { killed: 0, .. } => layout::paint(&text, RED, style),
+        Killed { killed, planted } if killed == planted => layout::paint(&text, GREEN, style),
+        Killed { .. } => layout::paint(&text, YELLOW, style),
+    }
+}
+
+/// How wide a column would like to be.
+fn wanted(column: &Column<'_>, rows: &[ToolRow]) -> usize {
+    let cells = rows.iter().map(|row| cell(column, row)).map(|cell| format!("{}/{}", cell.killed, cell.planted).len());
+    cells.max().unwrap_or(0).max(layout::columns(column.name)).max(layout::columns(column.family))
+}
+
+fn shown(text: &str) -> usize {
+    layout::columns(&anstream::adapter::strip_str(text).to_string())
+}

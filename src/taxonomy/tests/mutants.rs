@@ -1,0 +1,215 @@
+//! Every mutant, on recordings that were made up for them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::super::*;
+use crate::fault::{Asked, Exchange, Known, Missed, Reply, What};
+use crate::source::parse;
+use crate::wire::{Catalog, Http, Tool};
+
+/// A recording of one lane.
+struct Lane {
+    catalog: Catalog,
+    capabilities: Value,
+    exchanges: Vec<Exchange>,
+}
+
+impl Lane {
+    fn known(&self) -> Known<'_> {
+        Known { catalog: &self.catalog, capabilities: &self.capabilities, exchanges: &self.exchanges }
+    }
+
+    /// The same, with another exchange at its end.
+    fn with(mut self, line: &Value) -> Self {
+        self.exchanges.push(exchange(900, line, &json!({})));
+        self
+    }
+}
+
+fn lane(name: &str) -> Lane {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("recordings.yml", include_str!("../testdata/recordings.yml")));
+    let all = parse(&sources, source).unwrap().to_json();
+    let listed = |member: &str| all["catalog"][member].as_array().cloned().unwrap_or_default();
+    Lane {
+        catalog: Catalog {
+            tools: listed("tools").into_iter().map(Tool::new).collect(),
+            resources: listed("resources"),
+            resource_templates: listed("resourceTemplates"),
+            prompts: listed("prompts"),
+        },
+        capabilities: json!({"tools": {}, "resources": {}, "prompts": {}}),
+        exchanges: all[name]
+            .as_array()
+            .unwrap()
+            .iter()
+            .enumerate()
+            .map(|(at, line)| exchange(at, line, &all["catalog"]))
+            .collect(),
+    }
+}
+
+fn exchange(at: usize, line: &Value, catalog: &Value) -> Exchange {
+    let id = line.get("id").cloned().unwrap_or(json!(at + 100));
+    let params = line["params"].clone();
+    let message = |id, method: &Value| Asked::Message { id, method: method.as_str().unwrap().to_owned(), params };
+    let asked = match (line.get("raw"), line.get("tell")) {
+        (Some(raw), _) => Asked::Raw(raw.as_str().unwrap().as_bytes().to_vec()),
+        (None, Some(method)) => message(None, method),
+        (None, None) => message(Some(id.clone()), &line["ask"]),
+    };
+    let answers = line["answers"].as_array().cloned().unwrap_or_else(|| vec![line.clone()]);
+    Exchange {
+        owner: line["case"].as_str().unwrap_or_default().to_owned(),
+        session: 0,
+        occurrence: u32::try_from(line["again"].as_u64().unwrap_or(0)).unwrap(),
+        asked,
+        replies: answers.iter().filter_map(|came| reply(&id, came, line, catalog)).collect(),
+    }
+}
+
+fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<Reply> {
+    let result = if let Some(text) = came.get("failed") {
+        Some(json!({"content": [{"type": "text", "text": text}], "isError": true}))
+    } else if let Some(member) = came["list"].as_str() {
+        let mut result = json!({member: catalog[member]});
+        if let Some(next) = came.get("next") {
+            result["nextCursor"] = next.clone();
+        }
+        Some(result)
+    } else {
+        came.get("result").cloned()
+    };
+    let http = line["status"].as_u64().map(|status| {
+        let headers = line["headers"].as_object().into_iter().flatten();
+        let headers = headers.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
+        Arc::new(Http { status: u16::try_from(status).unwrap(), headers })
+    });
+    let what = if let Some(method) = came.get("method") {
+        What::Message(json!({"jsonrpc": "2.0", "method": method, "params": came["params"]}))
+    } else if let Some(result) = result {
+        What::Message(json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    } else if let Some(error) = came.get("error") {
+        What::Message(json!({"jsonrpc": "2.0", "id": id, "error": error}))
+    } else {
+        http.as_ref()?;
+        What::Bytes(Vec::new())
+    };
+    Some(Reply { after: Duration::from_millis(3), what, http })
+}
+
+const LANES: [&str; 3] = ["stream", "stateless", "http"];
+
+fn mutants() -> impl Iterator<Item = (&'static Variant, &'static Mutant)> {
+    Registry::builtin().variants().flat_map(|variant| variant.mutants.iter().map(move |mutant| (variant, mutant)))
+}
+
+#[test]
+fn every_variant_that_a_recording_can_show_has_mutants() {
+    let replayable = ["TOOL-CRASH", "TIMEOUT-CANCEL-FATAL", "PROTO-BAD-INPUT-FATAL"];
+    for variant in Registry::builtin().variants() {
+        let is_due = matches!(variant.tier, Tier::Frames | Tier::Memory) || replayable.contains(&variant.id.as_str());
+        assert_eq!(!variant.mutants.is_empty(), is_due, "{}", variant.id);
+        assert_eq!(variant.live_only().is_none(), is_due, "{}", variant.id);
+    }
+    let ids: BTreeSet<&str> = mutants().map(|(_, mutant)| mutant.id.as_str()).collect();
+    assert_eq!(ids.len(), mutants().count());
+    assert!(ids.len() >= 75, "{}", ids.len());
+    for (_, mutant) in mutants() {
+        let words =
+            mutant.id.split('-').all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric()));
+        assert!(words && mutant.id == mutant.id.to_lowercase(), "{}", mutant.id);
+        assert!(mutant.fault.is_some() && !mutant.meaning.ends_with('.'), "{}", mutant.id);
+    }
+}
+
+/// Where each mutant strikes, and what it changes at the first place.
+#[test]
+fn every_mutant_strikes_and_changes_something() {
+    let lanes = LANES.map(lane);
+    let mut shown = String::new();
+    let mut idle = Vec::new();
+    for (variant, mutant) in mutants() {
+        let mut changes = Vec::new();
+        let mut places = 0;
+        for lane in &lanes {
+            let known = lane.known();
+            assert!(!mutant.is_redundant(&known), "{} is shown by a healthy server", mutant.id);
+            let fault = mutant.fault.as_ref().unwrap();
+            for at in (0..known.exchanges.len()).filter(|at| fault.strikes(*at, &known)) {
+                match fault.apply(at, &known) {
+                    Ok(struck) => {
+                        assert!(!struck.change.is_empty(), "{} changes something unseen", mutant.id);
+                        places += 1;
+                        changes.extend(struck.change);
+                    }
+                    Err(Missed::Nothing | Missed::NoMaterial(_)) => {}
+                }
+            }
+        }
+        match changes.first() {
+            Some(change) => drop(writeln!(shown, "{} {} {places} × {change}", variant.id, mutant.id)),
+            None => idle.push(mutant.id.as_str()),
+        }
+    }
+    assert_eq!(idle, [""; 0], "mutants that change nothing");
+    insta::assert_snapshot!(shown);
+}
+
+/// No mutant keeps every session from starting but those that are about the start.
+#[test]
+fn sessions_start_whatever_the_mutant() {
+    for (variant, mutant) in mutants().filter(|(variant, _)| variant.id != "TIMEOUT-STARTUP-HANG") {
+        for lane in LANES.map(lane) {
+            let (known, fault) = (lane.known(), mutant.fault.as_ref().unwrap());
+            if !fault.strikes(0, &known) {
+                continue;
+            }
+            let Ok(struck) = fault.apply(0, &known) else { continue };
+            let result = struck.replies.iter().find_map(|reply| match &reply.what {
+                What::Message(message) => message.get("result"),
+                _ => None,
+            });
+            let agreed = result.and_then(|result| result.get("protocolVersion").or(result.get("supportedVersions")));
+            assert!(agreed.is_some(), "{} of {} keeps sessions from starting", mutant.id, variant.id);
+        }
+    }
+}
+
+#[test]
+fn what_a_healthy_server_shows_is_redundant() {
+    let check = |id: &str, line: Value| {
+        let (_, mutant) = mutants().find(|(_, mutant)| mutant.id == id).unwrap();
+        let lane = lane("stream").with(&line);
+        assert!(mutant.is_redundant(&lane.known()), "{id}");
+    };
+    let served = |name: &str, arguments: Value| json!({"case": "x", "ask": "tools/call", "params": {"name": name, "arguments": arguments}, "result": {"content": []}});
+    check("unknown-tool-accepted", served("nothing", json!({})));
+    check("missing-argument-accepted", served("get_user", json!({})));
+    check("mistyped-argument-accepted", served("get_user", json!({"id": 1})));
+    check("extra-argument-accepted", served("get_user", json!({"id": "u1", "x": 1})));
+    check("out-of-range-accepted", served("get_user", json!({"id": "u1", "limit": 0})));
+    check("structured-missing", served("get_user", json!({"id": "u1"})));
+    check("undeclared-served", json!({"case": "x", "ask": "completion/complete", "params": {}, "result": {}}));
+    let early = "POST / HTTP/1.1\r\nHost: x\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
+    check("early-list-served", json!({"case": "x", "raw": early, "id": 1, "result": {"tools": []}}));
+}
+
+#[test]
+fn what_a_server_does_not_offer_is_told() {
+    let mut lane = lane("stream");
+    let lacking = |lane: &Lane, id: &str| {
+        mutants().find(|(_, mutant)| mutant.id == id).and_then(|(_, mutant)| mutant.lacks(&lane.known()))
+    };
+    assert_eq!(lacking(&lane, "output-mistyped"), None);
+    assert_eq!(lacking(&lane, "prompt-unlisted"), None);
+    lane.catalog = Catalog::default();
+    assert_eq!(lacking(&lane, "output-mistyped"), Some(Offer::OutputSchema));
+    assert_eq!(lacking(&lane, "prompt-unlisted"), Some(Offer::Prompts));
+    assert_eq!(lacking(&lane, "jsonrpc-missing"), None);
+}

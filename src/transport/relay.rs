@@ -1,0 +1,86 @@
+//! A link with somebody in the middle, who sees everything and may change what comes.
+
+use tokio::sync::mpsc;
+
+use super::schedule::{Played, Schedule};
+use super::{Incoming, Link, Outgoing, lines};
+
+/// Stands between a client and its server.
+pub trait Between: Send + 'static {
+    /// Sees what is sent; returns what comes because of it beside what the server sends.
+    fn asked(&mut self, outgoing: &Outgoing) -> Vec<Played>;
+
+    /// Sees what comes; returns what comes instead.
+    fn came(&mut self, incoming: Incoming) -> Vec<Played>;
+}
+
+/// The same link with somebody in the middle.
+pub fn relayed(link: Link, mut between: impl Between) -> Link {
+    let Link { outgoing: to_server, incoming: mut from_server, stop, transport, endpoint } = link;
+    let (outgoing, mut asked) = mpsc::unbounded_channel();
+    let (told, incoming) = mpsc::channel(lines::WAITING_LINES);
+    tokio::spawn(async move {
+        let (mut waiting, mut to_server) = (Schedule::default(), Some(to_server));
+        let mut is_open = true;
+        while is_open || !waiting.is_empty() {
+            tokio::select! {
+                biased;
+                outgoing = asked.recv(), if to_server.is_some() => match (outgoing, &to_server) {
+                    (Some(outgoing), Some(server)) => {
+                        waiting.add(between.asked(&outgoing));
+                        // A server that is gone shows in what it sends, or does not.
+                        let _ = server.send(outgoing);
+                    }
+                    // Closing the link closes the server's input.
+                    (None, _) | (_, None) => to_server = None,
+                },
+                () = waiting.due() => {
+                    let Some(next) = waiting.next() else { continue };
+                    if told.send(next).await.is_err() {
+                        return;
+                    }
+                }
+                came = from_server.recv(), if is_open => match came {
+                    Some(came) => waiting.add(between.came(came)),
+                    None => is_open = false,
+                },
+            }
+        }
+    });
+    Link { outgoing, incoming, stop, transport, endpoint }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::memory;
+    use super::*;
+
+    struct Late;
+
+    impl Between for Late {
+        fn asked(&mut self, _: &Outgoing) -> Vec<Played> {
+            vec![Played { after: Duration::ZERO, incoming: Incoming::Stderr(b"asked".to_vec()) }]
+        }
+
+        fn came(&mut self, incoming: Incoming) -> Vec<Played> {
+            vec![Played { after: Duration::from_secs(60), incoming }]
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_can_come_later() {
+        let link = memory::host(|stream| async move {
+            let (mut reader, mut writer) = tokio::io::split(stream);
+            tokio::io::copy(&mut reader, &mut writer).await.map(drop).map_err(|error| error.to_string())
+        });
+        let mut link = relayed(link, Late);
+        let begun = tokio::time::Instant::now();
+        link.outgoing.send(Outgoing::Raw { pieces: vec![b"hello\n".to_vec()], owner: String::new() }).unwrap();
+        assert_eq!(link.incoming.recv().await, Some(Incoming::Stderr(b"asked".to_vec())));
+        assert_eq!(link.incoming.recv().await, Some(Incoming::Line(b"hello".to_vec())));
+        assert_eq!(begun.elapsed().as_secs(), 60);
+        link.stop.stop().await;
+    }
+}

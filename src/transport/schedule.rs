@@ -1,0 +1,83 @@
+//! What is still to be said, soonest first; what is due at the same time in the order in which it was added.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::Incoming;
+
+/// Something that comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Played {
+    /// How long from now.
+    pub after: Duration,
+    /// What it is.
+    pub incoming: Incoming,
+}
+
+#[derive(Default)]
+pub(super) struct Schedule {
+    waiting: BinaryHeap<Reverse<Due>>,
+    counted: u64,
+}
+
+struct Due {
+    at: Instant,
+    number: u64,
+    incoming: Incoming,
+}
+
+impl Schedule {
+    pub(super) fn add(&mut self, played: Vec<Played>) {
+        let now = Instant::now();
+        for Played { after, incoming } in played {
+            self.counted += 1;
+            self.waiting.push(Reverse(Due { at: now + after, number: self.counted, incoming }));
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Returns when something is due; never where nothing is to be said.
+    pub(super) async fn due(&self) {
+        match self.waiting.peek() {
+            Some(Reverse(due)) => sleep_until(due.at).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What is due next.
+    pub(super) fn next(&mut self) -> Option<Incoming> {
+        self.waiting.pop().map(|Reverse(due)| due.incoming)
+    }
+}
+
+impl Due {
+    fn rank(&self) -> (Instant, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
