@@ -12,6 +12,7 @@ mod plant;
 mod recording;
 mod replay;
 mod rerun;
+mod teach;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -38,6 +39,7 @@ use crate::runner::Options;
 use crate::taxonomy::Registry;
 
 pub use self::recording::{LaneRecording, RecordedCase, Recorder, Recording, file};
+pub use self::teach::{MissingSuite, missing_suites};
 
 /// What is to be proven, and how.
 #[derive(Debug)]
