@@ -39,7 +39,7 @@ use crate::runner::Options;
 use crate::taxonomy::Registry;
 
 pub use self::recording::{LaneRecording, RecordedCase, Recorder, Recording, file};
-pub use self::teach::{MissingSuite, missing_suites};
+pub use self::teach::{MISSING_MARK, MissingSuite, missing_suites};
 
 /// What is to be proven, and how.
 #[derive(Debug)]

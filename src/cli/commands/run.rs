@@ -168,6 +168,8 @@ impl RunArgs {
         } else {
             None
         };
+        let written =
+            proof.as_deref().map_or(Ok(()), |proof| self.proving.write_missing(proof, of.0, output)).and(written);
         watch.close(proof.clone());
         written.map(|()| proof)
     }
@@ -184,7 +186,7 @@ impl RunArgs {
     /// Refuses to write two documents to one file, or one over a file that is read.
     pub(super) fn check_targets(&self, plan: &Plan, output: &Output) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, path)| path.as_path());
-        let targets = reports.chain(self.known.write_baseline.as_deref());
+        let targets = reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets());
         let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
         targets::check(targets, inputs).map_err(|reason| {
             output.error(&reason, None);
@@ -236,6 +238,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
+    watch.show(args.proving.survivors());
     if args.proving.records() {
         watch.record();
     }

@@ -16,6 +16,9 @@ use crate::suite::{Order, RestartPolicy, RunOptions};
 /// How many mutants are named above a test.
 const NAMED: usize = 6;
 
+/// How every file begins, so that no other is overwritten.
+pub const MISSING_MARK: &str = "# What no test of ";
+
 /// A suite to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingSuite {
@@ -81,7 +84,7 @@ fn text(proof: &Proof, planned: &SuitePlan, path: &Path, here: &Path) -> String 
         head["run_options"] = options.into();
     }
     let mut text = format!(
-        "# What no test of `{}` would notice; `mcprove prove` of this file runs both.\n\
+        "{MISSING_MARK}`{}` would notice; `mcprove prove` of this file runs both.\n\
          # The expectations say what the server answered when it was recorded: read them before you keep them.\n{}",
         visible_line(&suite.file),
         yaml::block(&head, 0)

@@ -25,7 +25,7 @@ use crate::event::Missing;
 use crate::fault::{Exchange, Reply};
 use crate::wire::Catalog;
 
-pub use self::file::{MissingSuite, missing_suites};
+pub use self::file::{MISSING_MARK, MissingSuite, missing_suites};
 
 /// A survivor at one place: the exchange as it was, and as the mutant made it.
 #[derive(Debug, Clone, Copy)]
