@@ -125,7 +125,9 @@ fn exchange_of<'a>(result: &'a CaseResult, found: &Finding) -> Option<&'a Exchan
     match found.exchange {
         Some(at) => result.exchanges.get(at).filter(|exchange| {
             let answer = Some(answer_text(&exchange.received));
-            !result.findings.iter().any(|other| other.exchange == found.exchange && other.actual == answer)
+            let is_quoted = exchange.received.is_empty() && found.evidence.iter().any(|(name, _)| name == "body");
+            !is_quoted
+                && !result.findings.iter().any(|other| other.exchange == found.exchange && other.actual == answer)
         }),
         None => result.exchanges.last().filter(|last| found.class.is_some() && last.received.is_empty()),
     }
@@ -146,6 +148,8 @@ fn request(exchange: &Exchange, style: &Style) -> String {
     let took = duration_text(Duration::from_micros(exchange.elapsed_us));
     let right = match exchange.frame {
         0 => "not sent".to_owned(),
+        // What was cut off took no time that anybody knows.
+        frame if exchange.elapsed_us == 0 => format!("frame {frame}"),
         frame => format!("frame {frame}, {took}"),
     };
     let phase = if exchange.phase.is_empty() { String::new() } else { format!("{}: ", exchange.phase) };
