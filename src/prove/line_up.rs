@@ -25,13 +25,15 @@ impl<'a> LineUp<'a> {
                 if !beds.iter().any(|bed| can_occur(variant, bed)) {
                     continue;
                 }
-                let suspects = variant.mutants.iter().filter(|mutant| is_met(mutant, variant, beds));
-                let suspects: Vec<Suspect<'a>> = suspects.map(|mutant| Suspect { leaf, variant, mutant }).collect();
-                let is_picked = |suspect: &Suspect<'_>| {
-                    proving.picks.as_ref().is_none_or(|picks| picks.contains(&suspect.mutant.id))
-                };
-                let (suspects, others): (Vec<_>, Vec<_>) = suspects.into_iter().partition(is_picked);
-                let reason = if suspects.is_empty() && !others.is_empty() {
+                let is_picked = |mutant: &Mutant| proving.picks.as_ref().is_none_or(|picks| picks.contains(&mutant.id));
+                let is_asked_for = proving.picks.is_none() || variant.mutants.iter().any(is_picked);
+                let suspects: Vec<Suspect<'a>> = variant
+                    .mutants
+                    .iter()
+                    .filter(|mutant| is_picked(mutant) && is_met(mutant, variant, beds))
+                    .map(|mutant| Suspect { leaf, variant, mutant })
+                    .collect();
+                let reason = if !is_asked_for {
                     Some("`--mutant` picks others")
                 } else if family.needs.is_some() && !has_agents {
                     Some("it matters where a model works with the tools, and the suite has no `agents:`")

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 
 use crate::event::{Control, LeftOut, MutantResult, Proof, Verdict};
 use crate::source::Style;
+use crate::suite::grammar::{BLOCKS, BlockEntry, BlockState};
 use crate::taxonomy::probe;
 
 use super::super::layout;
@@ -69,11 +70,15 @@ fn reach(proof: &Proof, mutant: &MutantResult) -> String {
     format!("{said}{joint}add `{block}`")
 }
 
-/// What plans the first probe of a leaf.
+/// What plans the first probe of a leaf that this version can run.
 pub(super) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
     let mut leaves = proof.proven.families.iter().flat_map(|family| &family.by_leaf);
     let probes = &leaves.find(|one| one.id == leaf)?.probes;
-    probes.first().and_then(|id| probe(id)).map(|probe| probe.block)
+    let waits = |block: &str| {
+        let is_it = |entry: &&BlockEntry| entry.key == block.trim_end_matches(':');
+        BLOCKS.iter().find(is_it).is_some_and(|entry| entry.state == BlockState::NotAvailableYet)
+    };
+    probes.iter().filter_map(|id| probe(id)).map(|probe| probe.block).find(|block| !waits(block))
 }
 
 /// Names by reason, below an item.
@@ -99,7 +104,9 @@ fn grouped(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Styl
     }
     groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
     let line = |(reason, ids): (&&str, &Vec<&str>)| {
-        item("-", &format!("{}: {reason}: {}", counted(ids.len()), listed(ids)), 4, style)
+        // What somebody left out on purpose is known to them.
+        let named = if reason.starts_with("`--") { String::new() } else { format!(": {}", listed(ids)) };
+        item("-", &format!("{}: {reason}{named}", counted(ids.len())), 4, style)
     };
     let text: String = groups.iter().take(REASONS).map(line).collect();
     match groups.len().saturating_sub(REASONS) {
