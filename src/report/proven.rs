@@ -202,6 +202,7 @@ mod tests {
             variant: "V".into(),
             leaf: leaf.into(),
             verdict,
+            live: false,
             reason: None,
             places: 1,
             change: Vec::new(),

@@ -29,6 +29,9 @@ pub(in crate::cli) struct ProvingArgs {
     /// Tries only these mutants, by name, or all of a variant, a leaf or a family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
     #[arg(long, value_name = "NAME")]
     mutant: Vec<String>,
+    /// Asks the real servers what the recording leaves open: starts them again and again, with a fault in front of them or in how they start.
+    #[arg(long)]
+    live: bool,
 }
 
 /// What is wanted of a proof.
@@ -73,7 +76,7 @@ impl ProvingArgs {
     ) -> Result<Proven, Exit> {
         let Wanted { picks, thresholds } = wanted;
         let (redactor, workers) = (redactor(plan, options), options.processors);
-        let proving = Proving { plan, options, registry, redactor, workers, picks };
+        let proving = Proving { plan, options, registry, redactor, workers, picks, live: self.live };
         let mut proven = prove(recording, &proving).map_err(|error| {
             output.error(&format!("nothing can be proven: the system gives no runtime ({error})"), None);
             Exit::Internal

@@ -76,6 +76,7 @@ fn mutant(variant: &str, at: usize, verdict: Verdict) -> MutantResult {
         variant: variant.into(),
         leaf: "L".into(),
         verdict,
+        live: false,
         reason: None,
         places: 1,
         change: Vec::new(),

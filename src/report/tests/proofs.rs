@@ -23,6 +23,7 @@ fn mutant(id: &str, (leaf, variant): (&str, &str), verdict: Verdict) -> MutantRe
         variant: variant.into(),
         leaf: format!("FAULT-{leaf}"),
         verdict,
+        live: false,
         reason: None,
         places: 2,
         change: Vec::new(),

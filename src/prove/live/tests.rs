@@ -1,0 +1,1 @@
+//! Mutants in front of servers in this process.
