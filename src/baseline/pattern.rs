@@ -7,6 +7,7 @@ pub(super) struct Pattern(String);
 impl Pattern {
     /// `None` where the text cannot name a case.
     pub(super) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim_start_matches("./");
         (text.contains("::") || text.contains('*')).then(|| Self(text.to_owned()))
     }
 
@@ -61,6 +62,7 @@ mod tests {
             id,
             "a/users.yml::get [x] user[id=1]",
             "a/users.yml::get [x] user",
+            "./a/users.yml::get [x] user",
             "a/users.yml::*",
             "*",
             "*::get*user*@*/auto",

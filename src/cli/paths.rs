@@ -1,7 +1,7 @@
 //! From what was typed to suite files: files, folders, globs, and lines in files.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use globset::GlobBuilder;
 use walkdir::WalkDir;
@@ -57,11 +57,11 @@ fn expand(word: &str, doubtful: &mut Vec<PathBuf>) -> (Result<Vec<PathBuf>, Stri
         return (if files.is_empty() { Err(none()) } else { Ok(files) }, None);
     }
     if path.exists() {
-        return (Ok(vec![path.to_owned()]), None);
+        return (Ok(vec![tidy(path)]), None);
     }
     let with_line = word.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
     if let Some((file, line)) = with_line {
-        return (Ok(vec![PathBuf::from(file)]), Some(line));
+        return (Ok(vec![tidy(Path::new(file))]), Some(line));
     }
     if word.contains(['*', '?', '[', '{']) {
         return (matching(word), None);
@@ -149,8 +149,9 @@ fn has_key(text: &str, key: &str) -> bool {
     })
 }
 
+/// The path without what changes nothing in it: `./b//s.yml` is `b/s.yml`. A `..` may lead through a link, and stays.
 fn tidy(path: &Path) -> PathBuf {
-    path.strip_prefix("./").map_or_else(|_| path.to_owned(), Path::to_owned)
+    path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
 #[cfg(test)]
@@ -166,6 +167,19 @@ mod tests {
         check("# a comment\nserver: { builtin: demo }", Likeness::Doubtful);
         check("openapi: 3.1.0\nservers: []", Likeness::Other);
         check("jobs:\n  tests: {}", Likeness::Other);
+    }
+
+    #[test]
+    fn spellings_that_differ_in_nothing_are_one() {
+        for (spelled, expected) in [
+            ("b/s.yml", "b/s.yml"),
+            ("./b/s.yml", "b/s.yml"),
+            ("b//./s.yml", "b/s.yml"),
+            ("../b/s.yml", "../b/s.yml"),
+            ("/b/s.yml", "/b/s.yml"),
+        ] {
+            assert_eq!(tidy(Path::new(spelled)), Path::new(expected), "{spelled}");
+        }
     }
 
     #[test]

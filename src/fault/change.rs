@@ -165,9 +165,9 @@ fn shown(value: &Value) -> String {
 }
 
 fn cut(text: &str) -> String {
-    if text.chars().count() <= SHOWN {
-        return text.to_owned();
+    // Texts may be long, and their end does not matter.
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
-    let head: String = text.chars().take(SHOWN).collect();
-    format!("{head}…")
 }

@@ -52,12 +52,12 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
             );
         }
     }
-    let does = does?;
-    if matches!(does.value, Value::List(_)) && does.items().is_empty() {
-        found.push(Diagnostic::error("empty-list", "a fault that does nothing is none", does.span));
-    }
     let mut reader = Reader { name, found };
     let on = node.get("on").map_or_else(Match::anything, |on| reader.condition(on));
+    let does = does?;
+    if matches!(does.value, Value::List(_)) && does.items().is_empty() {
+        reader.found.push(Diagnostic::error("empty-list", "a fault that does nothing is none", does.span));
+    }
     let moment = match node.get("when").and_then(Node::text) {
         Some("before") => Moment::Before,
         Some("instead") => Moment::Instead,

@@ -39,7 +39,7 @@ pub fn draw(seed: u64, key: &DrawKey<'_>) -> f64 {
 }
 
 /// Parameters with their members in order, without what differs from one run to the next.
-pub(super) fn canonical(params: &Value) -> String {
+fn canonical(params: &Value) -> String {
     let mut text = String::new();
     write_sorted(params, &mut text, Depth::Top);
     text

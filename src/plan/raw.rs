@@ -20,8 +20,15 @@ pub(super) fn is_repeatable(step: &Step) -> bool {
 
 /// Why a step cannot run on a server, if it cannot.
 pub(super) fn unfit(step: &Step, server: &Server) -> Option<String> {
-    let is_http = matches!(server.target, Target::Url(_));
-    (matches!(step.action, Action::Http(_)) && !is_http).then(|| "`http` needs a server over HTTP".to_owned())
+    match (&step.action, &server.target) {
+        (Action::Http(_), Target::Command(_) | Target::Builtin(_)) => {
+            Some("`http` needs a server over HTTP".to_owned())
+        }
+        (Action::Restart, Target::Url(http)) if http.command.is_none() => {
+            Some("`restart` needs a server with a `command`".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// The variants that a step judges with its expectations; `later` are the steps after it.
@@ -47,7 +54,8 @@ fn of_http(http: &RawHttp, step: &Step, variants: &mut BTreeSet<&'static str>) {
         return;
     }
     variants.insert("PROTO-HTTP-CONTRACT");
-    let writes = |name: &str| http.headers.iter().any(|(key, _)| key.value.eq_ignore_ascii_case(name));
+    let wants_refusal = step.expect.iter().any(|item| is_of_refusal(item.node()));
+    let writes = |name: &str| wants_refusal && http.headers.iter().any(|(key, _)| key.value.eq_ignore_ascii_case(name));
     if writes("origin") || writes("host") {
         variants.insert("SECURITY-DNS-REBINDING");
     }
@@ -59,6 +67,21 @@ fn of_http(http: &RawHttp, step: &Step, variants: &mut BTreeSet<&'static str>) {
     }
     if step.expect.iter().any(|item| path(item.node()).is_some_and(|path| path.contains("error.code"))) {
         variants.insert("PROTO-WRONG-ERROR-CODE");
+    }
+}
+
+/// Whether an expectation holds only where the server refuses: each status that it allows is one of 4xx.
+fn is_of_refusal(item: &Node) -> bool {
+    let refuses = |status: &Node| match (status.whole(), status.text()) {
+        (Some(code), _) => (400..500).contains(&code),
+        (None, Some(class)) => class.eq_ignore_ascii_case("4xx"),
+        (None, None) => false,
+    };
+    let by_path = item.get("equals").filter(|_| path(item) == Some("status"));
+    match item.get("status").or(by_path) {
+        Some(status) if status.items().is_empty() => refuses(status),
+        Some(status) => status.items().iter().all(refuses),
+        None => item.get("all").is_some_and(|all| all.items().iter().any(is_of_refusal)),
     }
 }
 

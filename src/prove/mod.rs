@@ -69,12 +69,19 @@ pub struct Proven {
     pub events: Vec<Event>,
 }
 
+/// Why nothing was proven.
+#[derive(Debug, thiserror::Error)]
+pub enum NotProven {
+    /// Somebody wished to stop.
+    #[error("the run was interrupted")]
+    Interrupted,
+    /// The system gives no runtime.
+    #[error("the system gives no runtime: {0}")]
+    NoRuntime(#[from] std::io::Error),
+}
+
 /// Runs the recorded plan once without a mutant and once for every mutant.
-///
-/// # Errors
-///
-/// Fails where the system gives no runtime.
-pub fn prove(recording: Recording, proving: &Proving<'_>) -> std::io::Result<Proven> {
+pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotProven> {
     let begun = Instant::now();
     let plan = frozen(proving.plan, &recording);
     let recorded: BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
@@ -91,6 +98,9 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> std::io::Result<Pro
     let line_up = LineUp::of(proving, &plan, (&beds, &launches));
     let mut mutants = each(proving.workers, &line_up.suspects, &|clock, suspect| court.trial(clock, *suspect))?;
     let live = if proving.live { decide(&court, (&line_up.suspects, &launches), &mut mutants)? } else { None };
+    if proving.options.stop.is_set() {
+        return Err(NotProven::Interrupted);
+    }
     let proved = Proved::of(&mutants, &line_up.left_out);
     let proof = Proof {
         proven: coverage::proven(proving.registry, &planned(&plan, &beds), &proved),

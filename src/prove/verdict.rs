@@ -21,13 +21,14 @@ pub(super) struct Judged {
 /// Judges a run with a mutant.
 pub(super) fn judged(plan: &Plan, controlled: &Controlled, rerun: &Rerun) -> Judged {
     let mut kills = Vec::new();
-    let mut reason = None;
+    let (mut unclear, mut unstarted) = (None, None);
     for case in plan.cases() {
         let Some(result) = rerun.results.get(&case.id) else { continue };
         match seen(plan, result, &rerun.log) {
             Seen::Green => {}
             Seen::Red(kill) => kills.push(kill),
-            Seen::Unclear(words) => drop(reason.get_or_insert(words)),
+            Seen::Unclear(words) => drop(unclear.get_or_insert(words)),
+            Seen::Unstarted(words) => drop(unstarted.get_or_insert(words)),
         }
     }
     for session in &rerun.judged {
@@ -38,13 +39,14 @@ pub(super) fn judged(plan: &Plan, controlled: &Controlled, rerun: &Rerun) -> Jud
             kills.push(Kill { case, by: By::Scan, code, message });
         }
     }
-    let verdict = match (kills.is_empty(), &reason) {
-        (false, _) => Verdict::Killed,
-        (true, Some(_)) => Verdict::Undecided,
-        (true, None) if rerun.log.struck.is_empty() => Verdict::Unreached,
-        (true, None) => Verdict::Survived,
+    let (verdict, reason) = match (kills.is_empty(), unclear, unstarted) {
+        (false, _, _) => (Verdict::Killed, None),
+        (true, Some(words), _) => (Verdict::Undecided, Some(words)),
+        (true, None, Some(words)) => (Verdict::Survived, Some(words)),
+        (true, None, None) if rerun.log.struck.is_empty() => (Verdict::Unreached, None),
+        (true, None, None) => (Verdict::Survived, None),
     };
-    Judged { reason: reason.filter(|_| verdict == Verdict::Undecided), verdict, kills }
+    Judged { verdict, kills, reason }
 }
 
 /// What became of a case that was green.
@@ -53,13 +55,18 @@ enum Seen {
     Red(Kill),
     /// It did not end green, and that proves nothing; the sentence says why.
     Unclear(String),
+    /// Its server did not start, which is as it is where the environment is broken; the sentence says so.
+    Unstarted(String),
 }
 
 fn seen(plan: &Plan, result: &CaseResult, log: &Log) -> Seen {
     match result.outcome {
         Outcome::Passed | Outcome::Warned => Seen::Green,
         Outcome::Failed => failed(result, log),
-        Outcome::Errored if is_bounded_start(plan, result) => Seen::Red(kill(result, &result.findings[0])),
+        Outcome::Errored if is_unstarted(result) && is_bounded(plan, result) => {
+            Seen::Red(kill(result, &result.findings[0]))
+        }
+        Outcome::Errored if is_unstarted(result) => Seen::Unstarted(UNSTARTED.to_owned()),
         Outcome::Errored | Outcome::Inconclusive | Outcome::Skipped => {
             let why = result.reason.clone().or(result.findings.first().map(|finding| finding.message.clone()));
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -88,11 +95,20 @@ fn failed(result: &CaseResult, log: &Log) -> Seen {
     Seen::Red(kill(result, finding))
 }
 
-/// Whether the server did not start within the time that the suite itself sets.
-fn is_bounded_start(plan: &Plan, result: &CaseResult) -> bool {
+/// What is said of a server that does not start in time.
+const UNSTARTED: &str = "its cases end as errored, as where the environment is broken, and that is no verdict on the \
+                         server; a `start_timeout` of your own makes it one";
+
+/// Whether the server did not start in time.
+fn is_unstarted(result: &CaseResult) -> bool {
+    let is_late = result.findings.first().is_some_and(|finding| finding.class == Some(FailureClass::Timeout));
+    is_late && result.exchanges.is_empty()
+}
+
+/// Whether the suite itself sets the time for a start.
+fn is_bounded(plan: &Plan, result: &CaseResult) -> bool {
     let suite = plan.suites.iter().find(|planned| planned.suite.name.value == result.case.suite);
-    let is_bounded = suite.is_some_and(|planned| planned.suite.options.start_timeout.is_some());
-    is_bounded && result.findings.first().is_some_and(|finding| finding.class == Some(FailureClass::Timeout))
+    suite.is_some_and(|planned| planned.suite.options.start_timeout.is_some())
 }
 
 fn kill(result: &CaseResult, finding: &Finding) -> Kill {

@@ -35,7 +35,7 @@ impl Lane {
             match session {
                 Some(session) if session.is_open() => return Ok(session),
                 // It ended while nobody spoke to it; a server that is started now may live long enough.
-                Some(dead) => drop(self.close(&dead, None).await),
+                Some(dead) => self.close_unused(&dead).await,
                 None => {}
             }
         }
@@ -63,7 +63,7 @@ impl Lane {
             let lane = Arc::clone(self);
             ending.spawn(async move {
                 if let Some(Ok(session)) = unused.session().await {
-                    lane.close(&session, None).await;
+                    lane.close_unused(&session).await;
                 }
             });
         }

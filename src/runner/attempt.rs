@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::exchange::{NOT_CANCELLED, Speaker, blank};
+use super::exchange::{NO_SESSION_ID, NOT_CANCELLED, Speaker, blank};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{self, Conversation, violations};
 use super::pool::Turn;
+use super::raw::expects_the_end;
 use super::snapshot::Recorder;
 use super::{again, finding};
 use crate::event::{Exchange, FailureClass, Finding, Outcome, RECORDED};
@@ -124,8 +125,13 @@ async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: 
         }
         let frames = opened.session.frames();
         let mut found = opened.session.take_violations(&case.id);
-        found.extend(lane.close(&opened.session, Some(case)).await);
+        let (broken, ended) = lane.close_own(&opened.session, case).await;
+        found.extend(broken);
         add_violations(&mut attempted, violations(&found, &frames));
+        // A step that expects the end, a restart, and whoever stops the run have reasons of their own.
+        if !goes_on && !bounds.stop.is_set() && !part.steps.iter().any(expects_the_end) {
+            add_end(&mut attempted, ended.map(|found| finding::at(found, &lane.plan.sources, case.span, "this case")));
+        }
         let attempted = joined(whole.take(), attempted);
         bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {
@@ -225,6 +231,9 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
         verdict.outcome = Outcome::Warned;
     }
+    if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (verdict.outcome, conversation.unseen) {
+        verdict = Verdict { findings: verdict.findings, ..Verdict::because(Outcome::Inconclusive, reason) };
+    }
     let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);
     if has_recorded && matches!(verdict.outcome, Outcome::Passed | Outcome::Warned) {
         verdict.reason = Some(RECORDED.to_owned());
@@ -257,6 +266,9 @@ fn unserved(found: Vec<Finding>) -> Verdict {
     if let Some(reason) = said(NO_TOKEN) {
         // It says nothing of the server that nobody gives a token for it.
         return Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) };
+    }
+    if let Some(reason) = said(NO_SESSION_ID) {
+        return Verdict::because(Outcome::Skipped, reason);
     }
     match said(NOT_CANCELLED) {
         Some(early) => Verdict::because(Outcome::Inconclusive, early),
@@ -309,6 +321,23 @@ fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
         attempted.reason = None;
     }
     attempted.findings = phases::joined(std::mem::take(&mut attempted.findings), found);
+}
+
+/// Adds that the server ended by itself; a failure that only shows it is explained by it.
+fn add_end(attempted: &mut Attempted, ended: Option<Finding>) {
+    let Some(ended) = ended else { return };
+    let is_symptom = |found: &&mut Finding| {
+        let class = found.class;
+        matches!(class, Some(FailureClass::Timeout | FailureClass::ConnectionLost | FailureClass::ConnectionRefused))
+    };
+    match attempted.findings.iter_mut().find(is_symptom) {
+        Some(symptom) => {
+            let has = |symptom: &Finding, name: &str| symptom.evidence.iter().any(|(known, _)| known == name);
+            let more = ended.evidence.into_iter().filter(|(name, _)| !has(symptom, name)).collect::<Vec<_>>();
+            symptom.evidence.extend(more);
+        }
+        None => add_violations(attempted, vec![ended]),
+    }
 }
 
 fn attempted(verdict: Verdict, exchanges: Vec<Exchange>, spoken: String, frames: Vec<u32>) -> Attempted {

@@ -19,6 +19,9 @@ const KEPT: usize = 4096;
 /// The finding about a request that was answered before it was cancelled.
 pub(super) const NOT_CANCELLED: &str = "not-cancelled";
 
+/// The finding about a step that wants the id of a session without one.
+pub(super) const NO_SESSION_ID: &str = "no-session-id";
+
 /// A session and the case that speaks over it.
 pub(super) struct Speaker<'a> {
     pub(super) session: &'a Session,
@@ -48,7 +51,27 @@ pub(super) enum Intent {
 pub(super) fn intend(step: &Step, names: &Names, phase: &str) -> (Exchange, Result<Intent, Finding>) {
     match intent(&step.action, names).and_then(|intent| cancelled(intent, step, names)) {
         Ok(intent) => (Exchange { sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent)),
-        Err(reason) => (blank(phase, step_title(step)), Err(Finding::new("unfilled-template", reason))),
+        Err(reason) => {
+            let found = if wants_session_id(step, names) {
+                Finding::new(NO_SESSION_ID, "the server gave no session id")
+            } else {
+                Finding::new("unfilled-template", reason)
+            };
+            (blank(phase, step_title(step)), Err(found))
+        }
+    }
+}
+
+/// Whether a step could be filled in if only the session had an id, which servers over HTTP may give or not.
+fn wants_session_id(step: &Step, names: &Names) -> bool {
+    let mut names = names.clone();
+    let is_http = names.contains_key("server");
+    match names.get_mut("session") {
+        Some(session) if is_http && session.get("id").is_none() => {
+            session["id"] = "id".into();
+            intent(&step.action, &names).is_ok()
+        }
+        Some(_) | None => false,
     }
 }
 
@@ -110,6 +133,7 @@ impl Speaker<'_> {
             "answered": !cancelled.late.is_empty(),
             "late": cancelled.late,
             "progress_after": cancelled.progress_after,
+            "watched_ms": u64::try_from(cancel.watch.as_millis()).unwrap_or(u64::MAX),
         });
         let made = raw::made(Arc::new(answer), (cancelled.frame, None), cancelled.elapsed);
         Ok(Heard { method, reply: Reply { params: cancelled.params, ..made } })

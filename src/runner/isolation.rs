@@ -172,7 +172,7 @@ fn finding(row: &Verdicts, seed: u32, file: &str) -> Finding {
             format!("`{name}` passes alone, and {shared} after {after}, which left something behind")
         }
         (Outcome::Passed, _, _) => {
-            format!("`{name}` passes only after {after}: alone, on a fresh server, it {isolated}")
+            format!("`{name}` passes only after {after}: alone, in a session of its own, it {isolated}")
         }
         (_, _, _) => format!("`{name}` does not pass, and how it ends depends on {after}"),
     };

@@ -9,11 +9,10 @@ use super::exchange::Speaker;
 use super::phases::{self, Conversation};
 use super::pool::{Pool, Turn};
 use super::resolve::{self, Reachable};
-use super::{Emitter, Options, SessionFrames, Stop, Tamper, case, finding, micros};
-use crate::event::{Event, FailureClass, Finding, NOT_SPOKEN, ServerReady, SessionJudged};
+use super::{Emitter, Options, Stop, Tamper, finding, micros};
+use crate::event::{Event, Finding, NOT_SPOKEN, ServerReady};
 use crate::plan::{Case, Plan, SuitePlan};
-use crate::session::{Closed, Connector, OpenFailure, OwnedViolation, Session, Settings};
-use crate::source::duration_text;
+use crate::session::{Connector, OpenFailure, Session, Settings};
 use crate::source::template::Names;
 use crate::suite::{Answers, Protocol, RestartPolicy};
 use crate::transport::{ConnectError, Link};
@@ -27,21 +26,21 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) struct Lane {
     pub(super) plan: Arc<Plan>,
     suite: usize,
-    index: usize,
+    pub(super) index: usize,
     names: Result<Names, String>,
     server: Result<Reachable, Finding>,
     /// Fetched once, by the first session.
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
-    shared: Mutex<Shared>,
+    pub(super) shared: Mutex<Shared>,
     pub(super) pool: Pool,
     emitter: Emitter,
     tamper: Option<Tamper>,
-    stop: Stop,
+    pub(super) stop: Stop,
 }
 
 #[derive(Default)]
-struct Shared {
-    session: Option<Arc<Opened>>,
+pub(super) struct Shared {
+    pub(super) session: Option<Arc<Opened>>,
     known: Option<Revision>,
     /// Set where the session may not be opened again, with the reason.
     closed: Option<Finding>,
@@ -137,7 +136,7 @@ impl Lane {
             return Err(NoSession::Broken(Box::new(reason.clone())));
         }
         let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
-        self.close(&session, None).await;
+        self.close(&session).await;
         Ok(())
     }
 
@@ -151,7 +150,7 @@ impl Lane {
             return Err(NoSession::Broken(Box::new(reason.clone())));
         }
         if let Some(dead) = shared.session.take() {
-            self.close(&dead.session, None).await;
+            self.close(&dead.session).await;
             if self.planned().suite.options.restart_policy == RestartPolicy::Never {
                 let reason = Finding::new(
                     "server-ended",
@@ -292,32 +291,6 @@ impl Lane {
         })
     }
 
-    /// Hands on what is left of a connection without a conversation.
-    fn not_begun(&self, revision: &str, closed: Closed) {
-        let mut found = phases::violations(&closed.violations, &closed.frames);
-        // A server that does not start often says one thing all the time.
-        found.dedup_by(|later, earlier| later.message == earlier.message);
-        self.judged(revision, found.into_iter().map(|found| self.at_server(found)).collect());
-        let frames = self.frames_of(revision.to_owned(), None, closed);
-        self.emitter.session(SessionFrames { has_begun: false, ..frames });
-    }
-
-    fn frames_of(&self, revision: String, case: Option<&Case>, closed: Closed) -> SessionFrames {
-        let planned = self.planned();
-        SessionFrames {
-            file: planned.suite.file.clone(),
-            server: planned.lanes[self.index].server.clone(),
-            lane: planned.lane_id(self.index),
-            transport: closed.transport,
-            revision,
-            case: case.map(|case| case.id.clone()),
-            has_begun: true,
-            frames: closed.frames,
-            owners: closed.owners,
-            ending: closed.ending,
-        }
-    }
-
     async fn set_up(&self, session: Session) -> Result<Opened, Finding> {
         let names = self.names.clone().unwrap_or_default();
         let suite = &self.planned().suite;
@@ -333,54 +306,10 @@ impl Lane {
             None => Ok(Opened { session, names }),
             Some(found) => {
                 let found = Finding { message: format!("the suite's setup failed: {}", found.message), ..found };
-                self.close(&session, None).await;
+                self.close(&session).await;
                 Err(found)
             }
         }
-    }
-
-    /// Runs the suite's teardown and ends the session; what it broke of the protocol is told.
-    pub(super) async fn finish(self: &Arc<Self>) {
-        self.end_unused().await;
-        let opened = self.shared.lock().await.session.take();
-        if let Some(opened) = opened {
-            self.tear_down(&opened).await;
-            self.close(&opened.session, None).await;
-        }
-    }
-
-    /// The suite's teardown in one session; what goes wrong is told and hides nothing.
-    pub(super) async fn tear_down(&self, opened: &Opened) {
-        let steps = &self.planned().suite.teardown;
-        if steps.is_empty() || !opened.session.is_open() {
-            return;
-        }
-        let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
-        let mut conversation = Conversation::new(speaker, opened.names.clone(), &self.plan.sources);
-        let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every("suite teardown", steps)).await;
-        let found = torn_down.unwrap_or_else(|limit| {
-            vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
-        });
-        if !found.is_empty() {
-            let result =
-                case::suite_teardown(self.planned(), self.index, &self.plan.sources, (found, conversation.exchanges));
-            self.emitter.event(Event::CaseFinished(Box::new(result)));
-        }
-    }
-
-    /// Ends a session and hands its frames on; the violations of a case's own session are returned.
-    pub(super) async fn close(&self, session: &Session, case: Option<&Case>) -> Vec<OwnedViolation> {
-        let closed = session.close().await;
-        if case.is_none() {
-            let found = phases::violations(&closed.violations, &closed.frames);
-            self.judged(
-                &session.server.revision.to_string(),
-                found.into_iter().map(|found| self.at_server(found)).collect(),
-            );
-        }
-        let violations = closed.violations.clone();
-        self.emitter.session(self.frames_of(session.server.revision.to_string(), case, closed));
-        violations
     }
 
     fn announce(&self, session: &Session) {
@@ -393,28 +322,5 @@ impl Lane {
             implementation: session.server.implementation.clone(),
             ready_us: micros(session.server.ready),
         }));
-    }
-
-    /// Tells what a server did wrong outside of any case, if it did.
-    fn judged(&self, revision: &str, findings: Vec<Finding>) {
-        if findings.is_empty() {
-            return;
-        }
-        let planned = self.planned();
-        let lane = &planned.lanes[self.index];
-        self.emitter.event(Event::SessionJudged(SessionJudged {
-            file: planned.suite.file.clone(),
-            suite: planned.suite.name.value.clone(),
-            line: self.plan.sources.place(planned.suite.servers[&lane.server].span).1,
-            server: lane.server.clone(),
-            revision: revision.to_owned(),
-            findings,
-        }));
-    }
-
-    fn at_server(&self, found: Finding) -> Finding {
-        let planned = self.planned();
-        let server = &planned.suite.servers[&planned.lanes[self.index].server];
-        finding::at(found, &self.plan.sources, server.span, "this server")
     }
 }

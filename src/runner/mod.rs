@@ -8,6 +8,7 @@ mod again;
 mod ahead;
 mod attempt;
 mod case;
+mod closing;
 mod exchange;
 mod finding;
 mod isolation;

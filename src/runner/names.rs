@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::source::template::{Names, fill, text_of};
 use crate::suite::{Auth, Server, Suite, Target};
+use crate::transport::http::userinfo;
 
 /// Parts of the names of headers whose values are secret.
 const SECRET_HEADERS: [&str; 8] =
@@ -80,8 +81,14 @@ fn credentials(server: &Server, names: &Names) -> Vec<String> {
         None => None,
     };
     let wanted = wanted.and_then(|secret| Some(text_of(&fill(secret, names).ok()?.to_json())));
+    let mut with_port = names.clone();
+    with_port.entry("port".to_owned()).or_insert(1.into());
+    let url = fill(&http.url, &with_port).ok().map(|url| text_of(&url.to_json()));
+    let user = url.and_then(|url| userinfo(&url));
+    let user = user.into_iter().flat_map(|user| user.passwords.into_iter().chain([user.header]));
     values
         .chain(wanted)
+        .chain(user)
         .flat_map(|value| {
             value
                 .split_once(' ')

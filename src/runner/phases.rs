@@ -23,14 +23,20 @@ pub(super) struct Conversation<'a> {
     pub(super) recorder: Option<Recorder<'a>>,
     /// What is doubtful and fails nothing.
     pub(super) doubts: Vec<Finding>,
+    /// Why expectations that were met prove nothing.
+    pub(super) unseen: Option<&'static str>,
 }
+
+/// Why nothing is known of a cancellation.
+const CANCELLED_UNSEEN: &str = "over HTTP, 2026-07-28 cancels a request by closing its response, so nothing that the \
+                                server sends after that can be seen";
 
 impl<'a> Conversation<'a> {
     pub(super) fn new(speaker: Speaker<'a>, mut names: Names, sources: &'a Sources) -> Self {
         for (name, value) in of_session(speaker.session) {
             names.entry(name).or_insert(value);
         }
-        Self { speaker, names, exchanges: Vec::new(), sources, recorder: None, doubts: Vec::new() }
+        Self { speaker, names, exchanges: Vec::new(), sources, recorder: None, doubts: Vec::new(), unseen: None }
     }
 
     /// The names that another session may use too.
@@ -97,7 +103,12 @@ impl<'a> Conversation<'a> {
                 vec![Finding { exchange: Some(index), ..finding::at(found, self.sources, step.span, &label) }]
             }
             Ok(None) => Vec::new(),
-            Ok(Some(heard)) => self.judge(step, &heard, index),
+            Ok(Some(heard)) => {
+                if step.cancel.is_some() && !step.expect.is_empty() && self.speaker.session.cancels_by_closing() {
+                    self.unseen = Some(CANCELLED_UNSEEN);
+                }
+                self.judge(step, &heard, index)
+            }
         }
     }
 

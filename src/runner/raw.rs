@@ -11,7 +11,8 @@ use crate::event::{Exchange, FailureClass, Finding};
 use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Reply, Session, ids_in};
 use crate::source::template::{Names, fill, text_of};
 use crate::source::{Node, Value as Written, duration_text};
-use crate::suite::{Payload, RawSend, Step, Wanted};
+use crate::suite::{Action, Payload, RawSend, Step, Wanted};
+use crate::transport::pauses;
 
 /// A raw message, filled in.
 pub(super) struct Message {
@@ -98,10 +99,10 @@ pub(super) fn made(message: Arc<Value>, (frame, answer): (u32, Option<u32>), ela
     Reply { message, params, frame, answer_frame: answer.unwrap_or(frame), elapsed, notifications: Vec::new() }
 }
 
-/// The deadline of a step, and the time that it allows.
-pub(super) fn deadline(session: &Session, step: &Step) -> (Instant, Duration) {
+/// The deadline of a step that writes so many pieces, and the time that it allows; our own pauses are not the server's.
+pub(super) fn deadline(session: &Session, step: &Step, pieces: usize) -> (Instant, Duration) {
     let limit = step.timeout.unwrap_or(session.request_timeout());
-    (Instant::now() + limit, limit)
+    (Instant::now() + limit + pauses(pieces), limit)
 }
 
 /// The failure of a step that got nothing, or not all of it, in time.
@@ -113,6 +114,26 @@ pub(super) fn too_slow(exchange: &Exchange, what: &str, limit: Duration) -> Find
 /// Whether an expectation of the step looks at that member of the answer.
 pub(super) fn looks_at(step: &Step, member: &str) -> bool {
     step.expect.iter().any(|item| mentions(item.node(), member))
+}
+
+/// Whether a step is right about a server that ends: it wants its connection closed.
+pub(super) fn expects_the_end(step: &Step) -> bool {
+    matches!(step.action, Action::Http(_)) && step.expect.iter().any(|item| says_closed(item.node()))
+}
+
+/// Whether an expectation of the step may be met by a connection that is closed without a response.
+pub(super) fn wants_closing(step: &Step) -> bool {
+    step.expect.iter().any(|item| may_be_closed(item.node()))
+}
+
+fn may_be_closed(item: &Node) -> bool {
+    let inner = ["all", "any"].into_iter().filter_map(|key| item.get(key));
+    says_closed(item) || inner.flat_map(Node::items).any(may_be_closed)
+}
+
+fn says_closed(item: &Node) -> bool {
+    let by_path = item.get("equals").filter(|_| item.get("at").and_then(Node::text) == Some("closed"));
+    item.get("closed").or(by_path).and_then(Node::flag) == Some(true)
 }
 
 fn mentions(item: &Node, member: &str) -> bool {

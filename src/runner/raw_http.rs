@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::exchange::Heard;
-use super::raw::{self, header_values, looks_at, made};
+use super::raw::{self, header_values, looks_at, made, wants_closing};
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, RawExchange, Session};
 use crate::source::template::{Names, fill, text_of};
@@ -94,8 +94,8 @@ impl Request {
             exchange.title = self.title();
         }
         let begun = Instant::now();
-        let (deadline, limit) = raw::deadline(session, step);
         let pieces = self.cuts.pieces(&self.bytes(session));
+        let (deadline, limit) = raw::deadline(session, step, pieces.len());
         let request = RawRequest { pieces, method: self.method.clone(), end: self.end, until: self.until, deadline };
         let exchanged = match session.exchange_raw(owner, &request).await {
             Ok(exchanged) => exchanged,
@@ -166,7 +166,7 @@ fn judged(
             let at = if head.is_none() { Break::BeforeHeaders } else { Break::AfterHeaders };
             return broken(&HttpFailure::Reset(at));
         }
-        (Ended::TimedOut, None) if !looks_at(step, "silent") && !looks_at(step, "closed") => {
+        (Ended::TimedOut, None) if !looks_at(step, "silent") && !wants_closing(step) => {
             return Err(raw::too_slow(exchange, &format!("`{title}` got no response"), limit));
         }
         (Ended::TimedOut, Some(_)) if !exchanged.response.is_stream() => {

@@ -139,29 +139,36 @@ fn command(
     })
 }
 
-fn address(server: &Server, http: &Http, names: &Names, redactor: &Redactor) -> Result<Address, Finding> {
+fn address(server: &Server, written: &Http, names: &Names, redactor: &Redactor) -> Result<Address, Finding> {
     let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), filled(value, names)?));
-    let mut headers = http.headers.iter().map(header).collect::<Result<Vec<_>, Finding>>()?;
+    let mut headers = written.headers.iter().map(header).collect::<Result<Vec<_>, Finding>>()?;
     let mut tokens = None;
-    match &http.auth {
+    match &written.auth {
         Some(Auth::Bearer(token)) => {
             headers.push(("authorization".to_owned(), format!("Bearer {}", filled(token, names)?)));
         }
-        Some(Auth::ClientCredentials(written)) => {
-            tokens = Some(Arc::new(Tokens::new(credentials(written, names)?, redactor.clone())));
+        Some(Auth::ClientCredentials(client)) => {
+            tokens = Some(Arc::new(Tokens::new(credentials(client, names)?, redactor.clone())));
         }
         None => {}
     }
+    let mut url = filled(&written.url, names)?;
+    if let Some(user) = http::userinfo(&url) {
+        url = user.url;
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+            headers.push(("authorization".to_owned(), user.header));
+        }
+    }
     Ok(Address {
-        url: filled(&http.url, names)?,
+        url,
         headers,
         tokens,
-        flavour: match http.flavour {
+        flavour: match written.flavour {
             HttpFlavour::Auto => Flavour::Auto,
             HttpFlavour::Streamable => Flavour::Streamable,
             HttpFlavour::OldSse => Flavour::OldSse,
         },
-        tls: http.ca.as_ref().map_or(Ok(Tls::System), |ca| roots(server, &filled(ca, names)?))?,
+        tls: written.ca.as_ref().map_or(Ok(Tls::System), |ca| roots(server, &filled(ca, names)?))?,
     })
 }
 

@@ -130,13 +130,16 @@ impl Session {
         Err(CallFailure { method: method.to_owned(), ..failure })
     }
 
-    /// Since 2026-07-28 closing the response cancels over HTTP; everywhere else a notification does.
+    /// Whether a request is cancelled by closing its response, so that nothing more can come for it: since 2026-07-28
+    /// over HTTP.
+    pub fn cancels_by_closing(&self) -> bool {
+        let state = self.peer.lock();
+        state.is_http() && state.era() == Era::Stateless
+    }
+
+    /// Closes the response where that cancels; everywhere else a notification does.
     fn take_back(&self, owner: &str, id: &Id, (frame, reason): (u32, Option<String>)) {
-        let is_closing = {
-            let state = self.peer.lock();
-            state.is_http() && state.era() == Era::Stateless
-        };
-        if is_closing {
+        if self.cancels_by_closing() {
             // A closed channel shows as an ended server.
             let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
             return;

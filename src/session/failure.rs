@@ -16,6 +16,9 @@ pub(super) const STDERR_LINES: usize = 12;
 /// The code of a finding that says nothing of the server: nobody gave a token for it.
 pub const NO_TOKEN: &str = "no-token";
 
+/// The evidence of a server's end that names whoever spoke last.
+pub const LAST_CASE: &str = "last case";
+
 /// Makes a connection to a fresh server.
 pub type Connector<'a> =
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Link, ConnectError>> + Send + 'a>> + Send + Sync + 'a;
@@ -92,7 +95,7 @@ impl CallFailure {
                 Finding::failure(FailureClass::Timeout, message).with_evidence("server", alive)
             }
             Failure::Exited(exit) => {
-                let message = format!("the server ended before it answered `{method}`");
+                let message = format!("the server ended {}", moment(method));
                 Finding::failure(FailureClass::ProcessExited, message).with_evidence("exit", exit.to_string())
             }
             Failure::Protocol(reason) => Finding::failure(FailureClass::ProtocolError, reason.clone()),
@@ -131,6 +134,14 @@ pub fn http_finding(failure: &HttpFailure, method: &str) -> Finding {
     let finding =
         failure.evidence().into_iter().fold(finding, |finding, (name, text)| finding.with_evidence(name, text));
     Finding { help: failure.help().map(str::to_owned), ..finding }
+}
+
+/// When something happened, seen from the message of that name.
+fn moment(method: &str) -> String {
+    match method {
+        "notifications/cancelled" => "after a request was cancelled".to_owned(),
+        _ => format!("before it answered `{method}`"),
+    }
 }
 
 fn with_output(finding: Finding, stderr: &[String], stray: &[String]) -> Finding {
@@ -214,6 +225,16 @@ impl State {
         Some(Ending { exit, at: self.ended_at })
     }
 
+    /// The end of the server's process as a finding, unless a request has told of it.
+    pub(super) fn untold_end(&self) -> Option<Finding> {
+        let exit = self.ending()?.exit.filter(|_| !self.is_end_told)?;
+        let message = "the server ended by itself after its last answer; nobody asked it to".to_owned();
+        let found = Finding::failure(FailureClass::ProcessExited, message)
+            .with_evidence("exit", exit.to_string())
+            .with_evidence(LAST_CASE, self.last_owner().unwrap_or_default());
+        Some(with_output(found, &self.transcript.stderr_tail(STDERR_LINES), &[]))
+    }
+
     pub(super) fn failure(&self, failure: Failure, frame: Option<u32>) -> CallFailure {
         CallFailure {
             failure,
@@ -230,14 +251,15 @@ impl State {
         CallFailure { method: method.to_owned(), ..self.failure(Failure::Timeout(after), Some(frame)) }
     }
 
-    pub(super) fn ended_failure(&self, method: &str, frame: u32) -> CallFailure {
+    pub(super) fn ended_failure(&mut self, method: &str, frame: u32) -> CallFailure {
+        self.is_end_told = true;
         let failure = match &self.ended {
             Some(End::Exited(exit)) => Failure::Exited(*exit),
             Some(End::Lost(failure)) => Failure::Http(failure.clone()),
             Some(End::EndlessLine) => Failure::Protocol("the server wrote a line of more than 64 MiB".to_owned()),
             Some(End::Flooded) => Failure::Protocol(self.flood().unwrap_or_default()),
             Some(End::Closed) | None => {
-                Failure::Protocol(format!("the server closed its output before it answered `{method}`, and runs on"))
+                Failure::Protocol(format!("the server closed its output {}, and runs on", moment(method)))
             }
         };
         CallFailure { method: method.to_owned(), ..self.failure(failure, Some(frame)) }

@@ -29,7 +29,7 @@ impl Session {
             Some(revision) => open_as(&peer, revision, &settings, deadline).await,
             None => match negotiation::negotiate(&peer, &settings, deadline).await {
                 Err(OpenFailure::Handshake(failure)) if !failure.alive => {
-                    let first = [peer.close().await];
+                    let first = [peer.close(Duration::ZERO).await];
                     let peer = connected(connect, &settings, &first).await?;
                     let opened = open_as(&peer, Revision::NEWEST_WITH_SESSION, &settings, deadline).await;
                     return finish(peer, opened, settings, begun, &first).await;
@@ -64,7 +64,7 @@ async fn finish(
         }
         Err(failure) => {
             let mut connections = earlier.to_vec();
-            connections.push(peer.close().await);
+            connections.push(peer.close(Duration::ZERO).await);
             Err(Box::new(NotOpened { failure, connections }))
         }
     }

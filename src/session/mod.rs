@@ -30,12 +30,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::peer::Peer;
+use crate::event::Finding;
 use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
 pub use self::call::{Reply, Request};
 pub use self::cancel::{Cancellation, Cancelled, When};
-pub use self::failure::{CallFailure, Connector, Ending, Failure, NO_TOKEN, OpenFailure, http_finding};
+pub use self::failure::{CallFailure, Connector, Ending, Failure, LAST_CASE, NO_TOKEN, OpenFailure, http_finding};
 pub use self::listing::Listing;
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::owned::OwnedViolation;
@@ -121,9 +122,15 @@ impl Session {
         self.peer.lock().ended.is_none()
     }
 
-    /// Ends the conversation and the server; returns when nothing of it is left.
-    pub async fn close(&self) -> Closed {
-        self.peer.close().await
+    /// Takes note that somebody tells of the end of the server, so that it is not told again.
+    pub fn tell_end(&self) {
+        self.peer.lock().is_end_told = true;
+    }
+
+    /// Ends the conversation and the server once a process of ours was watched so long after its last message; returns
+    /// when nothing of it is left.
+    pub async fn close(&self, watch: Duration) -> Closed {
+        self.peer.close(watch).await
     }
 }
 
@@ -140,6 +147,8 @@ pub struct Closed {
     pub transport: &'static str,
     /// How the server ended the conversation; `None` where it did not.
     pub ending: Option<Ending>,
+    /// The end of the server's process, where it ended by itself and no request told of it.
+    pub untold: Option<Finding>,
 }
 
 /// A conversation that did not begin, with what travelled all the same.

@@ -53,6 +53,12 @@ impl State {
         self.frames.iter().find(|(_, frames)| frames.contains(&frame)).map(|(owner, _)| owner.clone())
     }
 
+    /// The case that spoke last.
+    pub(super) fn last_owner(&self) -> Option<String> {
+        let cases = self.frames.iter().filter(|(owner, _)| !owner.is_empty());
+        cases.max_by_key(|(_, frames)| frames.last().copied()).map(|(owner, _)| owner.clone())
+    }
+
     pub(super) fn frames_of(&self, owner: &str) -> Vec<u32> {
         self.frames.get(owner).cloned().unwrap_or_default()
     }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::failure::Failure;
 use super::handshake::NOBODY;
 use super::state::{Arrived, State};
 use super::{CallFailure, ClientAnswers, Closed, dispatch};
+use crate::transport::http::Endpoint;
 use crate::transport::{self, Kind, Link, Stopper};
 use crate::wire::{Era, Id, notification_line, request_line};
 
@@ -23,7 +24,7 @@ pub(super) struct Peer {
     /// Taken by whoever closes the conversation.
     closing: Mutex<Option<(Stopper, JoinHandle<()>)>>,
     /// Where the server is, over HTTP.
-    pub(super) endpoint: Option<transport::http::Endpoint>,
+    pub(super) endpoint: Option<Endpoint>,
 }
 
 /// A request as it is to be sent.
@@ -122,22 +123,38 @@ impl Peer {
         frame
     }
 
-    /// Ends the conversation; what is left of it is handed out once.
-    pub(super) async fn close(&self) -> Closed {
+    /// Ends the conversation once the server was watched so long after its last message; what is left of it is handed
+    /// out once.
+    pub(super) async fn close(&self, watch: Duration) -> Closed {
         let closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let ending = self.lock().ending();
-        if let Some((stop, dispatching)) = closing {
-            self.lock().asked_to_end = true;
+        let (mut ending, mut untold) = (None, None);
+        if let Some((stop, mut dispatching)) = closing {
+            let is_over = timeout(self.last_moment(watch), &mut dispatching).await.is_ok();
+            (ending, untold) = {
+                let mut state = self.lock();
+                state.asked_to_end = true;
+                (state.ending(), state.untold_end())
+            };
             stop.stop().await;
-            // A task that was cut off has nothing more to say.
-            let _ = dispatching.await;
+            if !is_over {
+                // A task that was cut off has nothing more to say.
+                let _ = dispatching.await;
+            }
         }
         let mut state = self.lock();
         let mut violations = state.take_violations(None);
         violations.extend(state.take_violations(Some(NOBODY)));
         let owners = std::mem::take(&mut state.frames);
         let (transport, frames) = (state.transport, state.transcript.take_frames());
-        Closed { violations, frames, owners, transport, ending }
+        Closed { violations, frames, owners, transport, ending, untold }
+    }
+
+    /// How long a process of ours is still to be watched.
+    fn last_moment(&self, watch: Duration) -> Duration {
+        let state = self.lock();
+        let is_ours = state.transport == "stdio" || self.endpoint.as_ref().is_some_and(Endpoint::is_ours);
+        let quiet = state.elapsed().saturating_sub(state.transcript.last_at());
+        if is_ours { watch.saturating_sub(quiet) } else { Duration::ZERO }
     }
 }
 

@@ -11,10 +11,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::peer::Peer;
 use super::state::State;
-use super::{CallFailure, Failure, Session};
-use crate::transport::http::{Ended, Until};
-use crate::transport::{HttpFailure, Outgoing};
+use super::{CallFailure, Failure, RawExchange, Session};
+use crate::transport::http::{Ended, Endpoint, Until};
+use crate::transport::{Break, HttpFailure, Outgoing, pauses};
 use crate::wire::{Id, Message, classify};
+
+/// How long the end of a server of ours may take to become known.
+const EXIT_KNOWN: Duration = Duration::from_millis(300);
 
 /// A raw message.
 #[derive(Debug)]
@@ -109,12 +112,14 @@ impl Session {
             Awaited::Nothing => message.watch,
             Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or(self.settings.request_timeout),
         };
-        let deadline = begun + limit;
+        // The time that our own pauses take is not the server's.
+        let deadline = begun + limit + pauses(message.pieces.len());
         let (heard, frame) = self.announce_raw(&message);
         let mut collected = Collected { heard, reply: empty(frame), awaited: message.awaited.clone() };
         if self.peer.endpoint.is_some() {
             self.post_raw(&message, deadline, &mut collected).await?;
-            if self.peer.transport() != "sse" {
+            // Where nothing is awaited, the server is watched for as long as was asked.
+            if self.peer.transport() != "sse" && message.awaited != Awaited::Nothing {
                 return self.concluded(collected, begun, limit);
             }
         } else {
@@ -160,18 +165,25 @@ impl Session {
         for value in exchanged.messages() {
             collected.take(exchanged.answer_frame.unwrap_or_default(), Arc::new(value));
         }
-        let failed = match &exchanged.ended {
-            Ended::Failed(failure) => Some(failure.clone()),
-            Ended::Closed if exchanged.response.head.is_none() => {
-                Some(HttpFailure::Reset(crate::transport::Break::BeforeHeaders))
+        if collected.is_enough() {
+            return Ok(());
+        }
+        let frame = exchanged.frame;
+        if let Some(broken) = broken(&exchanged) {
+            // The end of a server that this program started explains a broken connection.
+            let is_ours = self.endpoint().is_some_and(Endpoint::is_ours);
+            if is_ours && collected.is_ended_before(Instant::now() + EXIT_KNOWN).await {
+                return Err(self.peer.lock().ended_failure("send", frame));
             }
-            Ended::Closed | Ended::Complete | Ended::Aborted | Ended::TimedOut => None,
+            return Err(self.http_failure("send", frame, broken));
+        }
+        // Over HTTP+SSE the answer comes on a stream; where nothing is awaited, a refusal is welcome.
+        let is_elsewhere = |refusal: &HttpFailure| {
+            self.peer.transport() == "sse" && matches!(refusal, HttpFailure::StreamEnded { .. })
         };
-        let is_lacking = !collected.is_enough() && collected.awaited != Awaited::Nothing;
-        let over_stream = self.peer.transport() == "sse";
-        match failed.or_else(|| exchanged.refusal().filter(|_| is_lacking && !over_stream)) {
-            Some(failure) if is_lacking => Err(self.http_failure("send", exchanged.frame, failure)),
-            _ => Ok(()),
+        match exchanged.refusal().filter(|refusal| !is_elsewhere(refusal)) {
+            Some(refusal) if collected.awaited != Awaited::Nothing => Err(self.http_failure("send", frame, refusal)),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -199,6 +211,16 @@ impl Peer {
     }
 }
 
+/// How the connection broke, if it did.
+fn broken(exchanged: &RawExchange) -> Option<HttpFailure> {
+    match &exchanged.ended {
+        Ended::Failed(failure) => Some(failure.clone()),
+        Ended::Closed if exchanged.response.head.is_none() => Some(HttpFailure::Reset(Break::BeforeHeaders)),
+        Ended::Closed => Some(HttpFailure::Reset(Break::AfterHeaders)),
+        Ended::Complete | Ended::Aborted | Ended::TimedOut => None,
+    }
+}
+
 fn empty(frame: u32) -> RawReply {
     RawReply { messages: Vec::new(), answers: Vec::new(), frame, answer_frame: None, elapsed: Duration::ZERO }
 }
@@ -221,6 +243,17 @@ impl Collected {
             }
         }
         false
+    }
+
+    /// Whether the server ends before then, whatever else comes.
+    async fn is_ended_before(&mut self, deadline: Instant) -> bool {
+        loop {
+            match timeout_at(deadline, self.heard.recv()).await {
+                Ok(Some((seq, message))) => self.take(seq, message),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
     }
 
     fn take(&mut self, seq: u32, message: Arc<Value>) {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{CallFailure, Session};
-use crate::transport::http::{End, Ended, Endpoint, RawRequest, Response, Until};
+use crate::transport::http::{End, Ended, Endpoint, IDENTITY, RawRequest, Response, Until};
 use crate::transport::{HttpFailure, Refusal, excerpt};
 use crate::wire::{Channel, Direction, Era};
 
@@ -75,6 +75,9 @@ impl Session {
         let mut headers = vec![("Host".to_owned(), endpoint.host())];
         headers.extend(endpoint.headers().iter().cloned());
         headers.push(("Accept".to_owned(), "application/json, text/event-stream".to_owned()));
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("accept-encoding")) {
+            headers.push(("Accept-Encoding".to_owned(), IDENTITY.to_owned()));
+        }
         let message = body.and_then(|body| serde_json::from_slice::<Value>(body).ok()).unwrap_or_default();
         let method = message["method"].as_str().unwrap_or_default();
         // A handshake begins a session of its own.

@@ -67,6 +67,8 @@ pub(super) struct State {
     pub(super) ended: Option<End>,
     /// When it did, counted from the beginning.
     pub(super) ended_at: Duration,
+    /// Whether somebody has told of the end of the server.
+    pub(super) is_end_told: bool,
     /// Whether the end of the server is our doing.
     pub(super) asked_to_end: bool,
     pub(super) violations_left_out: usize,
@@ -92,6 +94,7 @@ impl State {
             transcript: Transcript::default(),
             ended: None,
             ended_at: Duration::ZERO,
+            is_end_told: false,
             asked_to_end: false,
             violations_left_out: 0,
             headers: Headers::default(),

@@ -231,7 +231,7 @@ async fn a_message_torn_by_the_stop_is_no_violation() {
     while session.is_open() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let closed = session.close().await;
+    let closed = session.close(Duration::ZERO).await;
     assert_eq!(closed.violations, []);
     assert_eq!(closed.frames.last().map(|frame| frame.json.is_err()), Some(true), "the torn line is kept");
 }

@@ -19,6 +19,7 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     for test in &suite.tests {
         expectations(test, found);
         server(test, suite, found);
+        restarts(test, suite, found);
     }
 }
 
@@ -73,6 +74,22 @@ fn server(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
         found.push(
             Diagnostic::error("unknown-server", format!("the suite has no server `{}`", server.value), server.span)
                 .with_help(did_you_mean(&server.value, suite.servers.keys().map(String::as_str))),
+        );
+    }
+}
+
+/// A server that somebody else started cannot be started again.
+fn restarts(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
+    let is_meant = |name: &str| test.server.as_ref().is_none_or(|server| server.value == name);
+    let mut servers = suite.servers.iter().filter(|(name, _)| is_meant(name)).peekable();
+    let is_foreign = |server: &Server| matches!(&server.target, Target::Url(http) if http.command.is_none());
+    if servers.peek().is_none() || !servers.all(|(_, server)| is_foreign(server)) {
+        return;
+    }
+    for step in test.steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
+        found.push(
+            Diagnostic::error("misplaced-key", "`restart` needs a server that mcprove starts, and this one has only a `url`", step.span)
+                .with_help("write the server's `command` beside its `url`; `restart_policy: per_test` gives every case a session of its own".to_owned()),
         );
     }
 }

@@ -190,10 +190,9 @@ impl Start {
         };
         let (alone, both) = (without(option.at + 1), option.at + 2);
         match next {
-            None => vec![alone],
             Some(next) if on_disk(next) == OnDisk::Nothing => vec![without(both)],
             Some(_) if self.named.is_empty() => vec![alone, without(both)],
-            Some(_) => vec![alone],
+            Some(_) | None => vec![alone],
         }
     }
 
@@ -349,8 +348,8 @@ mod tests {
         let shown = start.alterations(&launch, &on_disk).into_iter().map(|alteration| {
             let (mut args, mut variables) = (args.clone(), variables.clone());
             alteration.apply(&mut args, &mut variables);
-            let variables = variables.iter().map(|(name, value)| format!("{name}={value} ")).collect::<String>();
-            format!("{variables}{} {}", words[0], args.join(" ")).trim_end().to_owned()
+            let variables = variables.into_iter().map(|(name, value)| format!("{name}={value}"));
+            variables.chain([words[0].to_owned()]).chain(args).collect::<Vec<_>>().join(" ")
         });
         assert_eq!(shown.collect::<Vec<_>>(), expected, "{command}");
     }

@@ -1,15 +1,9 @@
 //! Lines in and out of byte streams.
 
-use std::time::Duration;
-
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
 
-use super::{Incoming, Outgoing};
-
-/// The pause between two writes that somebody wants apart.
-const PAUSE: Duration = Duration::from_millis(2);
+use super::{Incoming, Outgoing, pieces};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -32,12 +26,12 @@ pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mp
                     batch.push(b'\n');
                 }
                 Outgoing::Raw { pieces, .. } => {
-                    for piece in pieces {
+                    for (number, piece) in pieces.into_iter().enumerate() {
+                        pieces::pause(number).await;
                         batch.extend_from_slice(&piece);
                         if !put(&mut writer, &mut batch).await {
                             break;
                         }
-                        sleep(PAUSE).await;
                     }
                 }
                 // Who gave up a request has said so in a message.

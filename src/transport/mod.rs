@@ -8,6 +8,7 @@
 pub mod http;
 mod lines;
 pub mod memory;
+mod pieces;
 mod process;
 pub mod relay;
 pub mod replay;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 pub use self::http::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::pieces::pauses;
 pub use self::schedule::Played;
 use crate::source::duration_text;
 use crate::wire::{Era, Http};

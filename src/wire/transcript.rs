@@ -99,6 +99,11 @@ impl Transcript {
         }
     }
 
+    /// When something travelled last.
+    pub fn last_at(&self) -> Duration {
+        self.frames.last().map_or(Duration::ZERO, |frame| frame.at)
+    }
+
     /// The status of the response that carried the last message, over HTTP.
     pub fn last_status(&self) -> Option<u16> {
         let received = self.frames.iter().rev().find(|frame| frame.direction == Direction::Received)?;

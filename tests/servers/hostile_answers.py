@@ -344,6 +344,14 @@ def broken_chunk(exchange, answer):
 
 
 @strike
+def gzip_where_any_coding_will_do(exchange, answer):
+    """Compresses its answer to whoever does not say which codings will do, which is right."""
+    if "accept-encoding" not in exchange.headers:
+        return exchange.send(200, gzip.compress(body_of(answer)), "application/json", content_encoding="gzip")
+    exchange.send(200, body_of(answer), "application/json")
+
+
+@strike
 def gzip_unasked(exchange, answer):
     """Compresses its right answer, which nobody allowed."""
     exchange.send(200, gzip.compress(body_of(answer)), "application/json", content_encoding="gzip")

@@ -8,6 +8,7 @@ use clap::Args;
 use super::proving::{Wanted, recording_of, suites_of};
 use super::run::{self, RunArgs, Surroundings};
 use super::run_watch::RunWatch;
+use super::signals;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -55,7 +56,9 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let snapshots = Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }.into();
     let surroundings = Surroundings { environment, snapshots, known: std::sync::Arc::default(), now };
-    let options = args.options(&surroundings, Stop::new().1);
+    let (wish, stop) = Stop::new();
+    let _urgency = signals::listen(wish);
+    let options = args.options(&surroundings, stop);
     let mut watch = match RunWatch::new(&args.report, None, plan.cases().count(), output) {
         Ok(watch) => watch,
         Err(error) => {
@@ -70,12 +73,17 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
     };
     let proof = Box::new(proven.proof);
     for event in proven.events {
-        watch.event(&match event {
+        match event {
             Event::RunFinished(finished) => {
-                Event::RunFinished(Box::new(RunFinished { proof: Some(proof.clone()), ..*finished }))
+                let finished = RunFinished { proof: Some(proof.clone()), ..*finished };
+                watch.event(&Event::RunFinished(Box::new(finished)));
             }
-            event => event,
-        });
+            Event::RunStarted(_)
+            | Event::ServerReady(_)
+            | Event::CaseStarted(_)
+            | Event::CaseFinished(_)
+            | Event::SessionJudged(_) => watch.event(&event),
+        }
     }
     let written = watch.finish(output).is_ok();
     if proof.control.green == 0 {

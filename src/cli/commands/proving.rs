@@ -11,7 +11,7 @@ use crate::cli::output::Output;
 use crate::coverage::gates;
 use crate::plan::Plan;
 use crate::prove::file::{self, Of};
-use crate::prove::{Proven, Proving, Recording, prove};
+use crate::prove::{NotProven, Proven, Proving, Recording, prove};
 use crate::report::sink;
 use crate::runner::{Options, Thresholds, redactor};
 use crate::source::nearest;
@@ -78,8 +78,8 @@ impl ProvingArgs {
         let (redactor, workers) = (redactor(plan, options), options.processors);
         let proving = Proving { plan, options, registry, redactor, workers, picks, live: self.live };
         let mut proven = prove(recording, &proving).map_err(|error| {
-            output.error(&format!("nothing can be proven: the system gives no runtime ({error})"), None);
-            Exit::Internal
+            output.error(&format!("nothing was proven: {error}"), None);
+            if matches!(error, NotProven::Interrupted) { Exit::Interrupted } else { Exit::Internal }
         })?;
         proven.proof.gates = gates(&proven.proof.proven, thresholds.plain, thresholds.weighted);
         Ok(proven)

@@ -20,7 +20,7 @@ use crate::cli::baseline::BaselineArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::suites::{SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
+use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_failed, nothing_selected, refuse_only, registry};
 use crate::cli::{state, targets};
 use crate::coverage::parse_threshold;
 use crate::event::Proof;
@@ -129,20 +129,38 @@ impl RunArgs {
         }
     }
 
+    /// Reads everything that a run needs; the error is the exit code where there is nothing to run.
+    fn prepared(&self, now: Duration, environment: &Environment, output: &Output) -> Result<Prepared, Exit> {
+        let registry = registry(self.registry.as_deref(), output)?;
+        let plan = self.suites.plan(registry, output)?;
+        refuse_only(&plan, environment, output)?;
+        self.check_targets(&plan, output)?;
+        let picks = self.proving.wanted(registry.get(), output)?;
+        let known = self.known.load(now, output)?;
+        if nothing_failed(&plan, output) {
+            return Err(Exit::Passed);
+        }
+        if plan.cases().next().is_none() {
+            nothing_selected(&self.suites, &plan, output);
+            return Err(Exit::Nothing);
+        }
+        Ok(Prepared { registry, plan, known, picks })
+    }
+
     /// Writes the run down and proves what can be proven, and only then tells its end.
     fn afterwards(
         &self,
         of: (&Plan, &Registry),
-        (surroundings, picks): (&Surroundings<'_>, Option<BTreeSet<String>>),
+        (options, picks): (&Options, Option<BTreeSet<String>>),
         (watch, output): (&mut RunWatch, &Output),
     ) -> Result<Option<Box<Proof>>, ()> {
         let Some(recording) = watch.recording() else { return Ok(None) };
         let written = self.proving.write(of.0, &recording, output);
-        let proof = if self.proving.prove {
-            let options = self.options(surroundings, Stop::new().1);
+        // Half a run proves nothing.
+        let proof = if self.proving.prove && !options.stop.is_set() {
             let wanted = Wanted { picks, thresholds: self.thresholds() };
-            let proven = self.proving.proven(recording, of, (&options, wanted), output).map_err(drop)?;
-            Some(Box::new(proven.proof))
+            let proven = self.proving.proven(recording, of, (options, wanted), output);
+            proven.ok().map(|proven| Box::new(proven.proof))
         } else {
             None
         };
@@ -171,6 +189,15 @@ impl RunArgs {
     }
 }
 
+/// What a run is about.
+struct Prepared {
+    registry: ChosenRegistry,
+    plan: Plan,
+    known: Arc<Baseline>,
+    /// The mutants to try.
+    picks: Option<BTreeSet<String>>,
+}
+
 /// What a run depends on beside its flags.
 pub(super) struct Surroundings<'a> {
     pub(super) environment: &'a Environment,
@@ -191,24 +218,10 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         Err(exit) => return exit,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let prepared = registry(args.registry.as_deref(), output).and_then(|registry| {
-        let plan = args.suites.plan(registry, output)?;
-        refuse_only(&plan, environment, output)?;
-        args.check_targets(&plan, output)?;
-        let picks = args.proving.wanted(registry.get(), output)?;
-        Ok((registry, plan, args.known.load(now, output)?, picks))
-    });
-    let (registry, plan, known, picks) = match prepared {
+    let Prepared { registry, plan, known, picks } = match args.prepared(now, environment, output) {
         Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
-    if nothing_failed(&plan, output) {
-        return Exit::Passed;
-    }
-    if plan.cases().next().is_none() {
-        nothing_selected(&args.suites, &plan, output);
-        return Exit::Nothing;
-    }
     let files: Vec<String> = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
     let picked = args.suites.picked(&plan);
     let first = plan.suites.first().map(|planned| PathBuf::from(&planned.suite.file)).unwrap_or_default();
@@ -226,11 +239,12 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
     let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan.clone(), registry.get()), &mut watch);
-    let Some((mut summary, urgency)) = ran else {
+    let Some((mut summary, urgency, stop)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
-    let afterwards = args.afterwards((&plan, registry.get()), (&surroundings, picks), (&mut watch, output));
+    let options = args.options(&surroundings, stop);
+    let afterwards = args.afterwards((&plan, registry.get()), (&options, picks), (&mut watch, output));
     let (written, failures) = match watch.finish(output) {
         Ok(failures) => (Ok(()), failures),
         Err(failures) => (Err(()), failures),
@@ -278,10 +292,10 @@ fn run_plan(
     options: &dyn Fn(Stop) -> Options,
     (plan, registry): (Plan, &Registry),
     watch: &mut RunWatch,
-) -> Option<(Summary, watch::Receiver<Urgency>)> {
+) -> Option<(Summary, watch::Receiver<Urgency>, Stop)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
-    let options = options(stop);
+    let options = options(stop.clone());
     let mut urgency = signals::listen(wish);
     let summary = runtime.block_on(async {
         tokio::select! {
@@ -291,7 +305,7 @@ fn run_plan(
     });
     // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), urgency))
+    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), urgency, stop))
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).

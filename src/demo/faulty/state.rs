@@ -78,7 +78,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         variant: "TIMEOUT-CANCEL-REPLY",
-        wrong: "answers a cancelled call with an error",
+        wrong: "answers a call that a notification cancels with an error",
         hooks: Hooks {
             heard: answer_what_is_cancelled,
             said: Some(|memory, line| {
@@ -91,7 +91,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         variant: "TIMEOUT-CANCEL-FATAL",
-        wrong: "falls over when something is cancelled",
+        wrong: "falls over when a notification cancels something",
         hooks: Hooks {
             heard: |_, line| match serde_json::from_slice::<Value>(line) {
                 Ok(message) if message["method"] == "notifications/cancelled" => Heard::Fatal,

@@ -1,10 +1,10 @@
 //! Answers that the server gave to something else.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Work, answer};
 use crate::fault::ask::Ask;
-use crate::fault::condition::{has_failed, is_served, same_question};
+use crate::fault::condition::same_question;
 use crate::fault::exchange::{Exchange, Known, What};
 use crate::fault::judge;
 use crate::fault::words::{Arguments, Source};
@@ -48,18 +48,28 @@ fn lack(source: Source) -> &'static str {
 }
 
 /// A result or an error that another exchange got, as the member of the response that holds it.
-fn find(source: Source, work: &Work<'_>) -> Option<(&'static str, Value)> {
+fn find(source: Source, work: &Work<'_>) -> Option<Outcome<Value>> {
     let here = Seeker { work, ask: &work.ask, own: outcome(work.exchange, &work.ask) };
     let exchanges = work.known.exchanges;
-    match source {
+    let found = match source {
         // The first comes first: it is the same for whoever looks, whatever was asked since.
         Source::Earlier => exchanges[..work.at].iter().find_map(|other| here.take(source, other)),
-        Source::Served | Source::Refused => exchanges.iter().find_map(|other| here.take(source, other)),
+        Source::Served => exchanges.iter().find_map(|other| here.take(source, other)),
+        // That something is not there says more than that the question was wrong.
+        Source::Refused => {
+            let refused = || exchanges.iter().filter(|other| here.take(source, other).is_some());
+            let good = refused().find(|other| is_good_call(&Ask::of(other), work.known));
+            good.or_else(|| refused().next()).and_then(|other| here.take(source, other))
+        }
         Source::Other | Source::Neighbour | Source::Foreign | Source::Elsewhere => {
             nearest(work.at, exchanges.len()).find_map(|at| here.take(source, &exchanges[at]))
         }
-    }
+    };
+    found.map(|(member, value)| (member, value.clone()))
 }
+
+/// What was answered, as the member of the response that holds it.
+type Outcome<T> = (&'static str, T);
 
 /// Every index but the one in the middle, the nearest first.
 fn nearest(at: usize, length: usize) -> impl Iterator<Item = usize> {
@@ -69,11 +79,11 @@ fn nearest(at: usize, length: usize) -> impl Iterator<Item = usize> {
 struct Seeker<'a> {
     work: &'a Work<'a>,
     ask: &'a Ask<'a>,
-    own: Option<(&'static str, Value)>,
+    own: Option<Outcome<&'a Value>>,
 }
 
 impl Seeker<'_> {
-    fn take(&self, source: Source, other: &Exchange) -> Option<(&'static str, Value)> {
+    fn take<'o>(&self, source: Source, other: &'o Exchange) -> Option<Outcome<&'o Value>> {
         let this = self.work.exchange;
         if std::ptr::eq(this, other) || other.method() != self.ask.method.as_deref() {
             return None;
@@ -92,12 +102,12 @@ impl Seeker<'_> {
             return None;
         }
         let found = outcome(other, &ask)?;
-        let message = json!({found.0: found.1});
+        let is_refused = found.0 == "error" || found.1["isError"] == Value::Bool(true);
         let is_fit = match source {
-            Source::Refused => found.0 == "error" || has_failed(&message),
-            Source::Served => is_served(&message) && is_good_call(&ask, self.work.known),
+            Source::Refused => is_refused,
+            Source::Served => !is_refused && is_good_call(&ask, self.work.known),
             Source::Earlier | Source::Other | Source::Neighbour | Source::Foreign | Source::Elsewhere => {
-                is_served(&message) && self.own.as_ref() != Some(&found)
+                !is_refused && self.own != Some(found)
             }
         };
         is_fit.then_some(found)
@@ -117,7 +127,7 @@ fn is_good_call(ask: &Ask<'_>, known: &Known<'_>) -> bool {
 }
 
 /// The result or the error that an exchange got.
-fn outcome(exchange: &Exchange, ask: &Ask<'_>) -> Option<(&'static str, Value)> {
+fn outcome<'e>(exchange: &'e Exchange, ask: &Ask<'_>) -> Option<Outcome<&'e Value>> {
     let What::Message(message) = &exchange.replies[ask.answer(&exchange.replies)?].what else { return None };
-    ["result", "error"].into_iter().find_map(|member| Some((member, message.get(member)?.clone())))
+    ["result", "error"].into_iter().find_map(|member| Some((member, message.get(member)?)))
 }

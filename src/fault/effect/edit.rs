@@ -194,7 +194,9 @@ fn cut(value: &mut Value) {
 fn pad(value: &mut Value, length: u64) {
     let Value::String(text) = value else { return };
     let missing = usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(text.len());
-    text.extend(" and so on".chars().cycle().take(missing));
+    let filler = " and so on";
+    text.push_str(&filler.repeat(missing / filler.len()));
+    text.push_str(&filler[..missing % filler.len()]);
 }
 
 fn clone(copies: &Copies, message: &mut Value) {

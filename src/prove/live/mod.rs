@@ -108,8 +108,10 @@ impl Bench<'_> {
         };
         let rerun = self.front(&plan, Some((fault, &planted, suspect)));
         let judged = self.confirmed(&plan, judged(&plan, self.controlled(), &rerun));
+        let survived = result.tools.iter().filter(|at| at.verdict == Verdict::Survived);
+        let survived: BTreeSet<String> = survived.map(|at| at.tool.clone()).collect();
         for at in &mut result.tools {
-            at.verdict = at_tool(&judged, &planted, &at.tool, at.verdict);
+            at.verdict = at_tool(&judged, &planted, (&at.tool, &survived), at.verdict);
         }
         (result.verdict, result.kills, result.reason) = (judged.verdict, judged.kills, judged.reason);
         if result.verdict == Verdict::Unreached {
@@ -188,16 +190,19 @@ impl Bench<'_> {
     }
 }
 
-/// What the verdict on a mutant everywhere says about one tool.
-fn at_tool(judged: &Judged, planted: &Planted, tool: &str, before: Verdict) -> Verdict {
-    let of_tool = |case: &str| {
-        let mut struck = planted.places.iter().filter(|place| place.owner == case || place.owner.is_empty()).peekable();
-        struck.peek().is_some() && struck.all(|place| place.tool.as_deref() == Some(tool))
+/// What the verdict on a mutant everywhere says about one tool, where nothing was noticed at some others.
+fn at_tool(judged: &Judged, planted: &Planted, (tool, survived): (&str, &BTreeSet<String>), before: Verdict) -> Verdict {
+    let is_due_to_it = |case: &str| {
+        let struck = planted.places.iter().filter(|place| place.owner == case || place.owner.is_empty());
+        let mut tools = struck.map(|place| place.tool.as_deref()).peekable();
+        tools.peek().is_some()
+            && tools.all(|struck| struck.is_some_and(|struck| struck == tool || survived.contains(struck)))
     };
     match judged.verdict {
-        Verdict::Killed if judged.kills.iter().any(|kill| of_tool(&kill.case)) => Verdict::Killed,
+        _ if before != Verdict::Undecided => before,
+        Verdict::Killed if judged.kills.iter().any(|kill| is_due_to_it(&kill.case)) => Verdict::Killed,
         // What nobody noticed everywhere, nobody notices at one tool.
-        Verdict::Survived if before == Verdict::Undecided => Verdict::Survived,
-        _ => before,
+        Verdict::Survived => Verdict::Survived,
+        Verdict::Killed | Verdict::Undecided | Verdict::Unreached | Verdict::Redundant | Verdict::LiveOnly => before,
     }
 }

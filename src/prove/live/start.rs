@@ -118,9 +118,10 @@ fn noticed(bench: &Bench<'_>, lane: &str, alteration: Alteration, cases: &BTreeS
             && rerun.results.get(&kill.case).is_some_and(|result| result.outcome == Outcome::Failed)
     };
     let kills: Vec<Kill> = found.kills.into_iter().filter(is_noticed).collect();
-    let verdict = match found.verdict {
-        Verdict::Killed if kills.is_empty() => Verdict::Survived,
-        verdict => verdict,
+    let verdict = match (found.verdict, &found.reason) {
+        (Verdict::Killed, _) if kills.is_empty() => Verdict::Survived,
+        (Verdict::Survived, Some(_)) => Verdict::Undecided,
+        (verdict, _) => verdict,
     };
     bench.confirmed(&plan, Judged { verdict, kills, reason: found.reason })
 }

@@ -1,5 +1,7 @@
 //! A recording as a file: lines of JSON, each sealed together with all before it, so that nothing is missing or changed.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 
 use super::line::{exchange_from, exchange_json, lane_from, lane_json, outcome_from};
@@ -86,10 +88,10 @@ pub fn read(text: &str, fingerprint: &str) -> Result<Recording, Refusal> {
     Ok(recording)
 }
 
-fn put(recording: &mut Recording, lane: &mut String, line: &Map<String, Value>) -> Option<()> {
+fn put(recording: &mut Recording, within: &mut String, line: &Map<String, Value>) -> Option<()> {
     if let Some(name) = line.get("lane") {
-        name.as_str()?.clone_into(lane);
-        recording.lanes.insert(lane.clone(), lane_from(line)?);
+        name.as_str()?.clone_into(within);
+        recording.lanes.insert(within.clone(), lane_from(line)?);
     } else if let Some(id) = line.get("case") {
         recording.cases.push(RecordedCase {
             id: id.as_str()?.to_owned(),
@@ -97,7 +99,7 @@ fn put(recording: &mut Recording, lane: &mut String, line: &Map<String, Value>) 
             attempts: usize::try_from(line.get("attempts")?.as_u64()?).ok()?,
         });
     } else if line.get("end").is_none() {
-        recording.lanes.get_mut(lane)?.exchanges.push(exchange_from(line)?);
+        recording.lanes.get_mut(within)?.exchanges.push(exchange_from(line)?);
     }
     Some(())
 }
@@ -143,7 +145,8 @@ impl Sealed {
         self.seal = sealed_with(self.seal, body);
         self.text.push_str(body);
         self.text.push_str(SEAL);
-        self.text.push_str(&format!("{:016x}\"}}\n", self.seal));
+        // Writing to a text cannot fail.
+        let _ = writeln!(self.text, "{:016x}\"}}", self.seal);
     }
 }
 

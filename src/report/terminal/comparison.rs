@@ -58,7 +58,8 @@ fn isolation_section(isolation: &Isolation, style: &Style) -> String {
     });
     let rows: Vec<Row> = verdicts.collect();
     let end = if *agreeing == 1 { "case ends" } else { "cases end" };
-    let foot = format!("{agreeing} {end} alike in a shared session, on a fresh server, and shuffled with seed {seed}");
+    let foot =
+        format!("{agreeing} {end} alike in a shared session, in sessions of their own, and shuffled with seed {seed}");
     section("cases that depend on others", &columns, (&rows, &foot), style)
 }
 

@@ -100,7 +100,7 @@ static RUN_OPTION_KEYS: &[Key] = &[
     key(
         "restart_policy",
         Shape::Choice(&["per_suite", "per_test", "never"]),
-        "`per_suite` shares one session, `per_test` gives every case a fresh server, `never` does not start a crashed server again.",
+        "`per_suite` shares one session, `per_test` gives every case a fresh server, or only a session of its own where the server has a `url` and no `command`, `never` does not start a crashed server again.",
     ),
     key(
         "parallel",

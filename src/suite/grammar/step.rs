@@ -28,7 +28,7 @@ pub(super) static STEP_KEYS: &[Key] = &[
     key("notify", Shape::Text, "Sends a notification with this method."),
     key("params", Shape::Any, "The parameters of `request` and `notify`."),
     key("wait", Shape::Duration, "Waits."),
-    key("restart", Shape::Flag, "Ends the server and starts it again."),
+    key("restart", Shape::Flag, "Ends the server and starts it again; not for one that has a `url` and no `command`."),
     key("send", raw::SEND_SHAPE, "Writes a raw message on the session's stream."),
     key("http", Shape::Object(&raw::HTTP), "Sends a raw HTTP request."),
     key(

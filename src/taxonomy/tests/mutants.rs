@@ -106,7 +106,22 @@ fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<Repl
 const LANES: [&str; 3] = ["stream", "stateless", "http"];
 
 fn mutants() -> impl Iterator<Item = (&'static Variant, &'static Mutant)> {
-    Registry::builtin().variants().flat_map(|variant| variant.mutants.iter().map(move |mutant| (variant, mutant)))
+    let all = Registry::builtin().variants().flat_map(|variant| variant.mutants.iter().map(move |one| (variant, one)));
+    all.filter(|(_, mutant)| mutant.start.is_none())
+}
+
+/// What changes how a server starts, and what nothing imitates.
+#[test]
+fn what_no_recording_can_show_is_planted_at_the_start_or_says_why_not() {
+    let mut shown = String::new();
+    for variant in Registry::builtin().variants().filter(|variant| variant.live_only().is_some()) {
+        let starts: Vec<&str> = variant.mutants.iter().map(|mutant| mutant.id.as_str()).collect();
+        assert!(variant.mutants.iter().all(|mutant| mutant.start.is_some() && mutant.fault.is_none()), "{}", variant.id);
+        let why = variant.unplanted.as_deref();
+        assert!(why.is_none() || starts.is_empty(), "{}", variant.id);
+        let _ = writeln!(shown, "{}: {}{}", variant.id, starts.join(", "), why.unwrap_or_default());
+    }
+    insta::assert_snapshot!(shown, @"");
 }
 
 #[test]
@@ -114,7 +129,8 @@ fn every_variant_that_a_recording_can_show_has_mutants() {
     let replayable = ["TOOL-CRASH", "TIMEOUT-CANCEL-FATAL", "PROTO-BAD-INPUT-FATAL"];
     for variant in Registry::builtin().variants() {
         let is_due = matches!(variant.tier, Tier::Frames | Tier::Memory) || replayable.contains(&variant.id.as_str());
-        assert_eq!(!variant.mutants.is_empty(), is_due, "{}", variant.id);
+        let is_shown = variant.mutants.iter().any(|mutant| mutant.fault.is_some());
+        assert_eq!(is_shown, is_due, "{}", variant.id);
         assert_eq!(variant.live_only().is_none(), is_due, "{}", variant.id);
     }
     let ids: BTreeSet<&str> = mutants().map(|(_, mutant)| mutant.id.as_str()).collect();
@@ -171,10 +187,10 @@ fn sessions_start_whatever_the_mutant() {
                 continue;
             }
             let Ok(struck) = fault.apply(0, &known) else { continue };
-            let result = struck.replies.iter().find_map(|reply| match &reply.what {
-                What::Message(message) => message.get("result"),
-                _ => None,
-            });
+            let result = struck
+                .replies
+                .iter()
+                .find_map(|reply| if let What::Message(message) = &reply.what { message.get("result") } else { None });
             let agreed = result.and_then(|result| result.get("protocolVersion").or(result.get("supportedVersions")));
             assert!(agreed.is_some(), "{} of {} keeps sessions from starting", mutant.id, variant.id);
         }
@@ -197,7 +213,7 @@ fn what_a_healthy_server_shows_is_redundant() {
     check("structured-missing", served("get_user", json!({"id": "u1"})));
     check("undeclared-served", json!({"case": "x", "ask": "completion/complete", "params": {}, "result": {}}));
     let early = "POST / HTTP/1.1\r\nHost: x\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
-    check("early-list-served", json!({"case": "x", "raw": early, "id": 1, "result": {"tools": []}}));
+    check("early-request-served", json!({"case": "x", "raw": early, "id": 1, "result": {"tools": []}}));
 }
 
 #[test]

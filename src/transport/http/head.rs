@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, Response, Url};
 
 use super::failure::{self, Break, HttpFailure, status_text};
@@ -19,6 +19,9 @@ const KEPT: Duration = Duration::from_secs(3);
 
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(20);
+
+/// Without a word a server may use any coding (RFC 9110, 12.5.3), and nothing is unpacked here.
+pub const IDENTITY: &str = "identity";
 
 /// A request before its headers are complete.
 #[derive(Clone)]
@@ -56,7 +59,9 @@ pub(super) fn bare_client(tls: &Tls, scheme: &str) -> Result<Client, ConnectErro
 }
 
 fn client_builder(tls: &Tls, scheme: &str) -> Result<ClientBuilder, ConnectError> {
+    let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(IDENTITY))]);
     let builder = Client::builder()
+        .default_headers(headers)
         .user_agent(concat!("mcprove/", env!("CARGO_PKG_VERSION")))
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())

@@ -16,6 +16,7 @@ mod stream;
 mod tests;
 mod tls;
 mod token;
+mod userinfo;
 mod weigh;
 
 use std::collections::BTreeMap;
@@ -32,10 +33,12 @@ use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, line
 use crate::wire::{Era, Http};
 
 pub use self::failure::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::head::IDENTITY;
 pub use self::raw::{End, Ended, Endpoint, RawRequest};
 pub use self::response::{Head, Response, Until};
 pub use self::served::start;
 pub use self::token::{ClientCredentials, Tokens};
+pub use self::userinfo::{UserInfo, userinfo};
 pub use self::weigh::{Body, Posted, weigh};
 
 /// How long the next message waits for the head of the response to a notification, so that order is kept.
@@ -129,7 +132,7 @@ fn link(
         session: Arc::default(),
         streams: Mutex::default(),
     });
-    let endpoint = Some(Endpoint::new(address, &shared.url, Arc::clone(&shared.session)));
+    let endpoint = Some(Endpoint::new(address, &shared));
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
     tokio::spawn(run(shared, to_server, asked, process));

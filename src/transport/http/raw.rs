@@ -6,7 +6,6 @@ use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use reqwest::Url;
 use rustls::pki_types::pem::PemObject;
@@ -15,15 +14,13 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpStream, lookup_host};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use super::failure::HttpFailure;
 use super::response::{Response, Until};
-use super::{Address, SessionState, Tls, tls};
-
-/// The pause between two writes, so that they travel apart.
-const PAUSE: Duration = Duration::from_millis(2);
+use super::{Address, SessionState, Shared, Tls, tls};
+use crate::transport::pieces;
 
 /// Where a session's server is, for requests beside the session.
 #[derive(Clone)]
@@ -31,6 +28,8 @@ pub struct Endpoint {
     address: Address,
     url: Url,
     session: Arc<Mutex<SessionState>>,
+    /// Whether this program started the server.
+    is_ours: bool,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -81,8 +80,14 @@ pub enum Ended {
 }
 
 impl Endpoint {
-    pub(super) fn new(address: &Address, url: &Url, session: Arc<Mutex<SessionState>>) -> Self {
-        Self { address: address.clone(), url: url.clone(), session }
+    pub(super) fn new(address: &Address, shared: &Shared) -> Self {
+        let (url, session) = (shared.url.clone(), Arc::clone(&shared.session));
+        Self { address: address.clone(), url, session, is_ours: shared.is_ours }
+    }
+
+    /// Whether this program started the server, and will see how it ends.
+    pub fn is_ours(&self) -> bool {
+        self.is_ours
     }
 
     /// The address of the endpoint.
@@ -232,9 +237,7 @@ where
 
 async fn written<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>]) -> io::Result<()> {
     for (number, piece) in pieces.iter().enumerate() {
-        if number > 0 {
-            sleep(PAUSE).await;
-        }
+        pieces::pause(number).await;
         writer.write_all(piece).await?;
         writer.flush().await?;
     }

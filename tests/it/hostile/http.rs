@@ -74,6 +74,7 @@ const RIGHT: &[Hostile] = &[
     right("listens-late"),
     right("ignores-sigterm"),
     right("says-close"),
+    right("gzip-where-any-coding-will-do"),
     right("closes-each-time"),
     right("bytes-one-by-one"),
     right("events-split-at-every-byte"),

@@ -1,0 +1,127 @@
+//! The ends of a lane's sessions: teardown, what was broken outside of any case, frames that are handed on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::exchange::Speaker;
+use super::lane::{Lane, Opened};
+use super::phases::{self, Conversation};
+use super::{SessionFrames, case, finding};
+use crate::event::{Event, FailureClass, Finding, SessionJudged};
+use crate::plan::Case;
+use crate::session::{Closed, LAST_CASE, OwnedViolation, Session};
+use crate::source::duration_text;
+
+/// How long a shared server is watched after its last message, so that a crash right after it is seen.
+const SHARED_WATCH: Duration = Duration::from_millis(2);
+
+/// The same for a case's own server: its start took longer, and others run meanwhile.
+const OWN_WATCH: Duration = Duration::from_millis(20);
+
+impl Lane {
+    /// Runs the suite's teardown and ends the session; what it broke of the protocol is told.
+    pub(super) async fn finish(self: &Arc<Self>) {
+        self.end_unused().await;
+        let opened = self.shared.lock().await.session.take();
+        if let Some(opened) = opened {
+            self.tear_down(&opened).await;
+            self.close(&opened.session).await;
+        }
+    }
+
+    /// The suite's teardown in one session; what goes wrong is told and hides nothing.
+    pub(super) async fn tear_down(&self, opened: &Opened) {
+        let steps = &self.planned().suite.teardown;
+        if steps.is_empty() || !opened.session.is_open() {
+            return;
+        }
+        let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
+        let mut conversation = Conversation::new(speaker, opened.names.clone(), &self.plan.sources);
+        let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every("suite teardown", steps)).await;
+        let found = torn_down.unwrap_or_else(|limit| {
+            vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
+        });
+        if !found.is_empty() {
+            let result =
+                case::suite_teardown(self.planned(), self.index, &self.plan.sources, (found, conversation.exchanges));
+            self.emitter().event(Event::CaseFinished(Box::new(result)));
+        }
+    }
+
+    /// Ends a session of the lane; what it broke outside of any case is told.
+    pub(super) async fn close(&self, session: &Session) {
+        let revision = session.server.revision.to_string();
+        let mut closed = session.close(SHARED_WATCH).await;
+        let found = closed.untold.take().into_iter().chain(phases::violations(&closed.violations, &closed.frames));
+        self.judged(&revision, found.map(|found| self.at_server(found)).collect());
+        self.emitter().session(self.frames_of(revision, None, closed));
+    }
+
+    /// Ends a session that nobody used; that it may have ended by itself says nothing.
+    pub(super) async fn close_unused(&self, session: &Session) {
+        session.tell_end();
+        self.close(session).await;
+    }
+
+    /// Ends a case's own session and returns what it broke outside of the case's exchanges, and the end of the server
+    /// where nobody has told of it.
+    pub(super) async fn close_own(&self, session: &Session, case: &Case) -> (Vec<OwnedViolation>, Option<Finding>) {
+        let mut closed = session.close(OWN_WATCH).await;
+        let (violations, mut untold) = (std::mem::take(&mut closed.violations), closed.untold.take());
+        // Nobody else spoke.
+        if let Some(found) = &mut untold {
+            found.evidence.retain(|(name, _)| name != LAST_CASE);
+        }
+        self.emitter().session(self.frames_of(session.server.revision.to_string(), Some(case), closed));
+        (violations, untold)
+    }
+
+    /// Hands on what is left of a connection without a conversation.
+    pub(super) fn not_begun(&self, revision: &str, closed: Closed) {
+        let mut found = phases::violations(&closed.violations, &closed.frames);
+        // A server that does not start often says one thing all the time.
+        found.dedup_by(|later, earlier| later.message == earlier.message);
+        self.judged(revision, found.into_iter().map(|found| self.at_server(found)).collect());
+        let frames = self.frames_of(revision.to_owned(), None, closed);
+        self.emitter().session(SessionFrames { has_begun: false, ..frames });
+    }
+
+    fn frames_of(&self, revision: String, case: Option<&Case>, closed: Closed) -> SessionFrames {
+        let planned = self.planned();
+        SessionFrames {
+            file: planned.suite.file.clone(),
+            server: planned.lanes[self.index].server.clone(),
+            lane: planned.lane_id(self.index),
+            transport: closed.transport,
+            revision,
+            case: case.map(|case| case.id.clone()),
+            has_begun: true,
+            frames: closed.frames,
+            owners: closed.owners,
+            ending: closed.ending,
+        }
+    }
+
+    /// Tells what a server did wrong outside of any case, if it did.
+    pub(super) fn judged(&self, revision: &str, findings: Vec<Finding>) {
+        if findings.is_empty() {
+            return;
+        }
+        let planned = self.planned();
+        let lane = &planned.lanes[self.index];
+        self.emitter().event(Event::SessionJudged(SessionJudged {
+            file: planned.suite.file.clone(),
+            suite: planned.suite.name.value.clone(),
+            line: self.plan.sources.place(planned.suite.servers[&lane.server].span).1,
+            server: lane.server.clone(),
+            revision: revision.to_owned(),
+            findings,
+        }));
+    }
+
+    pub(super) fn at_server(&self, found: Finding) -> Finding {
+        let planned = self.planned();
+        let server = &planned.suite.servers[&planned.lanes[self.index].server];
+        finding::at(found, &self.plan.sources, server.span, "this server")
+    }
+}
