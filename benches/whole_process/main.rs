@@ -57,6 +57,7 @@ fn main() {
     fs::write(&large, suite("[node, unused]", 33_000)).unwrap();
     println!("large.yml has {:.1} MB", fs::metadata(&large).unwrap().len() as f64 / 1e6);
     alone("check of a 5 MB suite", &["check", &text(&large)], &scratch);
+    proving(&scratch);
     let Some(floor) = floor() else {
         println!("no floor to compare with: set MCPROVE_FLOOR to its folder");
         return;
@@ -117,6 +118,23 @@ fn over_http_to(title: &str, server: impl Fn(u16) -> Command, [tool, arguments]:
 fn alone(title: &str, arguments: &[&str], scratch: &Path) {
     let costs: Vec<Cost> = (0..=RUNS).map(|_| mcprove(arguments, scratch)).skip(1).collect();
     println!("{title:32} {:8.2} ms  {:5.1} MiB", median(&costs), peak(&costs));
+}
+
+/// A recording of 500 cases, once for some sixty mutants and once for all of them.
+fn proving(scratch: &Path) {
+    let suite = scratch.join("proven.yml");
+    let call = "call: add\n    args: { a: 1, b: 2 }\n    expect: [{ at: result.structuredContent.sum, equals: 3 }]\n";
+    fs::write(&suite, suite_of("{ builtin: demo }", CASES, call)).unwrap();
+    mcprove(&["run", &text(&suite), "--record", "proven.recording"], scratch);
+    for (title, picks) in [("some mutants", &["--mutant", "TOOL", "--mutant", "SCHEMA"][..]), ("all mutants", &[])] {
+        let arguments = [&["prove", "--recording", "proven.recording"], picks].concat();
+        mcprove(&[&arguments[..], &["--report", "json=proof.json"]].concat(), scratch);
+        let proof = fs::read_to_string(scratch.join("proof.json")).unwrap();
+        let planted =
+            ["killed", "survived", "undecided"].map(|word| proof.matches(&format!("\"verdict\": \"{word}\"")).count());
+        alone(&format!("prove, 500 tests, {title}"), &arguments, scratch);
+        println!("  verdicts on mutants and on tools: {}", planted.iter().sum::<usize>());
+    }
 }
 
 /// Times a run of the program and of the floor on the same server, in turn.

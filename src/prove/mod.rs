@@ -13,6 +13,7 @@ mod plant;
 mod recording;
 mod replay;
 mod rerun;
+mod teach;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -40,6 +41,7 @@ use crate::runner::Options;
 use crate::taxonomy::Registry;
 
 pub use self::recording::{LaneRecording, RecordedCase, Recorder, Recording, file};
+pub use self::teach::{MISSING_MARK, MissingSuite, missing_suites};
 
 /// What is to be proven, and how.
 #[derive(Debug)]

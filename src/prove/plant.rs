@@ -32,6 +32,12 @@ pub(super) fn beds(recording: &Recording) -> Vec<Bed<'_>> {
 }
 
 impl Bed<'_> {
+    /// The tool of that name, unless it is one that the server does not have.
+    fn offered(&self, tool: Option<&str>) -> Option<String> {
+        let mut tools = self.catalog.tools.iter();
+        tool.filter(|name| tools.any(|tool| tool.name == **name)).map(str::to_owned)
+    }
+
     pub(super) fn known(&self) -> Known<'_> {
         Known { catalog: &self.catalog, capabilities: &self.capabilities, exchanges: &self.recorded.exchanges }
     }
@@ -83,7 +89,7 @@ impl Planted {
                             lane: bed.name.to_owned(),
                             at,
                             owner: exchange.owner.clone(),
-                            tool: exchange.tool().map(str::to_owned),
+                            tool: bed.offered(exchange.tool()),
                         });
                         planted.changes.entry(bed.name.to_owned()).or_default().insert(at, struck.replies);
                     }

@@ -11,8 +11,9 @@ use super::freeze::only;
 use super::plant::{Bed, Place, Planted, shown_at};
 use super::replay::{Changes, Indexed, Stage};
 use super::rerun::{Telling, rerun};
+use super::teach::{Survivor, missing};
 use super::verdict::{Judged, judged};
-use crate::event::{AtTool, Kill, MutantResult, Verdict};
+use crate::event::{AtTool, Kill, Missing, MutantResult, Verdict};
 use crate::plan::Plan;
 use crate::taxonomy::{Leaf, Mutant, Variant};
 
@@ -40,9 +41,7 @@ impl Court<'_> {
     pub(super) fn trial(&self, clock: &Runtime, suspect: Suspect<'_>) -> MutantResult {
         let Suspect { variant, mutant, .. } = suspect;
         let beds: Vec<&Bed<'_>> = self.beds.iter().filter(|bed| can_occur(variant, bed)).collect();
-        if let Some(shown_by) = &mutant.shown_by
-            && let Some(title) = shown_at(shown_by, &beds)
-        {
+        if let Some(title) = mutant.shown_by.as_ref().and_then(|shown_by| shown_at(shown_by, &beds)) {
             let reason = format!("the healthy server shows it already, for example in `{title}`");
             return suspect.without_trial(Verdict::Redundant, reason);
         }
@@ -61,8 +60,10 @@ impl Court<'_> {
             let verdict = self.at_tool(clock, &planted, &whole, &places);
             AtTool { tool, verdict }
         });
+        let tools: Vec<AtTool> = tools.collect();
         MutantResult {
-            tools: tools.collect(),
+            missing: self.missing(variant, &planted, whole.verdict, &tools),
+            tools,
             places: planted.places.len(),
             change: planted.change.clone(),
             kills: whole.kills.clone(),
@@ -85,6 +86,41 @@ impl Court<'_> {
             return Verdict::Killed;
         }
         self.judge(clock, places, planted.at(places)).verdict
+    }
+
+    /// What would have noticed it: for every tool in whose calls nobody did, and for what is no tool's.
+    pub(super) fn missing(
+        &self,
+        variant: &Variant,
+        planted: &Planted,
+        whole: Verdict,
+        tools: &[AtTool],
+    ) -> Vec<Missing> {
+        let verdict = |place: &Place| match &place.tool {
+            Some(tool) => tools.iter().find(|at| at.tool == *tool).map_or(whole, |at| at.verdict),
+            None => whole,
+        };
+        let mut lessons: Vec<Missing> = Vec::new();
+        for place in planted.places.iter().filter(|place| verdict(place) == Verdict::Survived) {
+            let Some(bed) = self.beds.iter().find(|bed| bed.name == place.lane) else { continue };
+            let Some(changed) = planted.changes.get(&place.lane).and_then(|lane| lane.get(&place.at)) else { continue };
+            let lane = bed.recorded;
+            let is_taught =
+                |known: &Missing| known.file == lane.file && known.server == lane.server && known.tool == place.tool;
+            if lessons.iter().any(is_taught) {
+                continue;
+            }
+            let suite = self.plan.suites.iter().find(|planned| planned.suite.file == lane.file);
+            lessons.extend(missing(&Survivor {
+                lane,
+                lane_count: suite.map_or(1, |planned| planned.suite.servers.len()),
+                catalog: &bed.catalog,
+                exchange: &lane.exchanges[place.at],
+                changed,
+                variant: &variant.id,
+            }));
+        }
+        lessons
     }
 
     /// Runs the cases that a mutant reaches, with the mutant.

@@ -21,14 +21,14 @@ pub(super) struct Judged {
 /// Judges a run with a mutant.
 pub(super) fn judged(plan: &Plan, controlled: &Controlled, rerun: &Rerun) -> Judged {
     let mut kills = Vec::new();
-    let (mut unclear, mut unstarted) = (None, None);
+    let (mut unclear, mut unjudged) = (None, None);
     for case in plan.cases() {
         let Some(result) = rerun.results.get(&case.id) else { continue };
         match seen(plan, result, &rerun.log) {
             Seen::Green => {}
             Seen::Red(kill) => kills.push(kill),
             Seen::Unclear(words) => drop(unclear.get_or_insert(words)),
-            Seen::Unstarted(words) => drop(unstarted.get_or_insert(words)),
+            Seen::Unjudged(words) => drop(unjudged.get_or_insert(words)),
         }
     }
     for session in &rerun.judged {
@@ -39,7 +39,7 @@ pub(super) fn judged(plan: &Plan, controlled: &Controlled, rerun: &Rerun) -> Jud
             kills.push(Kill { case, by: By::Scan, code, message });
         }
     }
-    let (verdict, reason) = match (kills.is_empty(), unclear, unstarted) {
+    let (verdict, reason) = match (kills.is_empty(), unclear, unjudged) {
         (false, _, _) => (Verdict::Killed, None),
         (true, Some(words), _) => (Verdict::Undecided, Some(words)),
         (true, None, Some(words)) => (Verdict::Survived, Some(words)),
@@ -53,10 +53,10 @@ pub(super) fn judged(plan: &Plan, controlled: &Controlled, rerun: &Rerun) -> Jud
 enum Seen {
     Green,
     Red(Kill),
-    /// It did not end green, and that proves nothing; the sentence says why.
+    /// It failed, and nobody can say whether because of the mutant; the sentence says why.
     Unclear(String),
-    /// Its server did not start, which is as it is where the environment is broken; the sentence says so.
-    Unstarted(String),
+    /// It did not end green, and did not fail: nobody would take that for a fault of the server. The sentence says why.
+    Unjudged(String),
 }
 
 fn seen(plan: &Plan, result: &CaseResult, log: &Log) -> Seen {
@@ -66,13 +66,19 @@ fn seen(plan: &Plan, result: &CaseResult, log: &Log) -> Seen {
         Outcome::Errored if is_unstarted(result) && is_bounded(plan, result) => {
             Seen::Red(kill(result, &result.findings[0]))
         }
-        Outcome::Errored if is_unstarted(result) => Seen::Unstarted(UNSTARTED.to_owned()),
-        Outcome::Errored | Outcome::Inconclusive | Outcome::Skipped => {
-            let why = result.reason.clone().or(result.findings.first().map(|finding| finding.message.clone()));
-            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-            Seen::Unclear(format!("`{}` came to no verdict{why}", result.case.name))
-        }
+        Outcome::Errored if is_unstarted(result) => Seen::Unjudged(UNSTARTED.to_owned()),
+        Outcome::Errored | Outcome::Inconclusive | Outcome::Skipped => unjudged(result, log),
     }
+}
+
+fn unjudged(result: &CaseResult, log: &Log) -> Seen {
+    let name = &result.case.name;
+    if log.left.iter().any(|moment| moment.owner == result.case.id || moment.owner.is_empty()) {
+        return Seen::Unclear(format!("`{name}` left the recording before it came to a verdict"));
+    }
+    let why = result.reason.clone().or(result.findings.first().map(|finding| finding.message.clone()));
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    Seen::Unjudged(format!("`{name}` comes to no verdict, and that fails no run{why}"))
 }
 
 fn failed(result: &CaseResult, log: &Log) -> Seen {

@@ -11,6 +11,15 @@ pub(super) fn name(info: &CaseInfo, several_servers: bool) -> String {
     format!("{}{row}{server}", info.name)
 }
 
+/// The server and the revision, as far as anybody chose them: one server without a revision needs no name.
+pub(super) fn target(info: &CaseInfo) -> Option<String> {
+    match (info.server.as_str(), info.revision.as_str()) {
+        ("server" | "", "auto" | "") => None,
+        (server, "auto" | "") => Some(server.to_owned()),
+        (server, revision) => Some(format!("{server}, {revision}")),
+    }
+}
+
 /// The failure class, or the code of what was expected.
 pub(super) fn kind(findings: &[Finding], outcome: Outcome) -> String {
     match findings.first() {

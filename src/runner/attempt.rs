@@ -306,7 +306,11 @@ fn too_slow(conversation: &mut Conversation<'_>, sources: &Sources, case: &Case,
         (true, "http" | "sse") => "",
         (true, _) => "still running",
     };
-    let found = Finding { exchange: conversation.unanswered(), ..Finding::failure(FailureClass::Timeout, message) }
+    let unanswered = conversation.unanswered();
+    if let Some(at) = unanswered {
+        conversation.find_request(at);
+    }
+    let found = Finding { exchange: unanswered, ..Finding::failure(FailureClass::Timeout, message) }
         .with_evidence("server", alive)
         .with_evidence("stderr", conversation.speaker.session.stderr_tail().join("\n"));
     Verdict::found(Outcome::Failed, vec![finding::at(found, sources, case.span, "this case")])

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding};
@@ -83,6 +84,7 @@ impl Speaker<'_> {
         step: &Step,
         exchange: &mut Exchange,
     ) -> Result<Option<Heard>, Finding> {
+        let begun = Instant::now();
         let heard = match intent {
             Intent::Wait(duration) => {
                 tokio::time::sleep(duration).await;
@@ -101,7 +103,7 @@ impl Speaker<'_> {
                 let (timeout, progress) = (step.timeout, step.progress);
                 let request = Request { owner: self.owner, method: &method, params, timeout, progress };
                 let heard = Box::pin(self.cancel(request, &cancel, reason)).await;
-                return note(exchange, heard).and_then(|heard| too_soon(heard, exchange));
+                return note(exchange, heard, begun).and_then(|heard| too_soon(heard, exchange));
             }
             Intent::List(kind) => {
                 let heard = self.session.list(self.owner, kind).await;
@@ -113,7 +115,7 @@ impl Speaker<'_> {
                 self.session.request(request).await.map(|reply| Heard { method: method.clone(), reply })
             }
         };
-        note(exchange, heard)
+        note(exchange, heard, begun)
     }
 
     async fn cancel(
@@ -150,7 +152,7 @@ fn too_soon(heard: Option<Heard>, exchange: &Exchange) -> Result<Option<Heard>, 
     Err(Finding { help: Some(help), ..Finding::new(NOT_CANCELLED, message) })
 }
 
-fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>) -> Result<Option<Heard>, Finding> {
+fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>, begun: Instant) -> Result<Option<Heard>, Finding> {
     match result {
         Ok(heard) => {
             exchange.frame = heard.reply.frame;
@@ -162,6 +164,7 @@ fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>) -> Result<O
         }
         Err(failure) => {
             exchange.frame = failure.frame.unwrap_or(0);
+            exchange.elapsed_us = micros(begun.elapsed());
             Err(failure.finding())
         }
     }

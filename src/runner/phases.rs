@@ -77,12 +77,11 @@ impl<'a> Conversation<'a> {
             match result {
                 Err(found) => return Err(format!("the valid call `{title}` got no answer: {}", found.message)),
                 Ok(Some(heard)) if !is_served(&heard.reply.message) => {
+                    let proves =
+                        if step.expect.is_empty() { "a refusal proves nothing" } else { "there is nothing to check" };
+                    let answer = beginning(&self.exchanges[index].received);
                     return Err(format!(
-                        "the valid call `{title}` was not served, so a refusal proves nothing: it answered {}; give valid arguments with `arguments:`",
-                        self.exchanges
-                            .last()
-                            .map(|exchange| exchange.received.chars().take(160).collect::<String>())
-                            .unwrap_or_default()
+                        "the valid call `{title}` was not served, so {proves}: it answered {answer}; give valid arguments with `arguments:`"
                     ));
                 }
                 // A value that a donor captures is its own test's concern.
@@ -128,6 +127,16 @@ impl<'a> Conversation<'a> {
     pub(super) fn unanswered(&self) -> Option<usize> {
         let last = self.exchanges.len().checked_sub(1)?;
         self.exchanges[last].answer_frame.is_none().then_some(last)
+    }
+
+    /// Says of an exchange that was cut off in which frame its request went, if it went.
+    pub(super) fn find_request(&mut self, at: usize) {
+        let earlier = self.exchanges[..at].iter().map(|exchange| exchange.answer_frame.unwrap_or(exchange.frame)).max();
+        let frames = self.speaker.session.frames_of(self.speaker.owner);
+        let own = frames.into_iter().find(|frame| *frame > earlier.unwrap_or(0));
+        if self.exchanges[at].frame == 0 && self.exchanges[at].title != "wait" {
+            self.exchanges[at].frame = own.unwrap_or(0);
+        }
     }
 
     fn judge(&mut self, step: &Step, heard: &Heard, index: usize) -> Vec<Finding> {
@@ -176,6 +185,12 @@ impl<'a> Conversation<'a> {
         }
         problems
     }
+}
+
+/// As much of an answer as a sentence takes.
+fn beginning(text: &str) -> String {
+    let short: String = text.chars().take(160).collect();
+    if short.len() < text.len() { short + "…" } else { short }
 }
 
 /// The names that a session provides: `session` and, over HTTP, `server`.

@@ -90,7 +90,9 @@ impl Request {
         (step, exchange): (&Step, &mut Exchange),
     ) -> Result<Heard, Finding> {
         if self.path.is_none() && self.raw.is_none() {
-            self.path = session.endpoint().map(Endpoint::target);
+            // In HTTP+SSE messages are posted elsewhere; everything else goes to the address itself.
+            let target = if self.method == "POST" { Endpoint::target } else { Endpoint::own_target };
+            self.path = session.endpoint().map(target);
             exchange.title = self.title();
         }
         let begun = Instant::now();

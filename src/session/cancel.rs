@@ -151,13 +151,10 @@ impl Session {
 }
 
 impl Watched {
-    /// Waits until it is time to cancel; `false` where the progress did not come in time.
+    /// Waits until it is time to cancel; `false` where the time for the request was over before.
     async fn time(&mut self, when: When, deadline: Instant) -> bool {
         let count = match when {
-            When::After(time) => {
-                sleep(time).await;
-                return true;
-            }
+            When::After(time) => return timeout_at(deadline, sleep(time)).await.is_ok(),
             When::Progress(count) => count,
         };
         while self.progress < count {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Action, Payload, Server, Step, Suite, Target, Test, Wanted};
+use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, Node, Span, did_you_mean};
 
@@ -181,6 +182,7 @@ fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diag
         seen.extend(step.capture.iter().map(|(name, _)| name.value.clone()));
         for expectation in &step.expect {
             template::check(expectation.node(), &seen, found);
+            expression_names(expectation, members(step), &seen, found);
         }
         for (name, _) in &step.capture {
             if is_template(&name.value) {
@@ -188,6 +190,47 @@ fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diag
             }
         }
         *known = seen;
+    }
+}
+
+/// What the answer of a step that is no ordinary message has for names.
+fn members(step: &Step) -> &'static [&'static str] {
+    match (&step.action, &step.cancel) {
+        (_, Some(_)) => &["cancelled", "answered", "late", "progress_after", "watched_ms"],
+        (Action::Http(_), None) => &[
+            "status",
+            "reason",
+            "http_version",
+            "headers",
+            "body",
+            "json",
+            "events",
+            "open",
+            "closed",
+            "silent",
+            "aborted",
+        ],
+        (Action::Send(_), None) => &["id", "messages", "answers", "silent"],
+        _ => &[],
+    }
+}
+
+/// Names in `that:` that neither the suite nor the answer provides.
+fn expression_names(
+    expectation: &Expectation,
+    members: &[&str],
+    known: &BTreeSet<String>,
+    found: &mut Vec<Diagnostic>,
+) {
+    for name in expectation.free_names() {
+        if known.contains(&name.value) || members.contains(&name.value.as_str()) {
+            continue;
+        }
+        let all = known.iter().map(String::as_str).chain(members.iter().copied()).chain(PROVIDED);
+        found.push(
+            Diagnostic::error("unknown-name", format!("nothing provides the name `{}`", name.value), name.span)
+                .with_help(did_you_mean(&name.value, all)),
+        );
     }
 }
 

@@ -126,7 +126,8 @@ pub(super) static START: Object = Object {
 /// Reads what stands under `start`.
 pub(super) fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Start {
     let does = node.get("does");
-    let words = does.and_then(Node::text).into_iter().chain(does.into_iter().flat_map(Node::items).filter_map(Node::text));
+    let words =
+        does.and_then(Node::text).into_iter().chain(does.into_iter().flat_map(Node::items).filter_map(Node::text));
     let named = node.get("named").map(Node::items).unwrap_or_default();
     Start {
         does: words.filter_map(Alter::from_word).collect(),
@@ -359,17 +360,45 @@ mod tests {
         use Alter::{DropFlag, DropVariable, RaiseNumber, WidenPath};
         check(DropVariable, &[], "A=1 B=2 PATH=/bin serve", &["B=2 PATH=/bin serve", "A=1 PATH=/bin serve"]);
         check(DropVariable, &["read-only"], "READONLY=1 B=2 serve", &["B=2 serve"]);
-        check(DropFlag, &[], "serve --a --b 3 -c=4 x", &["serve --b 3 -c=4 x", "serve --a -c=4 x", "serve --a --b 3 x"]);
+        check(
+            DropFlag,
+            &[],
+            "serve --a --b 3 -c=4 x",
+            &["serve --b 3 -c=4 x", "serve --a -c=4 x", "serve --a --b 3 x"],
+        );
         check(DropFlag, &[], "serve --a /data", &["serve /data", "serve"]);
         check(DropFlag, &["a"], "serve --a /data -b", &["serve /data -b"]);
-        check(DropFlag, &["readonly"], "serve --Read-Only --read_only=1 --write", &["serve --read_only=1 --write", "serve --Read-Only --write"]);
+        check(
+            DropFlag,
+            &["readonly"],
+            "serve --Read-Only --read_only=1 --write",
+            &["serve --read_only=1 --write", "serve --Read-Only --write"],
+        );
         check(DropFlag, &[], "node --inspect dist/x.js --safe", &["node --inspect dist/x.js"]);
         check(DropFlag, &[], "npx -y some-server --safe 1", &["npx -y some-server"]);
         check(DropFlag, &[], "/usr/bin/python3 -m some_server --safe", &["/usr/bin/python3 -m some_server"]);
         check(DropFlag, &[], "docker run -i --rm -v a:b image --safe", &["docker run -i --rm -v a:b image"]);
         check(DropFlag, &[], "npx -y", &[]);
         check(WidenPath, &[], "serve /data", &["serve /"]);
-        check(WidenPath, &[], "ROOT=data serve /data/x --to=/data /", &["ROOT=data serve /data/x --to=/ /", "ROOT=data/.. serve /data/x --to=/data /", "ROOT=/ serve /data/x --to=/data /"]);
-        check(RaiseNumber, &[], "N=0 M=5 serve --max 3 --port 80 --size=10 4711 -1 x", &["N=0 M=5 serve --max 3000 --port 80 --size=10 4711 -1 x", "N=0 M=5 serve --max 3 --port 80 --size=10000 4711 -1 x", "N=0 M=5000 serve --max 3 --port 80 --size=10 4711 -1 x"]);
+        check(
+            WidenPath,
+            &[],
+            "ROOT=data serve /data/x --to=/data /",
+            &[
+                "ROOT=data serve /data/x --to=/ /",
+                "ROOT=data/.. serve /data/x --to=/data /",
+                "ROOT=/ serve /data/x --to=/data /",
+            ],
+        );
+        check(
+            RaiseNumber,
+            &[],
+            "N=0 M=5 serve --max 3 --port 80 --size=10 4711 -1 x",
+            &[
+                "N=0 M=5 serve --max 3000 --port 80 --size=10 4711 -1 x",
+                "N=0 M=5 serve --max 3 --port 80 --size=10000 4711 -1 x",
+                "N=0 M=5000 serve --max 3 --port 80 --size=10 4711 -1 x",
+            ],
+        );
     }
 }

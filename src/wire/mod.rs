@@ -5,6 +5,7 @@
 //! streams.
 //! Knows nothing about suites, cases or expectations. Start reading in [`Frame`].
 
+mod address;
 mod catalog;
 mod frame;
 mod message;
@@ -13,6 +14,7 @@ mod scan;
 pub mod sse;
 mod transcript;
 
+pub use self::address::address;
 pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, Http};
 pub use self::message::{

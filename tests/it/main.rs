@@ -3,7 +3,7 @@
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `cases`, `diagnostics` and `hostile` feed it
 //! files and compare with snapshots; `faulty` shows which suites notice which fault; `interrupted` stops it half-way;
 //! `full_disk` leaves it no room; `leaks` looks at what many runs leave; `real` drives servers that nobody here wrote;
-//! `over_http` makes ports and certificates for servers.
+//! `prove` looks at what is proven of suites, and holds it against faulty servers; `over_http` makes ports and certificates for servers.
 //! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
 //! `testing` runs suites on servers in this process, as the tests of others do.
 //! `readme`, `ci` and `examples` at what the documentation shows and at the suites to copy.
@@ -21,6 +21,7 @@ mod hostile;
 mod interrupted;
 mod leaks;
 mod over_http;
+mod prove;
 mod readme;
 mod real;
 mod robustness;

@@ -19,6 +19,7 @@ const PARTS: &[Part] = &[
     ("README.md", "a failing run", picture),
     ("README.md", "commands", commands),
     ("README.md", "exit codes", exit_codes),
+    ("docs/proving.md", "a proof", proof),
     ("docs/reports.md", "formats", formats),
     ("docs/suites.md", "a first run", first_run),
     ("docs/suites.md", "a look for isolation", look_for_isolation),
@@ -68,6 +69,20 @@ fn first_run() -> String {
 
 fn look_for_isolation() -> String {
     shown(&guide("readme/isolation"), "mcprove run relying.yml --verify-isolation --shuffle=7")
+}
+
+/// A proof as a terminal of 80 columns shows it, as far as to the second survivor.
+fn proof() -> String {
+    let scene = scene("readme/proof");
+    for (file, text) in suites(&fs::read_to_string(root().join("docs/proving.md")).unwrap()) {
+        scene.write(&file, &text);
+    }
+    let command = "mcprove prove sums-proven.yml";
+    let seen = scene.line(&format!("COLUMNS=80 {command}"));
+    assert_eq!((seen.status, seen.stderr.as_str()), (0, ""));
+    let parts: Vec<&str> = seen.stdout.split("\n~ ").collect();
+    let shown = parts[..3].join("\n~ ");
+    format!("```text\n$ {command}\n{shown}\n…\n```")
 }
 
 /// A run that fails, as a terminal of 80 columns shows it.

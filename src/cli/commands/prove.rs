@@ -85,7 +85,9 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
             | Event::SessionJudged(_) => watch.event(&event),
         }
     }
-    let written = watch.finish(output).is_ok();
+    let missing = args.proving.write_missing(&proof, &plan, output);
+    watch.show(args.proving.survivors());
+    let written = watch.finish(output).is_ok() && missing.is_ok();
     if proof.control.green == 0 {
         output.error("nothing can be proven: no case of the recording passes", None);
         return Exit::Nothing;

@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::coverage::gates;
+use crate::event::Proof;
 use crate::plan::Plan;
 use crate::prove::file::{self, Of};
-use crate::prove::{NotProven, Proven, Proving, Recording, prove};
+use crate::prove::{MISSING_MARK, MissingSuite, NotProven, Proven, Proving, Recording, missing_suites, prove};
+use crate::report::Survivors;
 use crate::report::sink;
 use crate::runner::{Options, Thresholds, redactor};
 use crate::source::nearest;
@@ -32,6 +34,21 @@ pub(in crate::cli) struct ProvingArgs {
     /// Asks the real servers what the recording leaves open: starts them again and again, with a fault in front of them or in how they start.
     #[arg(long)]
     live: bool,
+    /// How many survivors are shown with the lines that would kill them.
+    #[arg(long, value_name = "WHICH", value_enum, default_value = "worst")]
+    survivors: Shown,
+    /// Writes what would kill the survivors into this file: a suite that includes the one that was proven.
+    #[arg(long, value_name = "FILE")]
+    write_missing: Option<PathBuf>,
+}
+
+/// Which survivors are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shown {
+    /// The worst ten.
+    Worst,
+    /// All of them.
+    All,
 }
 
 /// What is wanted of a proof.
@@ -45,6 +62,38 @@ impl ProvingArgs {
     /// Whether anything is written down.
     pub(super) fn records(&self) -> bool {
         self.prove || self.record.is_some()
+    }
+
+    /// The files that are written.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &Path> {
+        self.record.as_deref().into_iter().chain(self.write_missing.as_deref())
+    }
+
+    pub(super) fn survivors(&self) -> Survivors {
+        match self.survivors {
+            Shown::Worst => Survivors::Worst,
+            Shown::All => Survivors::All,
+        }
+    }
+
+    /// Writes the suites that kill the survivors; a file that somebody else wrote stays as it is.
+    pub(super) fn write_missing(&self, proof: &Proof, plan: &Plan, output: &Output) -> Result<(), ()> {
+        let Some(file) = &self.write_missing else { return Ok(()) };
+        let suites = missing_suites(proof, plan, file, Path::new(""));
+        if suites.is_empty() {
+            output.note(&format!("`{}` was not written: no test is known that kills a survivor", file.display()));
+        }
+        for MissingSuite { path, text } in suites {
+            let known = fs::read_to_string(&path).unwrap_or_default();
+            if !known.is_empty() && !known.starts_with(MISSING_MARK) {
+                let help = "it was not written by `--write-missing`; name another file, or move it away";
+                output.error(&format!("`{}` is there already", path.display()), Some(help));
+                return Err(());
+            }
+            sink::write(&path, &text).map_err(|error| output.error(&error.to_string(), None))?;
+            output.note(&format!("written: {0}; see what it kills with `mcprove prove {0}`", path.display()));
+        }
+        Ok(())
     }
 
     /// The names of the mutants that are to be tried.

@@ -76,7 +76,7 @@ pub(in crate::cli) struct RunArgs {
 #[derive(Debug, Args)]
 struct TrustArgs {
     /// Begins the cases in another order, which follows from SEED; one is drawn and printed if none is given.
-    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, value_parser = seed)]
     #[expect(clippy::option_option, reason = "the flag, and its value")]
     shuffle: Option<Option<u32>>,
     /// Runs every case N times; it passes only if all of them pass.
@@ -88,9 +88,13 @@ struct TrustArgs {
     /// Lets flaky cases end the run with exit code 1.
     #[arg(long)]
     fail_on_flaky: bool,
-    /// Runs the cases in three ways (as written, each on a fresh server, shuffled) and fails where a verdict differs.
+    /// Runs the cases in three ways (as written, each in a session of its own, shuffled) and fails where a verdict differs.
     #[arg(long, conflicts_with_all = ["repeat", "bail"])]
     verify_isolation: bool,
+}
+
+fn seed(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("`{text}` is no seed; write a whole number from 0 to {}", u32::MAX))
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -164,6 +168,8 @@ impl RunArgs {
         } else {
             None
         };
+        let written =
+            proof.as_deref().map_or(Ok(()), |proof| self.proving.write_missing(proof, of.0, output)).and(written);
         watch.close(proof.clone());
         written.map(|()| proof)
     }
@@ -180,7 +186,7 @@ impl RunArgs {
     /// Refuses to write two documents to one file, or one over a file that is read.
     pub(super) fn check_targets(&self, plan: &Plan, output: &Output) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, path)| path.as_path());
-        let targets = reports.chain(self.known.write_baseline.as_deref());
+        let targets = reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets());
         let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
         targets::check(targets, inputs).map_err(|reason| {
             output.error(&reason, None);
@@ -232,6 +238,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
             return Exit::Environment;
         }
     };
+    watch.show(args.proving.survivors());
     if args.proving.records() {
         watch.record();
     }

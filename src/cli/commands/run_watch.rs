@@ -11,7 +11,7 @@ use crate::event::{Event, Proof, RunFinished};
 use crate::prove::{Recorder, Recording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
-use crate::report::{self, Format, Live, Report};
+use crate::report::{self, Format, Live, Report, Survivors};
 use crate::runner::{Observer, SessionFrames};
 
 /// Everything that watches one run.
@@ -29,6 +29,8 @@ pub(super) struct RunWatch {
     recorder: Option<Recorder>,
     /// The end of a run of which something is still to be proven.
     held: Option<RunFinished>,
+    /// How many survivors are shown.
+    survivors: Survivors,
     problems: Vec<SinkError>,
 }
 
@@ -47,13 +49,30 @@ impl RunWatch {
         let live = Live::new(output.error_style, total);
         let report = Report::default();
         let (failures, problems) = (Writer::default(), Vec::new());
-        let (recorder, held) = (None, None);
-        Ok(Self { report, live, targets, logs, transcripts, sessions: 0, failures, recorder, held, problems })
+        let (recorder, held, survivors) = (None, None, Survivors::Worst);
+        Ok(Self {
+            report,
+            live,
+            targets,
+            logs,
+            transcripts,
+            sessions: 0,
+            failures,
+            recorder,
+            held,
+            survivors,
+            problems,
+        })
     }
 
     /// Writes the run down from here on, and holds back its end until [`RunWatch::close`] tells it.
     pub(super) fn record(&mut self) {
         self.recorder = Some(Recorder::default());
+    }
+
+    /// Says how many survivors are shown at the end.
+    pub(super) fn show(&mut self, survivors: Survivors) {
+        self.survivors = survivors;
     }
 
     /// What was written down.
@@ -78,8 +97,8 @@ impl RunWatch {
         }
         // A document on standard output must stay a document.
         let has_document = self.targets.iter().any(|(_, path)| path == Path::new("-"));
-        let shown =
-            has_document || output.data(&report::summary(&self.report, failures, &output.style)) == Exit::Passed;
+        let shown = has_document
+            || output.data(&report::summary(&self.report, failures, self.survivors, &output.style)) == Exit::Passed;
         for problem in &self.problems {
             output.error(&problem.to_string(), None);
         }

@@ -22,6 +22,7 @@ use super::table::{self, keys};
 use crate::source::shape::Key;
 use crate::source::{Diagnostic, Located, Node};
 
+pub use self::that::PROVIDED;
 pub(super) use self::that::free_names;
 
 /// A line of the table.

@@ -14,14 +14,15 @@ pub(super) static MATCHER: Matcher = Matcher {
         "that",
         Shape::Text,
         "An expression that is true, such as `result.structuredContent.total == price * 2`; it may use every name of the \
-         suite and `result`, `error`, `message`, `notifications`, `elapsed_ms`.",
+         suite and `result`, `error`, `message`, `notifications`, `elapsed_ms`; with `http`, `send` and `cancel` the members \
+         of their answers too, such as `status`.",
     ),
     judges: |_| &[],
     build,
 };
 
 /// The names that the answer itself provides.
-const PROVIDED: [&str; 5] = ["result", "error", "message", "notifications", "elapsed_ms"];
+pub const PROVIDED: [&str; 5] = ["result", "error", "message", "notifications", "elapsed_ms"];
 
 #[derive(Debug)]
 struct That {
@@ -101,6 +102,12 @@ impl That {
                 member => answer.message.get(member).cloned().unwrap_or_default(),
             };
             names.insert(name.to_owned(), value);
+        }
+        // What is no message has its own members, such as `status`; a name of the suite hides one of them.
+        for (name, value) in answer.message.as_object().into_iter().flatten() {
+            if is_used(name) && !names.contains_key(name) {
+                names.insert(name.clone(), value.clone());
+            }
         }
         names
     }

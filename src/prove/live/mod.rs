@@ -113,6 +113,7 @@ impl Bench<'_> {
         for at in &mut result.tools {
             at.verdict = at_tool(&judged, &planted, (&at.tool, &survived), at.verdict);
         }
+        result.missing = self.court.missing(suspect.variant, &planted, judged.verdict, &result.tools);
         (result.verdict, result.kills, result.reason) = (judged.verdict, judged.kills, judged.reason);
         if result.verdict == Verdict::Unreached {
             result.verdict = Verdict::Undecided;
@@ -126,9 +127,7 @@ impl Bench<'_> {
             return judged;
         }
         let now = again(self.controlled(), plan, &self.healthy(plan));
-        let is_sound = |kill: &Kill| {
-            !plan.cases().any(|case| case.id == kill.case) || now.green.contains(&kill.case)
-        };
+        let is_sound = |kill: &Kill| !plan.cases().any(|case| case.id == kill.case) || now.green.contains(&kill.case);
         let (kills, doubtful): (Vec<Kill>, Vec<Kill>) = judged.kills.into_iter().partition(is_sound);
         match (kills.first(), doubtful.first()) {
             (None, Some(kill)) => Judged {
@@ -191,7 +190,12 @@ impl Bench<'_> {
 }
 
 /// What the verdict on a mutant everywhere says about one tool, where nothing was noticed at some others.
-fn at_tool(judged: &Judged, planted: &Planted, (tool, survived): (&str, &BTreeSet<String>), before: Verdict) -> Verdict {
+fn at_tool(
+    judged: &Judged,
+    planted: &Planted,
+    (tool, survived): (&str, &BTreeSet<String>),
+    before: Verdict,
+) -> Verdict {
     let is_due_to_it = |case: &str| {
         let struck = planted.places.iter().filter(|place| place.owner == case || place.owner.is_empty());
         let mut tools = struck.map(|place| place.tool.as_deref()).peekable();

@@ -30,7 +30,8 @@ fn lanes(
             let own = |at: &usize| known.exchanges[*at].owner == case;
             start.noticed_by().is_none_or(|on| (0..known.exchanges.len()).filter(own).any(|at| on.holds(at, &known)))
         };
-        let of_lane = court.plan.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
+        let of_lane =
+            court.plan.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
         let of_lane = of_lane.filter(|(planned, case)| planned.lane_id(case.lane) == bed.name && has_shown(&case.id));
         let cases = of_lane.map(|(_, case)| case.id.clone()).collect();
         (bed.name.to_owned(), launches.alterations(start, bed.name), cases)
@@ -49,7 +50,8 @@ pub(super) fn trial(bench: &Bench<'_>, mutant: (&Suspect<'_>, &Start), launches:
             result.places += 1;
             result.change.push(format!("{lane} started {what}: {}", told(&judged)));
             if rank(judged.verdict) > rank(whole.verdict) {
-                (whole.verdict, whole.reason) = (judged.verdict, judged.reason.map(|why| format!("started {what}: {why}")));
+                (whole.verdict, whole.reason) =
+                    (judged.verdict, judged.reason.map(|why| format!("started {what}: {why}")));
             }
             whole.kills.extend(judged.kills);
         }

@@ -87,9 +87,19 @@ async fn what_is_not_struck_passes_byte_by_byte() {
         (b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},7]\n".to_vec(), fine),
         (b"Listening on port 3000\n\n  \n\xff\xfe\r\n{\"torn\": \n".to_vec(), fine),
         // The server asks with the id that the client uses.
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".to_vec(), fine),
-        (b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1}}\n".to_vec(), fine),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".to_vec(), fine),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"
+                .to_vec(),
+            fine,
+        ),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1}}\n".to_vec(),
+            fine,
+        ),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".to_vec(),
+            fine,
+        ),
         (b"{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}\nnull\n42\n".to_vec(), fine),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"resu".to_vec(), fine),
         (Vec::new(), || Err("crashed".to_owned())),
@@ -130,10 +140,15 @@ async fn a_mutant_strikes_what_it_is_about_and_nothing_else() {
         });
         assert_eq!(lines.collect::<Vec<_>>(), expected, "{does}");
     };
-    let (first, second) = ("{\"jsonrpc\":\"2.0\",\"method\":\"n\"}", "{\"jsonrpc\":\"2.0\",\"id\":2, \"result\":{\"b\":1}}");
+    let (first, second) =
+        ("{\"jsonrpc\":\"2.0\",\"method\":\"n\"}", "{\"jsonrpc\":\"2.0\",\"id\":2, \"result\":{\"b\":1}}");
     let end = "the end of its task";
     check("drop", &[first, second, "closed", end]).await;
-    check("{ set: { result.a: 2 } }", &[first, second, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":2}}", "closed", end]).await;
+    check(
+        "{ set: { result.a: 2 } }",
+        &[first, second, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":2}}", "closed", end],
+    )
+    .await;
     check("stall", &[first, second]).await;
     check("{ end: { status: 3 } }", &[first, second, "closed", "exit status 3"]).await;
 }

@@ -26,6 +26,8 @@ pub(super) struct LanePlayer {
     /// Recorded ids of this session, and those that stand for them now.
     ids: Vec<(Value, Value)>,
     state: State,
+    /// Whether the mutant is at work in the handshake: then what else is tried to get one is met as well.
+    has_struck_the_start: bool,
 }
 
 /// What is left of the server.
@@ -46,6 +48,7 @@ impl LanePlayer {
             asked: BTreeMap::new(),
             ids: Vec::new(),
             state: State::Serving,
+            has_struck_the_start: false,
         }
     }
 
@@ -93,6 +96,7 @@ impl LanePlayer {
         let exchange = &lane.exchanges[at];
         self.pair(&exchange.asked, said);
         let changed = stage.changes.get(&self.lane).and_then(|changes| changes.get(&at));
+        self.has_struck_the_start |= changed.is_some() && owner.is_empty();
         if changed.is_some() {
             stage.lock().struck.push(moment());
         }
@@ -113,6 +117,9 @@ impl LanePlayer {
             return Vec::new();
         };
         let Some(id) = id else { return Vec::new() };
+        if moment.owner.is_empty() && self.has_struck_the_start {
+            return Vec::new();
+        }
         self.stage.lock().left.push(moment);
         let message = format!("{NOT_RECORDED}: {}", asked_text(said));
         let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": message}});

@@ -155,15 +155,16 @@ fn title(case: &CaseResult, several: bool) -> String {
 }
 
 fn flaky(suites: &[Suite<'_>]) -> String {
-    let cases: Vec<&CaseResult> =
-        suites.iter().flat_map(|suite| suite.cases.iter().copied()).filter(|case| case.is_flaky()).collect();
+    let named = |suite: &Suite<'_>| suite.has_several_servers();
+    let all = suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (*case, named(suite))));
+    let cases: Vec<(&CaseResult, bool)> = all.filter(|(case, _)| case.is_flaky()).collect();
     if cases.is_empty() {
         return String::new();
     }
     let mut text = "### Flaky\n\n".to_owned();
-    for case in cases.iter().take(LISTED) {
+    for (case, several) in cases.iter().take(LISTED) {
         let said = case.earlier.first().map(|attempt| wording::message(&attempt.findings, None)).unwrap_or_default();
-        let name = code(&terminal::crop(&wording::name(&case.case, false), 160));
+        let name = code(&terminal::crop(&wording::name(&case.case, *several), 160));
         let said = code(&terminal::crop(&said, 200));
         let _ = writeln!(text, "- {name} passed on attempt {}; before: {said}", case.earlier.len() + 1);
     }

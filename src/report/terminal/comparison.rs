@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::event::{Isolation, Outcome};
+use crate::event::{Isolation, Outcome, Verdicts};
 use crate::source::Style;
 
-use super::super::fold::Report;
+use super::super::fold::{Report, Suite};
 use super::super::parity::Parity;
 use super::layout::{self, BOLD, DIM, GREEN, RED, YELLOW};
 
@@ -30,7 +30,12 @@ pub(super) fn comparisons(report: &Report, style: &Style) -> Vec<String> {
         .map(|(file, parity)| parity_section(if is_one { None } else { Some(*file) }, parity, style))
         .collect();
     let isolation = report.finished().and_then(|finished| finished.isolation.as_ref());
-    sections.extend(isolation.map(|isolation| isolation_section(isolation, style)));
+    let several = report.suites().iter().any(Suite::has_several_servers);
+    let named = |row: &Verdicts| {
+        let lane = row.id.rsplit_once('@').map(|(_, lane)| format!(" @{lane}")).filter(|_| several);
+        format!("{}{}", row.name, lane.unwrap_or_default())
+    };
+    sections.extend(isolation.map(|isolation| isolation_section(isolation, &named, style)));
     sections
 }
 
@@ -49,13 +54,12 @@ fn parity_section(file: Option<&str>, parity: &Parity, style: &Style) -> String 
     section(&format!("verdicts that differ{of}"), &parity.lanes, (&rows, &foot), style)
 }
 
-fn isolation_section(isolation: &Isolation, style: &Style) -> String {
+fn isolation_section(isolation: &Isolation, named: &dyn Fn(&Verdicts) -> String, style: &Style) -> String {
     let Isolation { seed, agreeing, differing } = isolation;
     let columns = ["shared", "isolated", "shuffled"].map(str::to_owned);
-    let verdicts = differing.iter().map(|row| Row {
-        name: row.name.clone(),
-        verdicts: vec![Some(row.shared), Some(row.isolated), Some(row.shuffled)],
-    });
+    let verdicts = differing
+        .iter()
+        .map(|row| Row { name: named(row), verdicts: vec![Some(row.shared), Some(row.isolated), Some(row.shuffled)] });
     let rows: Vec<Row> = verdicts.collect();
     let end = if *agreeing == 1 { "case ends" } else { "cases end" };
     let foot =

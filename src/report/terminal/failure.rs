@@ -9,6 +9,7 @@ use crate::source::{Style, duration_text, visible_line};
 use super::answer::answer_text;
 use super::finding::finding;
 use super::layout::{self, BOLD, DIM, GREEN, RED, YELLOW};
+use crate::report::wording;
 
 /// The most findings that are quoted for one case.
 const FINDINGS: usize = 5;
@@ -124,7 +125,9 @@ fn exchange_of<'a>(result: &'a CaseResult, found: &Finding) -> Option<&'a Exchan
     match found.exchange {
         Some(at) => result.exchanges.get(at).filter(|exchange| {
             let answer = Some(answer_text(&exchange.received));
-            !result.findings.iter().any(|other| other.exchange == found.exchange && other.actual == answer)
+            let is_quoted = exchange.received.is_empty() && found.evidence.iter().any(|(name, _)| name == "body");
+            !is_quoted
+                && !result.findings.iter().any(|other| other.exchange == found.exchange && other.actual == answer)
         }),
         None => result.exchanges.last().filter(|last| found.class.is_some() && last.received.is_empty()),
     }
@@ -145,6 +148,8 @@ fn request(exchange: &Exchange, style: &Style) -> String {
     let took = duration_text(Duration::from_micros(exchange.elapsed_us));
     let right = match exchange.frame {
         0 => "not sent".to_owned(),
+        // What was cut off took no time that anybody knows.
+        frame if exchange.elapsed_us == 0 => format!("frame {frame}"),
         frame => format!("frame {frame}, {took}"),
     };
     let phase = if exchange.phase.is_empty() { String::new() } else { format!("{}: ", exchange.phase) };
@@ -156,10 +161,7 @@ fn request(exchange: &Exchange, style: &Style) -> String {
 
 /// What the title does not say: the server where a revision was asked for, and the attempts.
 fn circumstances(result: &CaseResult, style: &Style) -> String {
-    let mut parts = Vec::new();
-    if !matches!(result.case.revision.as_str(), "auto" | "") {
-        parts.push(format!("{}, {}", result.case.server, result.case.revision));
-    }
+    let mut parts: Vec<String> = wording::target(&result.case).into_iter().collect();
     if !result.earlier.is_empty() {
         let attempts = result.earlier.len() + 1;
         parts.push(format!("attempt {attempts} of {attempts}"));
@@ -176,8 +178,9 @@ fn labelled(label: &str, text: &str, style: &Style) -> String {
 
 fn attempts(result: &CaseResult, style: &Style) -> String {
     let last = result.earlier.len() + 1;
+    let on = wording::target(&result.case).map(|target| format!(" on {target}")).unwrap_or_default();
     let told = result.earlier.iter().enumerate().take(3).map(|(at, attempt)| attempt_text(at + 1, attempt));
-    let parts: Vec<String> = std::iter::once(format!("passed on attempt {last} of {last}")).chain(told).collect();
+    let parts: Vec<String> = std::iter::once(format!("passed on attempt {last} of {last}{on}")).chain(told).collect();
     layout::indent(&layout::wrap_some(&parts.join("; "), style.width - 2, 6), "  ")
 }
 

@@ -33,7 +33,7 @@ pub enum Failures {
 }
 
 /// Shows the run; ends with a line break.
-pub fn summary(report: &Report, failures: Failures, style: &Style) -> String {
+pub fn summary(report: &Report, failures: Failures, survivors: Survivors, style: &Style) -> String {
     let suites = report.suites();
     let mut sections = vec![order(report) + &servers(report, style) + &suite_lines(report, &suites, style)];
     if failures == Failures::Shown {
@@ -43,7 +43,7 @@ pub fn summary(report: &Report, failures: Failures, style: &Style) -> String {
     sections.push(stale_snapshots(report, style));
     sections.extend(comparisons(report, style));
     sections.push(coverage(report, style));
-    sections.extend(proven(report, style));
+    sections.extend(proven(report, survivors, style));
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
     layout::without_commands(&sections.join("\n"))
@@ -258,10 +258,10 @@ fn coverage(report: &Report, style: &Style) -> String {
 }
 
 /// What became of the mutants.
-fn proven(report: &Report, style: &Style) -> Vec<String> {
+fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
     let Some(proof) = report.finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
     let command = format!("mcprove prove {}", files(report));
-    proof::parts(proof, &ProofView { survivors: Survivors::Worst, command: &command }, style)
+    proof::parts(proof, &ProofView { survivors, command: &command }, style)
 }
 
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {

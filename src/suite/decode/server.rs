@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::{auth, duration, flag, retries, texts};
+use crate::source::template::is_template;
 use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
 use crate::suite::model::{Answers, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
-use crate::wire::Revision;
+use crate::wire::{Revision, address};
 
 pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
     let single = root.entries().iter().filter(|(key, _)| key.value == "server");
@@ -74,9 +75,23 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
     })
 }
 
+/// An address that is known before anything is filled in, but for a port, can be looked at.
+fn literal_address(url: &Node, found: &mut Vec<Diagnostic>) {
+    let text = url.text().unwrap_or_default().replace("{{ port }}", "1");
+    if is_template(&text) {
+        return;
+    }
+    if let Err(reason) = address(text.trim()) {
+        let written = url.text().unwrap_or_default();
+        found.push(Diagnostic::error("bad-address", format!("`{written}` {reason}"), url.span));
+    }
+}
+
 fn http(node: &Node, command: Option<Vec<Node>>, found: &mut Vec<Diagnostic>) -> Option<Http> {
+    let url = node.get("url")?;
+    literal_address(url, found);
     Some(Http {
-        url: node.get("url")?.clone(),
+        url: url.clone(),
         command,
         headers: node.get("headers").map(|headers| headers.entries().to_vec()).unwrap_or_default(),
         auth: auth::auth(node, found),

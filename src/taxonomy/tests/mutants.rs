@@ -116,7 +116,11 @@ fn what_no_recording_can_show_is_planted_at_the_start_or_says_why_not() {
     let mut shown = String::new();
     for variant in Registry::builtin().variants().filter(|variant| variant.live_only().is_some()) {
         let starts: Vec<&str> = variant.mutants.iter().map(|mutant| mutant.id.as_str()).collect();
-        assert!(variant.mutants.iter().all(|mutant| mutant.start.is_some() && mutant.fault.is_none()), "{}", variant.id);
+        assert!(
+            variant.mutants.iter().all(|mutant| mutant.start.is_some() && mutant.fault.is_none()),
+            "{}",
+            variant.id
+        );
         let why = variant.unplanted.as_deref();
         assert!(why.is_none() || starts.is_empty(), "{}", variant.id);
         let _ = writeln!(shown, "{}: {}{}", variant.id, starts.join(", "), why.unwrap_or_default());

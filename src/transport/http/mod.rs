@@ -30,7 +30,7 @@ use tokio::time::timeout;
 
 use self::token::Needed;
 use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, lines};
-use crate::wire::{Era, Http};
+use crate::wire::{Era, Http, address};
 
 pub use self::failure::{Break, HttpFailure, NoToken, Refusal, excerpt};
 pub use self::head::IDENTITY;
@@ -146,12 +146,7 @@ fn fetching(address: &Address) -> Result<Option<(Arc<Tokens>, Client)>, ConnectE
 }
 
 fn parsed(text: &str) -> Result<Url, ConnectError> {
-    let bad = |reason: &str| ConnectError::BadAddress { reason: format!("`{text}` {reason}") };
-    let url = Url::parse(text).map_err(|_| bad("is no address; write it like `http://127.0.0.1:3000/mcp`"))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(bad("is no address of HTTP; it must begin with `http://` or `https://`"));
-    }
-    Ok(url)
+    address(text).map_err(|reason| ConnectError::BadAddress { reason: format!("`{text}` {reason}") })
 }
 
 impl Shared {

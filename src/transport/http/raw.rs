@@ -102,6 +102,11 @@ impl Endpoint {
         url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
     }
 
+    /// Path and query of the address itself, where a stream is opened.
+    pub fn own_target(&self) -> String {
+        self.url.query().map_or_else(|| self.url.path().to_owned(), |query| format!("{}?{query}", self.url.path()))
+    }
+
     /// The value of the header `Host`.
     pub fn host(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();

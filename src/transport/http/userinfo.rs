@@ -36,16 +36,9 @@ fn decoded(text: &str) -> Vec<u8> {
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest {
         let digits = behind.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
+        let meant = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(meant.unwrap_or(*first));
+        rest = if meant.is_some() { &behind[2..] } else { behind };
     }
     bytes
 }

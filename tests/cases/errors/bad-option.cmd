@@ -15,3 +15,4 @@ mcprove run parts/good.yml --repeat 0
 mcprove parts/good.yml
 mcprove run parts/good.yml --bail=0
 mcprove run parts/good.yml --parallel many
+mcprove run parts/good.yml --shuffle=abc

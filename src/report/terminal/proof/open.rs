@@ -43,9 +43,8 @@ pub(super) fn variants(left_out: &[LeftOut], style: &Style) -> String {
 /// The mutants that are neither killed nor survivors.
 pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
     let of = |verdict, live: Option<bool>| {
-        let is_one = move |mutant: &&MutantResult| {
-            mutant.verdict == verdict && live.is_none_or(|live| live == mutant.live)
-        };
+        let is_one =
+            move |mutant: &&MutantResult| mutant.verdict == verdict && live.is_none_or(|live| live == mutant.live);
         proof.mutants.iter().filter(is_one)
     };
     let live = format!("`{} --live`", view.command);

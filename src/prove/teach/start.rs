@@ -1,0 +1,38 @@
+//! A server that is slow to start, or never does: only a time that the suite itself sets turns that red.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::Survivor;
+use super::heard::Heard;
+use super::test::Lesson;
+use crate::fault::What;
+use crate::source::duration_text;
+
+/// Times in seconds that a start may be given; the first is what most servers need many times over.
+const LIMITS: [u64; 6] = [10, 5, 3, 20, 30, 60];
+
+/// What a suite says of the time for a start; `None` where the change is no delay of a handshake.
+pub(super) fn lesson(survivor: &Survivor<'_>) -> Option<Lesson> {
+    let exchange = survivor.exchange;
+    let is_handshake = matches!(exchange.method(), Some("initialize" | "server/discover"));
+    if !exchange.owner.is_empty() || !is_handshake {
+        return None;
+    }
+    if survivor.changed.iter().any(|reply| matches!(reply.what, What::Ended(_))) {
+        return None;
+    }
+    let was = Heard::of(&exchange.asked, &exchange.replies)?;
+    let is = Heard::of(&exchange.asked, survivor.changed);
+    let fits = |limit: &u64| {
+        let limit = Duration::from_secs(*limit);
+        was.elapsed * 4 <= limit && is.as_ref().is_none_or(|is| limit < is.elapsed)
+    };
+    let limit = LIMITS.into_iter().find(fits)?;
+    let could = match is {
+        Some(is) => format!("the server could need {} to start", duration_text(is.elapsed)),
+        None => "the server could never come up".to_owned(),
+    };
+    Some(Lesson { could, value: json!({"run_options": {"start_timeout": format!("{limit}s")}}), notes: Vec::new() })
+}

@@ -1,0 +1,252 @@
+//! What can be expected of the values of an answer.
+
+use serde_json::{Value, json};
+
+use super::candidate::{Candidate, Scene};
+use super::difference::{Difference, Place, Step, differences};
+use super::heard::Ending;
+use super::story::may_write;
+use super::trust::{Effect, Trust, is_fleeting, kind, likenesses, trust};
+
+/// How long a text may be to stand in a suite as a whole.
+const SHORT: usize = 60;
+
+/// How good an expectation is: what is firm is better than what may depend on the state, telling better than vague.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Grade {
+    Firm,
+    Structural,
+    Alike,
+    Daring,
+}
+
+/// What can be expected where two answers differ.
+pub(super) fn candidates(scene: &Scene<'_>) -> Vec<Candidate> {
+    if scene.healthy.ending() == Ending::Odd {
+        return Vec::new();
+    }
+    let mut found: Vec<(Grade, usize, Candidate)> = Vec::new();
+    for difference in differences(&scene.healthy.said(), &scene.changed.said()) {
+        let rank = rank(&difference.place);
+        found.extend(at(scene, &difference).into_iter().map(|(grade, candidate)| (grade, rank, candidate)));
+    }
+    found.sort_by_key(|(grade, rank, _)| (*grade, *rank));
+    found.into_iter().map(|(_, _, candidate)| candidate).collect()
+}
+
+/// What a reader cares about comes first.
+fn rank(place: &Place) -> usize {
+    let names: Vec<&str> = place.names().take(2).collect();
+    match names.as_slice() {
+        ["result", "structuredContent"] => 0,
+        ["result", "content" | "contents" | "messages" | "completion"] | ["error", _] => 1,
+        ["result", "_meta" | "resultType"] => 3,
+        _ => 2,
+    }
+}
+
+fn at(scene: &Scene<'_>, difference: &Difference) -> Vec<(Grade, Candidate)> {
+    let Difference { place, healthy, changed } = difference;
+    let (path, short) = (place.path(), place.short());
+    let expected = |matchers: Value, could: &str| {
+        let mut item = json!({"at": path});
+        if let (Some(item), Value::Object(matchers)) = (item.as_object_mut(), matchers) {
+            item.extend(matchers);
+        }
+        Candidate::new(item, short.clone(), format!("{could} `{short}`"))
+    };
+    match (healthy, changed) {
+        (None, _) => vec![(Grade::Structural, expected(json!({"exists": false}), "answer with an additional"))],
+        (Some(value), changed) => {
+            let could = if changed.is_none() { "answer without" } else { "answer with another" };
+            let trust = trusted(scene, place, value);
+            if let (Value::String(one), Some(Value::String(other))) = (value, changed)
+                && is_block_text(place)
+            {
+                return texts(scene, (one, other), trust);
+            }
+            let other = changed.as_ref().unwrap_or(&Value::Null);
+            let mut found: Vec<(Grade, Candidate)> = exact(scene, value, other)
+                .into_iter()
+                .map(|matchers| match trust {
+                    Trust::Firm => (Grade::Firm, expected(matchers, could)),
+                    Trust::Doubtful | Trust::Volatile => {
+                        (Grade::Daring, Candidate { is_daring: true, ..expected(matchers, could) })
+                    }
+                })
+                .filter(|(grade, _)| trust != Trust::Volatile || *grade != Grade::Daring)
+                .collect();
+            let grade = if trust == Trust::Firm { Grade::Structural } else { Grade::Alike };
+            found.extend(
+                likenesses(value)
+                    .into_iter()
+                    // Of a value that comes back, its digits need no pattern.
+                    .filter(|(matcher, _)| trust != Trust::Firm || !["matches", "at_least"].contains(matcher))
+                    .map(|(matcher, like)| (grade, expected(json!({ matcher: like }), could))),
+            );
+            found
+        }
+    }
+}
+
+fn trusted(scene: &Scene<'_>, place: &Place, value: &Value) -> Trust {
+    let is_like = |other: &super::heard::Heard| place.of(&other.said()).as_ref() == Some(value);
+    if !scene.others.iter().all(is_like) {
+        return Trust::Volatile;
+    }
+    let is_known = scene.known.iter().any(|(_, known)| known == value);
+    let sent = super::difference::scalars(scene.survivor.exchange.params());
+    let is_echo = value.as_str().is_some_and(|text| text.len() > 1) && sent.iter().any(|(_, sent)| sent == value);
+    if is_known || is_echo {
+        return Trust::Firm;
+    }
+    let writes = may_write(scene.survivor.exchange, scene.survivor.catalog);
+    trust(place, value, if writes { Effect::MayWrite } else { Effect::Reads })
+}
+
+/// Whether it is the text of a block, which `text:` looks at.
+fn is_block_text(place: &Place) -> bool {
+    let [Step::Member(result), Step::Member(list), Step::Index(_), rest @ ..] = place.0.as_slice() else {
+        return false;
+    };
+    let ends_with = |name: &str, rest: &[Step]| matches!(rest, [Step::Member(end)] if end == name);
+    result == "result"
+        && match list.as_str() {
+            "content" | "contents" => ends_with("text", rest),
+            "messages" => {
+                matches!(rest, [Step::Member(content), Step::Member(text)] if content == "content" && text == "text")
+            }
+            _ => false,
+        }
+}
+
+fn texts(scene: &Scene<'_>, (one, other): (&str, &str), trust: Trust) -> Vec<(Grade, Candidate)> {
+    let grade = if trust == Trust::Firm { Grade::Firm } else { Grade::Structural };
+    let matchers = text_matchers(scene, one, other);
+    let is_fit = |matchers: &Value| trust != Trust::Volatile || matchers.get("contains").is_some();
+    let mut found: Vec<(Grade, Candidate)> = matchers
+        .into_iter()
+        .filter(is_fit)
+        .map(|matchers| (grade, Candidate::new(json!({"text": matchers}), "the text", "answer with another text")))
+        .collect();
+    if other.trim().is_empty() {
+        let some = json!({"text": {"matches": "\\S"}});
+        found.push((Grade::Structural, Candidate::new(some, "the text", "answer with no text")));
+    }
+    found
+}
+
+/// Matchers of a text that hold for one and not for the other, as far as can be told.
+pub(super) fn text_matchers(scene: &Scene<'_>, one: &str, other: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut push = |matcher: &str, value: Value| {
+        found.extend(scene.pinned(&value).map(|value| json!({ matcher: value })));
+    };
+    let is_short = one.chars().count() <= SHORT && !one.contains('\n');
+    if is_short && !one.trim().is_empty() && !is_fleeting(one) {
+        push("equals", one.into());
+    }
+    for part in distinctive(one, other) {
+        push("contains", part.into());
+    }
+    if !is_fleeting(one) {
+        found.push(json!({"length": one.chars().count()}));
+    }
+    if let Some(added) = other.strip_prefix(one).or_else(|| other.strip_suffix(one)) {
+        let added: String = added.trim().chars().take(SHORT).collect();
+        if !added.is_empty()
+            && let Some(added) = scene.pinned(&added.into())
+        {
+            found.push(json!({"not": {"contains": added}}));
+        }
+    }
+    found
+}
+
+/// Parts of a text that the other does not have, in whole words where possible.
+fn distinctive(one: &str, other: &str) -> Vec<String> {
+    let common: usize = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+    let rest = &one[common..];
+    let begin = common + (rest.len() - rest.trim_start().len());
+    if begin >= one.len() {
+        return Vec::new();
+    }
+    let line = one[..begin].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = one[begin..].find('\n').map_or(one.len(), |at| begin + at);
+    let near = |at: usize, chars: usize| {
+        one[line..at].char_indices().rev().take(chars).last().map_or(at, |(offset, _)| line + offset)
+    };
+    let far =
+        |chars: usize| one[begin..line_end].char_indices().nth(chars).map_or(line_end, |(offset, _)| begin + offset);
+    let spans = [(near(begin, 24), far(36)), (near(begin, 8), far(16)), (begin, far(8)), (begin, far(SHORT))];
+    let parts = spans.into_iter().map(|(start, end)| whole_words(one, (start, begin, end)).to_owned());
+    let mut parts: Vec<String> =
+        parts.filter(|part| !part.is_empty() && !other.contains(part.as_str()) && !is_fleeting(part)).collect();
+    parts.dedup();
+    parts
+}
+
+/// A part of a text without the halves of words at its ends.
+fn whole_words(text: &str, (start, middle, end): (usize, usize, usize)) -> &str {
+    let is_within = |at: usize| {
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        is_word(text[..at].chars().next_back()) && is_word(text[at..].chars().next())
+    };
+    let start = if is_within(start) {
+        text[start..middle].find(|c: char| !c.is_alphanumeric()).map_or(start, |offset| start + offset)
+    } else {
+        start
+    };
+    let end = if is_within(end) {
+        text[middle..end].rfind(|c: char| !c.is_alphanumeric()).filter(|at| *at > 0).map_or(end, |at| middle + at)
+    } else {
+        end
+    };
+    text[start..end].trim()
+}
+
+/// Matchers that say what a value is.
+fn exact(scene: &Scene<'_>, value: &Value, other: &Value) -> Vec<Value> {
+    let equals = || scene.pinned(value).map(|value| json!({"equals": value})).into_iter().collect();
+    match value {
+        Value::String(text) => match other.as_str() {
+            Some(other) => text_matchers(scene, text, other),
+            None if text.chars().count() <= SHORT => equals(),
+            None => Vec::new(),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => equals(),
+        Value::Array(items) => elements(scene, items, other),
+        Value::Object(members) => {
+            let is_lost = other.as_object().is_some_and(serde_json::Map::is_empty);
+            if is_lost && !members.is_empty() { vec![json!({"length": {"min": 1}})] } else { Vec::new() }
+        }
+    }
+}
+
+/// What can be said of a list that has other elements.
+fn elements(scene: &Scene<'_>, items: &[Value], other: &Value) -> Vec<Value> {
+    let others = other.as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut found = Vec::new();
+    for item in items.iter().filter(|item| !others.contains(item)).take(3) {
+        let is_short = |value: &Value| value.to_string().len() <= SHORT;
+        if let Value::Object(members) = item {
+            let named = members.iter().find(|(name, value)| {
+                let place = Place(vec![Step::Member((*name).clone())]);
+                value.is_string() && is_short(value) && trusted(scene, &place, value) == Trust::Firm
+            });
+            let pinned = named.and_then(|(name, value)| Some((name, scene.pinned(value)?)));
+            found.extend(pinned.map(|(name, value)| json!({"some": {"includes": { name: value }}})));
+        } else if is_short(item) && !item.is_array() {
+            found.extend(scene.pinned(item).map(|item| json!({"contains": item})));
+        }
+    }
+    if other.is_array() {
+        found.push(json!({"length": items.len()}));
+        if others.is_empty() {
+            found.push(json!({"length": {"min": 1}}));
+        }
+    } else {
+        found.push(json!({"type": kind(&Value::Array(Vec::new()))}));
+    }
+    found
+}
