@@ -38,6 +38,8 @@ pub(super) struct Scene<'a> {
     pub(super) others: &'a [Heard],
     /// Values that earlier steps find out.
     pub(super) known: &'a [Known],
+    /// Whether anything that was said to the server may have changed what it keeps: saying it again changes it again.
+    pub(super) writes: bool,
     /// Whether a list step asks for it, with all its pages.
     pub(super) list: Option<ListKind>,
 }
@@ -58,7 +60,8 @@ pub(super) fn candidates(scene: &Scene<'_>) -> Vec<Candidate> {
     let mut found = endings(scene);
     found.extend(errors(scene));
     let schema = schema(scene);
-    let values = valued::candidates(scene);
+    let mut values = valued::candidates(scene);
+    values.retain(|candidate| !(candidate.is_daring && scene.writes));
     found.extend(scene.list.map(|kind| listed::candidates(scene, kind)).unwrap_or_default());
     if scene.survivor.variant.starts_with("SCHEMA-") {
         found.extend(schema);

@@ -130,7 +130,7 @@ fn part(place: &Place, healthy: &Value, changed: &Value, found: &mut Vec<Differe
 }
 
 /// The object or list that a text spells.
-fn inner(text: &str) -> Option<Value> {
+pub(super) fn inner(text: &str) -> Option<Value> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
     }

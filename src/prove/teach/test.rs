@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Survivor;
 use super::candidate::{Candidate, Scene, candidates};
 use super::heard::{Court, Ending, Heard, elsewhere};
-use super::story::{Story, story};
+use super::story::{Story, may_write, story};
 use super::{listed, yaml};
 use crate::fault::{Exchange, Reply, What};
 use crate::source::template::is_template;
@@ -49,8 +49,10 @@ pub(super) fn lesson(survivor: &Survivor<'_>) -> Option<Lesson> {
     };
     let others: Vec<Heard> =
         others.into_iter().filter(|other| other.message["result"].get("nextCursor").is_none()).collect();
-    let known = &story.known;
-    let scene = Scene { survivor, healthy: &healthy, changed: &changed, others: &others, known, list };
+    let writes =
+        survivor.lane.exchanges.iter().any(|other| other.tool().is_some() && may_write(other, survivor.catalog));
+    let (healthy, changed, known) = (&healthy, &changed, &story.known);
+    let scene = Scene { survivor, healthy, changed, others: &others, known, writes, list };
     let candidate = telling(&scene, &story)?;
     let is_daring = candidate.is_daring;
     let could = format!("{} could {}", subject(exchange), candidate.could);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::candidate::{Candidate, Scene};
-use super::difference::{Difference, Place, Step, differences};
+use super::difference::{Difference, Place, Step, differences, inner, scalars};
 use super::heard::Ending;
 use super::story::may_write;
 use super::trust::{Effect, Trust, is_fleeting, kind, likenesses, trust};
@@ -63,14 +63,22 @@ fn at(scene: &Scene<'_>, difference: &Difference) -> Vec<(Grade, Candidate)> {
             if let (Value::String(one), Some(Value::String(other))) = (value, changed)
                 && is_block_text(place)
             {
-                return texts(scene, (one, other), trust);
+                let json = inner(one).map(|whole| {
+                    let inside = place.then(Step::Json).path();
+                    let item = json!({"at": inside, "type": kind(&whole)});
+                    (Grade::Firm, Candidate::new(item, "the text", "answer with a text that is no JSON"))
+                });
+                return texts(scene, (one, other), if json.is_some() { Trust::Doubtful } else { trust })
+                    .into_iter()
+                    .chain(json)
+                    .collect();
             }
             let other = changed.as_ref().unwrap_or(&Value::Null);
             let mut found: Vec<(Grade, Candidate)> = exact(scene, value, other)
                 .into_iter()
                 .map(|matchers| match trust {
-                    Trust::Firm => (Grade::Firm, expected(matchers, could)),
-                    Trust::Doubtful | Trust::Volatile => {
+                    Trust::Firm if !counts(&matchers) || is_content(place) => (Grade::Firm, expected(matchers, could)),
+                    Trust::Firm | Trust::Doubtful | Trust::Volatile => {
                         (Grade::Daring, Candidate { is_daring: true, ..expected(matchers, could) })
                     }
                 })
@@ -89,19 +97,33 @@ fn at(scene: &Scene<'_>, difference: &Difference) -> Vec<(Grade, Candidate)> {
     }
 }
 
+/// Whether it is the list of blocks, whose length no state changes.
+fn is_content(place: &Place) -> bool {
+    place.path() == "result.content"
+}
+
+/// Whether matchers say how much of something there is.
+fn counts(matchers: &Value) -> bool {
+    matchers.get("length").is_some_and(Value::is_number)
+}
+
 fn trusted(scene: &Scene<'_>, place: &Place, value: &Value) -> Trust {
     let is_like = |other: &super::heard::Heard| place.of(&other.said()).as_ref() == Some(value);
     if !scene.others.iter().all(is_like) {
         return Trust::Volatile;
     }
     let is_known = scene.known.iter().any(|(_, known)| known == value);
-    let sent = super::difference::scalars(scene.survivor.exchange.params());
+    let sent = scalars(scene.survivor.exchange.params());
     let is_echo = value.as_str().is_some_and(|text| text.len() > 1) && sent.iter().any(|(_, sent)| sent == value);
     if is_known || is_echo {
         return Trust::Firm;
     }
     let writes = may_write(scene.survivor.exchange, scene.survivor.catalog);
-    trust(place, value, if writes { Effect::MayWrite } else { Effect::Reads })
+    let effect = if writes { Effect::MayWrite } else { Effect::Reads };
+    let Some(inner) = value.as_str().and_then(inner) else { return trust(place, value, effect) };
+    // A text that spells an object is no better than what is in it.
+    let inside = scalars(&inner).into_iter().filter(|(_, value)| !scene.known.iter().any(|(_, known)| known == value));
+    inside.map(|(place, value)| trust(&place, &value, effect)).max().unwrap_or(Trust::Firm)
 }
 
 /// Whether it is the text of a block, which `text:` looks at.
@@ -127,7 +149,12 @@ fn texts(scene: &Scene<'_>, (one, other): (&str, &str), trust: Trust) -> Vec<(Gr
     let mut found: Vec<(Grade, Candidate)> = matchers
         .into_iter()
         .filter(is_fit)
-        .map(|matchers| (grade, Candidate::new(json!({"text": matchers}), "the text", "answer with another text")))
+        .map(|matchers| {
+            let is_daring = trust == Trust::Doubtful || counts(&matchers);
+            let item = json!({"text": matchers});
+            let grade = if is_daring { Grade::Daring } else { grade };
+            (grade, Candidate { is_daring, ..Candidate::new(item, "the text", "answer with another text") })
+        })
         .collect();
     if other.trim().is_empty() {
         let some = json!({"text": {"matches": "\\S"}});

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::source::{Color, Style, is_hidden};
 
-use super::super::{Failures, Report, ndjson, render, schema_of_event, schema_of_report, terminal};
+use super::super::{Failures, Report, Survivors, ndjson, render, schema_of_event, schema_of_report, terminal};
 use super::{check_generated, fixture, read, rich};
 
 #[test]

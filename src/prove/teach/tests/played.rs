@@ -66,7 +66,9 @@ const HANDS: [Hand; 9] = [
         variant: "TIMEOUT-SLOW",
         change: |exchange, replies| {
             if exchange.tool() == Some("add") {
-                replies.iter_mut().for_each(|reply| reply.after += Duration::from_secs(5));
+                for reply in replies.iter_mut() {
+                    reply.after += Duration::from_secs(5);
+                }
             }
         },
     },
@@ -121,6 +123,7 @@ const HANDS: [Hand; 9] = [
     },
 ];
 
+#[expect(clippy::needless_pass_by_value, reason = "made where it is passed")]
 fn edit(is_meant: bool, replies: &mut [Reply], pointer: &str, value: Value) {
     for reply in replies.iter_mut().filter(|_| is_meant) {
         if let What::Message(message) = &mut reply.what
@@ -140,7 +143,9 @@ struct Writing {
 impl Observer for Writing {
     fn event(&mut self, event: &Event) {
         if let Event::CaseFinished(result) = event {
-            self.outcomes.push((result.case.name.clone(), result.outcome));
+            let found = result.findings.iter().map(|finding| finding.message.clone());
+            self.outcomes
+                .push((format!("{}: {}", result.case.name, found.collect::<Vec<_>>().join("; ")), result.outcome));
         }
         self.recorder.event(event);
     }
@@ -157,10 +162,10 @@ fn options() -> Options {
 /// Runs a plan on the server and writes it down; everything passes.
 fn recorded(plan: &Plan) -> Recording {
     let mut writing = Writing::default();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(runner::run(plan.clone(), options(), Registry::builtin(), &mut writing));
-    let passed = |(_, outcome): &(String, Outcome)| *outcome == Outcome::Passed;
-    assert!(writing.outcomes.iter().all(passed), "{:?}", writing.outcomes);
+    let failed: Vec<_> = writing.outcomes.iter().filter(|(_, outcome)| *outcome != Outcome::Passed).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
     writing.recorder.finish()
 }
 
@@ -253,11 +258,12 @@ fn every_survivor_that_teaches_is_killed_by_it() {
     let [MissingSuite { text, .. }] = written.as_slice() else { panic!("{written:?}") };
     let both = planned(&[("polite.yml", POLITE), ("missing.yml", text)], &["missing.yml"]);
     let after = proven(&both);
-    let mut told = String::new();
-    for (one, other) in before.mutants.iter().zip(&after.mutants).filter(|(one, _)| one.verdict == Verdict::Survived) {
-        let taught = if one.missing.is_empty() { "nothing" } else { "something" };
-        told += &format!("{}: taught {taught}, then {:?}\n", one.id, other.verdict);
-    }
-    insta::assert_snapshot!(told);
-    insta::assert_snapshot!(text);
+    let survivors = before.mutants.iter().zip(&after.mutants).filter(|(one, _)| one.verdict == Verdict::Survived);
+    let (silent, telling): (Vec<_>, Vec<_>) = survivors.partition(|(one, _)| one.missing.is_empty());
+    let alive: Vec<&str> =
+        telling.iter().filter(|(_, after)| after.verdict != Verdict::Killed).map(|(one, _)| one.id.as_str()).collect();
+    assert_eq!(alive, [""; 0], "taught something and survived it");
+    assert!(telling.len() > 50, "only {} of the survivors teach anything", telling.len());
+    let silent: Vec<&str> = silent.iter().map(|(one, _)| one.id.as_str()).collect();
+    insta::assert_snapshot!(silent.join("\n"));
 }
