@@ -11,6 +11,9 @@ use crate::taxonomy::score::Score;
 pub struct Proof {
     /// What the run without any mutant showed.
     pub control: Control,
+    /// What the run in front of the real servers showed, without any mutant; absent where none was wanted or needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<Control>,
     /// The mutants in the order of the registry.
     pub mutants: Vec<MutantResult>,
     /// Variants that can occur here and stay out of the percentage, with the reason.
@@ -75,6 +78,9 @@ pub struct MutantResult {
     pub leaf: String,
     /// What became of it.
     pub verdict: Verdict,
+    /// Whether it was tried in front of the real server rather than in the recording.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub live: bool,
     /// Why it has no better verdict, as a sentence without a final period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -138,6 +144,11 @@ pub struct Missing {
     pub could: String,
     /// The YAML that kills it: an entry of `tests:`, or a block of the suite.
     pub yaml: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Missing {

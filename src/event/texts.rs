@@ -26,7 +26,8 @@ impl Proof {
     ///
     /// Names of tools are the server's words; all of them change in the same way, so those that were equal stay so.
     pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
-        for LeftOut { reason, .. } in self.control.left_out.iter_mut().chain(&mut self.left_out) {
+        let live = self.live.iter_mut().flat_map(|control| &mut control.left_out);
+        for LeftOut { reason, .. } in self.control.left_out.iter_mut().chain(live).chain(&mut self.left_out) {
             *reason = change(reason);
         }
         self.mutants.iter_mut().for_each(|result| mutant(result, change));

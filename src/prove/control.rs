@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::recording::Recording;
 use super::rerun::Rerun;
 use crate::event::{CaseResult, Control, LeftOut, Outcome, SessionJudged};
+use crate::plan::Plan;
 
 /// What the control run showed.
 #[derive(Debug)]
@@ -42,6 +43,29 @@ pub(super) fn controlled(recording: &Recording, rerun: &Rerun) -> Controlled {
     }
     controlled.control.green = controlled.green.len();
     controlled
+}
+
+/// What a run in front of the real servers showed, without any mutant: which of the cases that can kill pass there.
+pub(super) fn again(before: &Controlled, plan: &Plan, rerun: &Rerun) -> Controlled {
+    let mut known = before.known.clone();
+    known.extend(rerun.judged.iter().flat_map(broken));
+    let mut control = Control { cases: 0, green: 0, left_out: Vec::new() };
+    let mut green = BTreeSet::new();
+    for id in plan.cases().map(|case| &case.id).filter(|id| before.green.contains(*id)) {
+        control.cases += 1;
+        let result = rerun.results.get(id);
+        if result.is_some_and(|result| matches!(result.outcome, Outcome::Passed | Outcome::Warned)) {
+            green.insert(id.clone());
+            continue;
+        }
+        let outcome = result.map_or("was not reached", |result| result.outcome.as_str());
+        let found = result.and_then(|result| Some(&result.findings.first()?.message));
+        let found = found.map(|message| format!(": {message}")).unwrap_or_default();
+        let reason = format!("in front of its server it {outcome} without any mutant{found}");
+        control.left_out.push(LeftOut { id: id.clone(), reason });
+    }
+    control.green = green.len();
+    Controlled { green, known, control }
 }
 
 /// What servers did wrong in a session, as session and code.

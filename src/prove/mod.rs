@@ -1,7 +1,8 @@
 //! Proves what a suite would catch: faults are imitated in the recorded traffic, and the suite must turn red.
 //!
 //! A [`Recorder`] watches a run; [`prove`] runs the recorded plan again for every mutant, against a stage that answers
-//! from the recording with the mutant's changes, in a time of its own. What nobody notices is a survivor.
+//! from the recording with the mutant's changes, in a time of its own. What nobody notices is a survivor. What cannot be
+//! told from a recording is tried in front of the real servers where that is wanted.
 //! Start reading in [`prove`].
 
 mod control;
@@ -26,6 +27,7 @@ use std::time::Instant;
 use self::control::controlled;
 use self::freeze::{frozen, only};
 use self::line_up::LineUp;
+use self::live::{Launches, decide};
 use self::plant::{Bed, beds};
 use self::replay::{Changes, Indexed, Stage};
 use self::rerun::{Telling, clock, rerun};
@@ -56,6 +58,8 @@ pub struct Proving<'a> {
     pub workers: usize,
     /// The names of the mutants to try; `None` for all.
     pub picks: Option<BTreeSet<String>>,
+    /// Whether the real servers decide what the recording cannot.
+    pub live: bool,
 }
 
 /// What proving came to.
@@ -92,8 +96,10 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotP
     let beds = beds(&indexed.recording);
     let jury = only(&plan, &|_, case| controlled.green.contains(&case.id));
     let court = Court { proving, plan: jury, indexed: Arc::clone(&indexed), controlled: &controlled, beds: &beds };
-    let line_up = LineUp::of(proving, &plan, &beds);
-    let mutants = each(proving.workers, &line_up.suspects, &|clock, suspect| court.trial(clock, *suspect))?;
+    let launches = if proving.live { Launches::of(&plan, proving) } else { Launches::default() };
+    let line_up = LineUp::of(proving, &plan, (&beds, &launches));
+    let mut mutants = each(proving.workers, &line_up.suspects, &|clock, suspect| court.trial(clock, *suspect))?;
+    let live = if proving.live { decide(&court, (&line_up.suspects, &launches), &mut mutants)? } else { None };
     if proving.options.stop.is_set() {
         return Err(NotProven::Interrupted);
     }
@@ -101,6 +107,7 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotP
     let proof = Proof {
         proven: coverage::proven(proving.registry, &planned(&plan, &beds), &proved),
         control: controlled.control.clone(),
+        live,
         mutants,
         left_out: line_up.left_out,
         gates: Vec::new(),

@@ -45,6 +45,9 @@ impl Court<'_> {
             let reason = format!("the healthy server shows it already, for example in `{title}`");
             return suspect.without_trial(Verdict::Redundant, reason);
         }
+        if mutant.start.is_some() {
+            return suspect.without_trial(Verdict::LiveOnly, "it changes how the server starts".to_owned());
+        }
         let Some(fault) = &mutant.fault else {
             return suspect.without_trial(Verdict::LiveOnly, "the registry gives no fault for it".to_owned());
         };
@@ -86,7 +89,13 @@ impl Court<'_> {
     }
 
     /// What would have noticed it: for every tool in whose calls nobody did, and for what is no tool's.
-    fn missing(&self, variant: &Variant, planted: &Planted, whole: Verdict, tools: &[AtTool]) -> Vec<Missing> {
+    pub(super) fn missing(
+        &self,
+        variant: &Variant,
+        planted: &Planted,
+        whole: Verdict,
+        tools: &[AtTool],
+    ) -> Vec<Missing> {
         let verdict = |place: &Place| match &place.tool {
             Some(tool) => tools.iter().find(|at| at.tool == *tool).map_or(whole, |at| at.verdict),
             None => whole,
@@ -116,16 +125,21 @@ impl Court<'_> {
 
     /// Runs the cases that a mutant reaches, with the mutant.
     fn judge(&self, clock: &Runtime, places: &[&Place], changes: Changes) -> Judged {
-        let owners: BTreeSet<&str> = places.iter().map(|place| place.owner.as_str()).collect();
-        let lanes: BTreeSet<&str> =
-            places.iter().filter(|place| place.owner.is_empty()).map(|place| place.lane.as_str()).collect();
-        let plan = only(&self.plan, &|planned, case| {
-            owners.contains(case.id.as_str()) || lanes.contains(planned.lane_id(case.lane).as_str())
-        });
+        let plan = self.reached(places);
         let stage = Stage::new(Arc::clone(&self.indexed), changes);
         let run = (self.proving.options, self.proving.registry);
         let rerun = rerun(clock, plan.clone(), &stage, run, Telling::Verdicts);
         judged(&plan, self.controlled, &rerun)
+    }
+
+    /// The cases that a mutant reaches.
+    pub(super) fn reached(&self, places: &[&Place]) -> Plan {
+        let owners: BTreeSet<&str> = places.iter().map(|place| place.owner.as_str()).collect();
+        let lanes: BTreeSet<&str> =
+            places.iter().filter(|place| place.owner.is_empty()).map(|place| place.lane.as_str()).collect();
+        only(&self.plan, &|planned, case| {
+            owners.contains(case.id.as_str()) || lanes.contains(planned.lane_id(case.lane).as_str())
+        })
     }
 }
 
@@ -142,6 +156,7 @@ impl Suspect<'_> {
             variant: self.variant.id.clone(),
             leaf: self.leaf.id.clone(),
             verdict,
+            live: false,
             reason: None,
             places: 0,
             change: Vec::new(),

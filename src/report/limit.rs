@@ -60,7 +60,8 @@ fn case(result: &mut CaseResult) {
 
 fn cut_proof(proof: &mut Proof) {
     proof.change_texts(&|text| cut(text).into_owned());
-    let left_out = proof.control.left_out.iter_mut().map(|one| &mut one.id);
+    let controls = std::iter::once(&mut proof.control).chain(&mut proof.live);
+    let left_out = controls.flat_map(|control| &mut control.left_out).map(|one| &mut one.id);
     let kills = proof.mutants.iter_mut().flat_map(|mutant| &mut mutant.kills).map(|kill| &mut kill.case);
     left_out.chain(kills).for_each(shorten);
 }

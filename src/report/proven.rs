@@ -19,6 +19,9 @@ use super::coverage;
 pub(super) struct Document<'a> {
     /// What the run without any mutant showed.
     control: &'a Control,
+    /// What the run in front of the real servers showed, without any mutant; absent where none was wanted or needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<&'a Control>,
     /// How many mutants ended in which way.
     totals: Mutants,
     /// The mutants in the order of the registry.
@@ -38,9 +41,10 @@ pub(super) struct Document<'a> {
 impl<'a> Document<'a> {
     /// Everything about a proof.
     pub(super) fn of(proof: &'a Proof) -> Self {
-        let Proof { control, mutants, left_out, proven, gates, duration_us } = proof;
+        let Proof { control, live, mutants, left_out, proven, gates, duration_us } = proof;
         let (totals, tools) = (Mutants::of(mutants), tool_rows(mutants));
-        Self { control, totals, mutants, tools, left_out, proven, gates, duration_us: *duration_us }
+        let live = live.as_ref();
+        Self { control, live, totals, mutants, tools, left_out, proven, gates, duration_us: *duration_us }
     }
 }
 
@@ -112,6 +116,13 @@ impl Mutants {
             Verdict::LiveOnly => &mut self.live_only,
         }
     }
+}
+
+/// Those that were tried in front of the real servers, in words; nothing where there was none.
+pub(super) fn live(mutants: &[MutantResult]) -> Option<String> {
+    let tried: Vec<MutantResult> = mutants.iter().filter(|mutant| mutant.live).cloned().collect();
+    let told = Mutants::of(&tried).brief();
+    (!tried.is_empty()).then(|| format!("{} of them in front of the real servers: {told}", tried.len()))
 }
 
 /// The words for what there is, the number in place of `#`.
@@ -202,6 +213,7 @@ mod tests {
             variant: "V".into(),
             leaf: leaf.into(),
             verdict,
+            live: false,
             reason: None,
             places: 1,
             change: Vec::new(),

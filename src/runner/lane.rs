@@ -76,10 +76,10 @@ impl Lane {
             (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
             (None, Err(reason)) => Err(Finding::new("unfilled-template", reason.clone())),
         };
-        let mut server = server;
-        if let (Some(tamper), Ok(Reachable::Command(command))) = (&options.tamper, &mut server) {
-            tamper.start(&planned.lane_id(index), command);
-        }
+        let server = match &options.tamper {
+            Some(tamper) => server.map(|server| server.tampered(tamper, &planned.lane_id(index))),
+            None => server,
+        };
         let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));
         Self {
             plan: Arc::clone(plan),

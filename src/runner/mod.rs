@@ -22,6 +22,7 @@ mod raw;
 mod raw_http;
 mod resolve;
 mod snapshot;
+mod start;
 mod suite;
 mod watch;
 
@@ -47,6 +48,7 @@ pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
+pub use self::start::{Started, starts};
 
 /// What a run comes to; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -159,9 +159,12 @@ impl std::fmt::Debug for Replay {
 /// Stands between a run and its servers, lane by lane; lanes are named as in [`SessionFrames::lane`].
 #[derive(Clone)]
 pub struct Tamper {
-    start: Arc<dyn Fn(&str, &mut Command) + Send + Sync>,
-    link: Arc<dyn Fn(&str, Link) -> Link + Send + Sync>,
+    start: Arc<Starting>,
+    link: Arc<Linking>,
 }
+
+type Starting = dyn Fn(&str, &mut Command) + Send + Sync;
+type Linking = dyn Fn(&str, Link) -> Link + Send + Sync;
 
 impl Tamper {
     /// `start` may change how a server is started, `link` what travels.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::InProcess;
+use super::{InProcess, Tamper};
 use crate::demo;
 use crate::event::Finding;
 use crate::redact::Redactor;
@@ -45,6 +45,8 @@ pub(super) struct Served {
     names: Names,
     environment: BTreeMap<String, String>,
     redactor: Redactor,
+    /// Who may change how it is started, and the name of its lane.
+    tamper: Option<(Tamper, String)>,
 }
 
 /// Fills in a server's templates; `Err` says what is missing.
@@ -60,7 +62,7 @@ pub(super) fn server(
         Target::Url(http) if http.command.is_none() => address(server, http, names, redactor).map(Reachable::Http),
         Target::Url(_) => {
             let (server, names, environment) = (server.clone(), names.clone(), environment.clone());
-            let started = Served { server, names, environment, redactor: redactor.clone() };
+            let started = Served { server, names, environment, redactor: redactor.clone(), tamper: None };
             // What cannot be filled in is told before anything starts.
             started.with_port(1)?;
             Ok(Reachable::Served(Box::new(started)))
@@ -68,14 +70,35 @@ pub(super) fn server(
     }
 }
 
+impl Reachable {
+    /// Lets somebody change how the server is started, if it is.
+    pub(super) fn tampered(mut self, tamper: &Tamper, lane: &str) -> Self {
+        match &mut self {
+            Self::Command(command) => tamper.start(lane, command),
+            Self::Served(served) => served.tamper = Some((tamper.clone(), lane.to_owned())),
+            Self::Demo | Self::InProcess(_) | Self::Http(_) => {}
+        }
+        self
+    }
+}
+
 impl Served {
+    /// The program as it is started with one port and with another.
+    pub(super) fn two_starts(&self) -> Option<(Command, Command)> {
+        let start = |port: u16| self.with_port(port).ok().map(|(command, _)| command);
+        start(1).zip(start(2))
+    }
+
     /// The program and the address for one start.
     fn with_port(&self, port: u16) -> Result<(Command, Address), Finding> {
         let Target::Url(http) = &self.server.target else { return Err(unfilled("the server has no `url`".to_owned())) };
         let mut names = self.names.clone();
         names.insert("port".to_owned(), port.into());
         let words = http.command.as_deref().unwrap_or_default();
-        let command = command(&self.server, words, &names, &self.environment)?;
+        let mut command = command(&self.server, words, &names, &self.environment)?;
+        if let Some((tamper, lane)) = &self.tamper {
+            tamper.start(lane, &mut command);
+        }
         Ok((command, address(&self.server, http, &names, &self.redactor)?))
     }
 }

@@ -10,7 +10,8 @@ use crate::source::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, d
 use crate::wire::Revision;
 
 use super::model::{Family, Holds, Leaf, Mutant, Need, Offer, Revisions, Severity, Tier, Transport, Variant};
-use super::{REGISTRY, Registry, probe};
+use super::start::Start;
+use super::{REGISTRY, Registry, probe, start};
 
 pub(super) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<Diagnostic>> {
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
@@ -130,6 +131,7 @@ impl Decoder {
             oracle: text(node, "oracle"),
             tier: word(node, "tier", Tier::from_word).unwrap_or(Tier::Impossible),
             imitation: optional_text(node, "imitation"),
+            unplanted: optional_text(node, "unplanted"),
             also: texts(node, "also"),
             mutants: items(node, "mutants").iter().map(|mutant| self.mutant(mutant)).collect(),
         }
@@ -140,10 +142,22 @@ impl Decoder {
         Mutant {
             meaning: text(node, "meaning"),
             fault: fault::decode(&id, node, &mut self.mistakes),
+            start: self.start(&id, node),
             shown_by: node.get("shown_by").map(|shown| fault::decode_match(&id, shown, &mut self.mistakes)),
             needs: items(node, "needs").iter().filter_map(Node::text).filter_map(Offer::from_word).collect(),
             id,
         }
+    }
+
+    fn start(&mut self, id: &str, mutant: &Node) -> Option<Start> {
+        let node = mutant.get("start")?;
+        if let Some(does) = mutant.get("does") {
+            self.mistakes.push(
+                Diagnostic::error("two-ways", "a mutant changes what comes or how the server starts", does.span)
+                    .with_help("write two mutants".to_owned()),
+            );
+        }
+        Some(start::decode(id, node, &mut self.mistakes))
     }
 
     fn refuse_empty(&mut self, variant: &Node, key: &str) {

@@ -8,6 +8,7 @@ use crate::fault::{FAULT, MATCH};
 use crate::source::shape::{Object, Shape, key, required};
 
 use super::model::{Holds, Need, Offer, Severity, Tier, Transport};
+use super::start::START;
 
 /// A registry file.
 pub const REGISTRY: Shape = Shape::Object(&FILE);
@@ -84,6 +85,7 @@ static VARIANT: Object = Object {
         required("oracle", Shape::Text, "How a healthy server differs."),
         required("tier", Shape::Choice(Tier::WORDS), "What it takes to imitate it."),
         key("imitation", Shape::Text, "How it is imitated."),
+        key("unplanted", Shape::Text, "Why nothing imitates it yet."),
         key("also", TEXTS, "Other leaves that it shows too; it is counted once."),
         key("mutants", Shape::List(&Shape::Object(&MUTANT)), "Its imitations one by one."),
     ]],
@@ -96,6 +98,7 @@ static MUTANT: Object = Object {
         &[required("id", Shape::Text, "Its name."), required("meaning", Shape::Text, "What it does.")],
         FAULT,
         &[
+            key("start", Shape::Object(&START), "What it does to the start of a server, instead of `on` and `does`."),
             key("shown_by", MATCH, "What a healthy server shows that has the fault anyway."),
             key("needs", Shape::List(&Shape::Choice(Offer::WORDS)), "What the server must offer for it to make sense."),
         ],

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::fault;
 use crate::source;
 
+use super::start::START;
 use super::{Family, Leaf, PROBES, Registry, Revisions, Transport, Variant};
 
 const INTRODUCTION: &str = "\
@@ -49,6 +50,20 @@ mutants:
 ```
 ";
 
+const STARTS: &str = "
+## How starts are changed
+
+A mutant with `start` instead of `on` and `does` changes how the server is started, and is planted with `--live` only: \
+once for every option, variable, folder or number of the kind, one at a time.
+
+```yaml
+mutants:
+  - id: read-only-dropped
+    meaning: the server is started without the option or variable that says that it only reads
+    start: { does: [drop_flag, drop_variable], named: [read-only], on: { answered: refused } }
+```
+";
+
 /// The reference of all faults in Markdown; `served` are the variants that a server to start with has.
 pub fn manual(registry: &Registry, served: &BTreeSet<&str>) -> String {
     let mut page = INTRODUCTION.to_owned();
@@ -59,6 +74,8 @@ pub fn manual(registry: &Registry, served: &BTreeSet<&str>) -> String {
     }
     page.push_str(MUTANTS);
     page.push_str(&source::manual(&fault::WHOLE));
+    page.push_str(STARTS);
+    page.push_str(&source::manual(&START));
     page
 }
 

@@ -12,6 +12,7 @@ mod manual;
 mod model;
 mod probe;
 pub mod score;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ pub use self::grammar::{REGISTRY, json_schema};
 pub use self::manual::manual;
 pub use self::model::{Family, Holds, Leaf, Mutant, Need, Offer, Revisions, Severity, Tier, Transport, Variant};
 pub use self::probe::{PROBES, Probe, probe};
+pub use self::start::{Alteration, Launch, OnDisk, Start};
 
 /// Every fault that is known, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq)]

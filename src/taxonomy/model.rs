@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::fault::{Fault, Known, Match};
 use crate::wire::Revision;
 
+use super::start::Start;
+
 /// One of the categories of faults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
@@ -64,6 +66,8 @@ pub struct Variant {
     pub imitation: Option<String>,
     /// Other leaves that it shows too.
     pub also: Vec<String>,
+    /// Why nothing imitates it yet, as a sentence without a final period; absent where something does.
+    pub unplanted: Option<String>,
     /// Its imitations one by one.
     pub mutants: Vec<Mutant>,
 }
@@ -77,6 +81,8 @@ pub struct Mutant {
     pub meaning: String,
     /// What it does to what comes from a server, and where; `None` in registries that only name it.
     pub fault: Option<Fault>,
+    /// What it does to the start of a server instead; only a live server has one.
+    pub start: Option<Start>,
     /// What a healthy server shows that has the fault anyway: the mutant would change nothing for anybody.
     pub shown_by: Option<Match>,
     /// What the server must offer for the mutant to make sense.

@@ -69,8 +69,8 @@ fn which_block_kills_which_mutant() {
     }
     table = table.trim_end().to_owned() + "\n";
     for id in order {
-        let row: String = cells[&id].iter().map(|cell| format!(" {cell:<13}")).collect();
-        let _ = writeln!(table, "{}", format!("{id:<30}{row}").trim_end());
+        let row = cells[&id].iter().fold(format!("{id:<30}"), |row, cell| row + &format!(" {cell:<13}"));
+        let _ = writeln!(table, "{}", row.trim_end());
     }
     snapshot("prove-matrix", &table);
 }

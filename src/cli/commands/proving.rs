@@ -31,6 +31,9 @@ pub(in crate::cli) struct ProvingArgs {
     /// Tries only these mutants, by name, or all of a variant, a leaf or a family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
     #[arg(long, value_name = "NAME")]
     mutant: Vec<String>,
+    /// Asks the real servers what the recording leaves open: starts them again and again, with a fault in front of them or in how they start.
+    #[arg(long)]
+    live: bool,
     /// How many survivors are shown with the lines that would kill them.
     #[arg(long, value_name = "WHICH", value_enum, default_value = "worst")]
     survivors: Shown,
@@ -122,7 +125,7 @@ impl ProvingArgs {
     ) -> Result<Proven, Exit> {
         let Wanted { picks, thresholds } = wanted;
         let (redactor, workers) = (redactor(plan, options), options.processors);
-        let proving = Proving { plan, options, registry, redactor, workers, picks };
+        let proving = Proving { plan, options, registry, redactor, workers, picks, live: self.live };
         let mut proven = prove(recording, &proving).map_err(|error| {
             output.error(&format!("nothing was proven: {error}"), None);
             if matches!(error, NotProven::Interrupted) { Exit::Interrupted } else { Exit::Internal }

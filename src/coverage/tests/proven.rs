@@ -10,7 +10,7 @@ use super::near;
 /// A variant that can occur everywhere; one whose name ends in `-HTTP` needs HTTP, one in `-N` has no mutant.
 fn variant(id: &str) -> Variant {
     let meaning = "m".to_owned();
-    let mutant = Mutant { id: id.to_lowercase(), meaning, fault: None, shown_by: None, needs: Vec::new() };
+    let mutant = Mutant { id: id.to_lowercase(), meaning, fault: None, start: None, shown_by: None, needs: Vec::new() };
     let is_over_http = id.ends_with("-HTTP");
     Variant {
         id: id.into(),
@@ -24,6 +24,7 @@ fn variant(id: &str) -> Variant {
         tier: Tier::Frames,
         imitation: None,
         also: Vec::new(),
+        unplanted: None,
         mutants: if id.ends_with("-N") { Vec::new() } else { vec![mutant] },
     }
 }
@@ -76,6 +77,7 @@ fn mutant(variant: &str, at: usize, verdict: Verdict) -> MutantResult {
         variant: variant.into(),
         leaf: "L".into(),
         verdict,
+        live: false,
         reason: None,
         places: 1,
         change: Vec::new(),

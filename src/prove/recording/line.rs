@@ -127,7 +127,7 @@ fn reply_from(line: &Value) -> Option<Reply> {
 fn bytes_json(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
-        Err(_) => json!({ "hex": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() }),
+        Err(_) => json!({ "hex": bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")) }),
     }
 }
 

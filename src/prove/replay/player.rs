@@ -202,17 +202,14 @@ impl Player for LanePlayer {
 
 impl LanePlayer {
     fn raw_said(&self, bytes: &[u8]) -> Option<Asked> {
-        match serde_json::from_slice::<Value>(bytes) {
-            Ok(value) => asked(&self.without_secrets(value)),
-            Err(_) => {
-                let redactor = &self.stage.indexed.redactor;
-                let text = if redactor.is_empty() {
-                    bytes.to_vec()
-                } else {
-                    redactor.text(&String::from_utf8_lossy(bytes)).into_bytes()
-                };
-                Some(Asked::Raw(text))
-            }
+        if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
+            return asked(&self.without_secrets(value));
         }
+        let redactor = &self.stage.indexed.redactor;
+        Some(Asked::Raw(if redactor.is_empty() {
+            bytes.to_vec()
+        } else {
+            redactor.text(&String::from_utf8_lossy(bytes)).into_bytes()
+        }))
     }
 }

@@ -129,7 +129,7 @@ impl<'a> Wording<'a> {
                 return;
             }
             // An id whose type was changed stays changed.
-            if id.as_str().is_some_and(|text| recorded.is_number() && text == recorded.to_string()) {
+            if id.as_str().is_some_and(|text| recorded.is_i64() && text.parse().ok() == recorded.as_i64()) {
                 *id = now.to_string().into();
                 return;
             }

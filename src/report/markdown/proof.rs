@@ -24,6 +24,9 @@ pub(super) fn verdict(proof: &Proof) -> (&'static str, String) {
 pub(super) fn mutants(proof: &Proof) -> String {
     let of = |verdict| proof.mutants.iter().filter(move |mutant| mutant.verdict == verdict);
     let mut text = format!("### Mutants\n\n{}\n", Mutants::of(&proof.mutants).told());
+    if let Some(live) = proven::live(&proof.mutants) {
+        let _ = write!(text, "\n{live}\n");
+    }
     text += &survivors(&proven::survivors(proof));
     for (verdict, word) in [(Verdict::Undecided, "undecided"), (Verdict::Unreached, "never reached")] {
         let found: Vec<(&str, &str)> = of(verdict)
@@ -35,7 +38,8 @@ pub(super) fn mutants(proof: &Proof) -> String {
         let listed: Vec<(&str, &str)> = found.iter().map(|one| (one.id.as_str(), one.reason.as_str())).collect();
         details(&format!("{} left out", terminal::plural(found.len(), noun)), &listed)
     };
-    text + &left_out(&proof.left_out, "variant") + &left_out(&proof.control.left_out, "case")
+    let live = proof.live.iter().flat_map(|control| control.left_out.clone()).collect::<Vec<_>>();
+    text + &left_out(&proof.left_out, "variant") + &left_out(&proof.control.left_out, "case") + &left_out(&live, "case")
 }
 
 fn survivors(found: &[&MutantResult]) -> String {

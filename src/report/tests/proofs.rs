@@ -23,6 +23,7 @@ fn mutant(id: &str, (leaf, variant): (&str, &str), verdict: Verdict) -> MutantRe
         variant: variant.into(),
         leaf: format!("FAULT-{leaf}"),
         verdict,
+        live: false,
         reason: None,
         places: 2,
         change: Vec::new(),
@@ -149,6 +150,7 @@ fn proof_of(mutants: Vec<MutantResult>) -> Proof {
             green: 12,
             left_out: vec![left_out(&case, &format!("it ended differently: {HOSTILE}"))],
         },
+        live: None,
         mutants,
         left_out: ["CONFIG-X", "CONFIG-Y"].map(|id| left_out(id, "takes the real server")).into(),
         proven,
@@ -266,14 +268,16 @@ fn no_text_of_a_proof_keeps_a_secret_or_grows_without_end() {
         missing: vec![missing(SECRET, SECRET, SECRET)],
         ..mutant("m", OUTPUT, Verdict::Survived)
     }]);
-    for one in loose.left_out.iter_mut().chain(&mut loose.control.left_out) {
+    loose.live = Some(loose.control.clone());
+    let again = loose.live.iter_mut().flat_map(|control| &mut control.left_out);
+    for one in loose.left_out.iter_mut().chain(&mut loose.control.left_out).chain(again) {
         one.reason = said();
     }
     let finished = |proof: &Proof| RunFinished { proof: Some(Box::new(proof.clone())), ..fixture::finished() };
     let mut hidden = Event::RunFinished(Box::new(finished(&loose)));
     hidden.change_texts(&|text| text.replace(SECRET, "[redacted]"));
     let line = ndjson::line(&hidden);
-    assert!(!line.contains(SECRET) && line.matches("[redacted]").count() == 11, "{line}");
+    assert!(!line.contains(SECRET) && line.matches("[redacted]").count() == 12, "{line}");
     loose.change_texts(&|text| text.repeat(10_000));
     let long = ndjson::line(&Event::RunFinished(Box::new(finished(&loose))));
     assert!(long.len() < 150_000, "{}", long.len());

@@ -106,7 +106,26 @@ fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<Repl
 const LANES: [&str; 3] = ["stream", "stateless", "http"];
 
 fn mutants() -> impl Iterator<Item = (&'static Variant, &'static Mutant)> {
-    Registry::builtin().variants().flat_map(|variant| variant.mutants.iter().map(move |mutant| (variant, mutant)))
+    let all = Registry::builtin().variants().flat_map(|variant| variant.mutants.iter().map(move |one| (variant, one)));
+    all.filter(|(_, mutant)| mutant.start.is_none())
+}
+
+/// What changes how a server starts, and what nothing imitates.
+#[test]
+fn what_no_recording_can_show_is_planted_at_the_start_or_says_why_not() {
+    let mut shown = String::new();
+    for variant in Registry::builtin().variants().filter(|variant| variant.live_only().is_some()) {
+        let starts: Vec<&str> = variant.mutants.iter().map(|mutant| mutant.id.as_str()).collect();
+        assert!(
+            variant.mutants.iter().all(|mutant| mutant.start.is_some() && mutant.fault.is_none()),
+            "{}",
+            variant.id
+        );
+        let why = variant.unplanted.as_deref();
+        assert!(why.is_none() || starts.is_empty(), "{}", variant.id);
+        let _ = writeln!(shown, "{}: {}{}", variant.id, starts.join(", "), why.unwrap_or_default());
+    }
+    insta::assert_snapshot!(shown, @"");
 }
 
 #[test]
@@ -114,7 +133,8 @@ fn every_variant_that_a_recording_can_show_has_mutants() {
     let replayable = ["TOOL-CRASH", "TIMEOUT-CANCEL-FATAL", "PROTO-BAD-INPUT-FATAL"];
     for variant in Registry::builtin().variants() {
         let is_due = matches!(variant.tier, Tier::Frames | Tier::Memory) || replayable.contains(&variant.id.as_str());
-        assert_eq!(!variant.mutants.is_empty(), is_due, "{}", variant.id);
+        let is_shown = variant.mutants.iter().any(|mutant| mutant.fault.is_some());
+        assert_eq!(is_shown, is_due, "{}", variant.id);
         assert_eq!(variant.live_only().is_none(), is_due, "{}", variant.id);
     }
     let ids: BTreeSet<&str> = mutants().map(|(_, mutant)| mutant.id.as_str()).collect();

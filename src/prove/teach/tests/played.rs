@@ -246,7 +246,7 @@ fn what_survived_is_killed_by_what_it_taught() {
 fn proven(plan: &Plan) -> Proof {
     let options = options();
     let (registry, redactor) = (Registry::builtin(), Redactor::default());
-    let proving = Proving { plan, options: &options, registry, redactor, workers: 2, picks: None };
+    let proving = Proving { plan, options: &options, registry, redactor, workers: 2, picks: None, live: false };
     prove(recorded(plan), &proving).unwrap().proof
 }
 

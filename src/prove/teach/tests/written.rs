@@ -19,6 +19,7 @@ pub(super) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
         variant: "TOOL-WRONG-RESULT".to_owned(),
         leaf: "FAULT-TOOL-RESULT-PROPAGATION".to_owned(),
         verdict: Verdict::Survived,
+        live: false,
         reason: None,
         places: 1,
         change: Vec::new(),
@@ -28,6 +29,7 @@ pub(super) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
     });
     Proof {
         control: Control { cases: 1, green: 1, left_out: Vec::new() },
+        live: None,
         mutants: mutants.collect(),
         left_out: Vec::new(),
         proven: crate::coverage::declared(Registry::builtin(), &crate::coverage::Planned::default()),

@@ -13,7 +13,7 @@ use crate::event::Proof;
 use crate::source::{Style, duration_text, visible_line};
 
 use super::super::coverage::levels;
-use super::super::proven::{Mutants, sentence};
+use super::super::proven::{self, Mutants, sentence};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 
 /// How many survivors are shown in full.
@@ -48,7 +48,10 @@ pub fn proof(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
 pub(super) fn figures(proof: &Proof, style: &Style) -> String {
     let mutants = format!("mutants: {}", Mutants::of(&proof.mutants).told());
     let mutants = layout::indent(&layout::wrap_some(&mutants, style.width - 2, 4), "  ");
-    mutants + &open::control(&proof.control, style) + &open::variants(&proof.left_out, style)
+    let live = proven::live(&proof.mutants).unwrap_or_default();
+    let live = layout::indent(&layout::wrap_some(&live, style.width - 2, 3), "  ");
+    let controls = open::control(&proof.control, style) + &open::live(proof.live.as_ref(), style);
+    mutants + &live + &controls + &open::variants(&proof.left_out, style)
 }
 
 /// Everything about single mutants.

@@ -28,6 +28,14 @@ pub(super) fn control(control: &Control, style: &Style) -> String {
     told + &grouped(left_out, |count| layout::plural(count, "case") + take(count), style)
 }
 
+/// Who passes in front of the real servers, and which cases do not.
+pub(super) fn live(control: Option<&Control>, style: &Style) -> String {
+    let Some(Control { cases, green, left_out }) = control else { return String::new() };
+    let told = format!("{green} of {} passed again in front of the real servers", layout::plural(*cases, "case"));
+    let told = layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  ");
+    told + &grouped(left_out, |count| layout::plural(count, "case") + take(count), style)
+}
+
 /// The variants that cannot be planted.
 pub(super) fn variants(left_out: &[LeftOut], style: &Style) -> String {
     grouped(left_out, |count| layout::plural(count, "variant") + stay(count), style)
@@ -35,18 +43,23 @@ pub(super) fn variants(left_out: &[LeftOut], style: &Style) -> String {
 
 /// The mutants that are neither killed nor survivors.
 pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
-    let of = |verdict| proof.mutants.iter().filter(move |mutant| mutant.verdict == verdict);
+    let of = |verdict, live: Option<bool>| {
+        let is_one =
+            move |mutant: &&MutantResult| mutant.verdict == verdict && live.is_none_or(|live| live == mutant.live);
+        proof.mutants.iter().filter(is_one)
+    };
     let live = format!("`{} --live`", view.command);
     let plain = |mutant: &MutantResult| mutant.reason.clone().unwrap_or_default();
     let kinds = [
-        ("?", Verdict::Undecided, format!("undecided in the recording; {live} asks the real server")),
-        ("-", Verdict::Unreached, "never reached: the suite says nothing that could be answered so".to_owned()),
-        ("-", Verdict::Redundant, "redundant: the healthy server does the same".to_owned()),
-        ("-", Verdict::LiveOnly, format!("for the real server only; {live} plants what can be planted there")),
+        ("?", Verdict::Undecided, Some(false), format!("undecided in the recording; {live} asks the real server")),
+        ("?", Verdict::Undecided, Some(true), "undecided in front of the real server, too".to_owned()),
+        ("-", Verdict::Unreached, None, "never reached: the suite says nothing that could be answered so".to_owned()),
+        ("-", Verdict::Redundant, None, "redundant: the healthy server does the same".to_owned()),
+        ("-", Verdict::LiveOnly, None, format!("for the real server only; {live} plants what can be planted there")),
     ];
     let mut text = String::new();
-    for (mark, verdict, told) in kinds {
-        let found: Vec<&MutantResult> = of(verdict).collect();
+    for (mark, verdict, live, told) in kinds {
+        let found: Vec<&MutantResult> = of(verdict, live).collect();
         if found.is_empty() {
             continue;
         }

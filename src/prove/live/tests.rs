@@ -1,0 +1,154 @@
+//! Somebody in front of servers in this process.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+
+use super::*;
+use crate::fault;
+use crate::redact::Redactor;
+use crate::source::{SourceFile, Sources, parse};
+use crate::transport::{Incoming, Kind, Link, Message, Outgoing, memory};
+use crate::wire::{Catalog, Era};
+
+/// How a server ends once its input has ended.
+type End = fn() -> Result<(), String>;
+
+/// A server that says some bytes after the first line and ends once its input does, with what it heard as its last words.
+fn server(says: &[u8], end: End) -> Link {
+    let says = says.to_vec();
+    memory::host(move |stream| async move {
+        let (reader, mut writer) = tokio::io::split(stream);
+        let (mut reader, mut heard) = (BufReader::new(reader), Vec::new());
+        let failed = |error: std::io::Error| error.to_string();
+        reader.read_until(b'\n', &mut heard).await.map_err(failed)?;
+        writer.write_all(&says).await.map_err(failed)?;
+        reader.read_to_end(&mut heard).await.map_err(failed)?;
+        writer.shutdown().await.map_err(failed)?;
+        end()?;
+        Err(format!("heard {}", String::from_utf8_lossy(&heard)))
+    })
+}
+
+fn fault(yaml: &str) -> Fault {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("fault.yml", yaml));
+    let node = parse(&sources, source).unwrap();
+    let mut mistakes = Vec::new();
+    let fault = fault::decode("f", &node, &mut mistakes).unwrap();
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    fault
+}
+
+/// The same link with a mutant in front of it, or with nobody who does anything.
+fn fronted(link: Link, fault: Option<Fault>) -> Link {
+    let script = Script::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
+    let around = Surroundings { fault, script: Arc::new(script), expected: Arc::default(), shared: Arc::default() };
+    relayed(link, Tampering::new(around, "lane", "memory"))
+}
+
+fn request(id: i64, method: &str) -> Outgoing {
+    let bytes = json!({"jsonrpc": "2.0", "id": id, "method": method}).to_string().into_bytes();
+    let (owner, headers) = ("case".to_owned(), Vec::new());
+    Outgoing::Message(Message { bytes, owner, frame: 1, headers, kind: Kind::Request, era: Era::Stateless })
+}
+
+/// Everything that comes when some messages are sent and the input is closed.
+async fn heard(link: Link, sent: &[Outgoing]) -> Vec<Incoming> {
+    let Link { outgoing, mut incoming, stop, .. } = link;
+    for message in sent {
+        outgoing.send(message.clone()).unwrap();
+    }
+    drop(outgoing);
+    let mut heard = Vec::new();
+    while let Some(one) = incoming.recv().await {
+        let is_last = matches!(one, Incoming::Exited(_));
+        heard.push(one);
+        if is_last {
+            break;
+        }
+    }
+    stop.stop().await;
+    heard
+}
+
+#[tokio::test]
+async fn what_is_not_struck_passes_byte_by_byte() {
+    let long = |length: usize| {
+        let text = json!({"jsonrpc": "2.0", "id": 1, "result": {"text": "é".repeat(length / 2)}}).to_string();
+        format!("{text}\n").into_bytes()
+    };
+    let fine: End = || Ok(());
+    let told: [(Vec<u8>, End); 12] = [
+        (b"{\"jsonrpc\": \"2.0\" ,\"id\":1,\"result\":{\"b\":1.0,\"a\":1e2,\"a\":2}}\n".to_vec(), fine),
+        (long(100 << 10), fine),
+        (long(16 << 20), fine),
+        (b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},7]\n".to_vec(), fine),
+        (b"Listening on port 3000\n\n  \n\xff\xfe\r\n{\"torn\": \n".to_vec(), fine),
+        // The server asks with the id that the client uses.
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"
+                .to_vec(),
+            fine,
+        ),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1}}\n".to_vec(),
+            fine,
+        ),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".to_vec(),
+            fine,
+        ),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}\nnull\n42\n".to_vec(), fine),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"resu".to_vec(), fine),
+        (Vec::new(), || Err("crashed".to_owned())),
+        (b"{}\n".to_vec(), || panic!("it fell over")),
+    ];
+    let raw = Outgoing::Raw { pieces: vec![b"{\"id\"".to_vec(), b":\n\xff\n".to_vec()], owner: "case".to_owned() };
+    let sent = [request(1, "tools/list"), raw, request(2, "ping")];
+    for (says, end) in told {
+        let plain = heard(server(&says, end), &sent).await;
+        assert!(matches!(plain.last(), Some(Incoming::Exited(_))), "{plain:?}");
+        for idle in [None, Some(fault("on: { method: prompts/get }\ndoes: [drop]"))] {
+            let fronted = heard(fronted(server(&says, end), idle.clone()), &sent).await;
+            let start: String = String::from_utf8_lossy(&says).chars().take(80).collect();
+            assert!(fronted == plain, "{start} {idle:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_mutant_strikes_what_it_is_about_and_nothing_else() {
+    let said = b"{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n{\"jsonrpc\":\"2.0\",\"id\":2, \"result\":{\"b\":1}}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}\n";
+    let sent = [request(1, "tools/list"), request(2, "ping")];
+    let check = async |does: &str, expected: &[&str]| {
+        let yaml = format!("on: {{ method: tools/list }}\ndoes: [{does}]");
+        let heard = heard(fronted(server(said, || Ok(())), Some(fault(&yaml))), &sent).await;
+        let lines = heard.iter().filter_map(|one| match one {
+            Incoming::Line(line) => Some(String::from_utf8_lossy(line).into_owned()),
+            Incoming::Closed => Some("closed".to_owned()),
+            Incoming::Exited(exit) => Some(exit.to_string()),
+            Incoming::TornLine(_)
+            | Incoming::EndlessLine
+            | Incoming::Stderr(_)
+            | Incoming::Message { .. }
+            | Incoming::Undelivered { .. }
+            | Incoming::Refused { .. }
+            | Incoming::Speaks(_)
+            | Incoming::Lost(_) => None,
+        });
+        assert_eq!(lines.collect::<Vec<_>>(), expected, "{does}");
+    };
+    let (first, second) =
+        ("{\"jsonrpc\":\"2.0\",\"method\":\"n\"}", "{\"jsonrpc\":\"2.0\",\"id\":2, \"result\":{\"b\":1}}");
+    let end = "the end of its task";
+    check("drop", &[first, second, "closed", end]).await;
+    check(
+        "{ set: { result.a: 2 } }",
+        &[first, second, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":2}}", "closed", end],
+    )
+    .await;
+    check("stall", &[first, second]).await;
+    check("{ end: { status: 3 } }", &[first, second, "closed", "exit status 3"]).await;
+}

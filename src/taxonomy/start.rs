@@ -1,0 +1,404 @@
+//! What a mutant does to the way in which a server is started: it takes away what the suite set, or widens it.
+//!
+//! A [`Start`] says which words and variables are meant, [`Start::alterations`] finds them in a [`Launch`], one
+//! [`Alteration`] each. Pure: what there is on the disk is asked of whoever calls.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::fault::{self, MATCH, Match};
+use crate::source::shape::{Object, Shape, key, required};
+use crate::source::{Diagnostic, Node};
+
+/// What is done to the start of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    /// What is changed, each thing that is found on its own.
+    does: Vec<Alter>,
+    /// Parts of the names of the options and variables that are meant; none for all.
+    named: Vec<String>,
+    /// What a case must have said and heard so that it can notice; nothing where any case can.
+    on: Option<Match>,
+}
+
+/// How a server is started.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch<'a> {
+    /// The program.
+    pub program: &'a str,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// The variables that the suite sets, and no others.
+    pub variables: &'a [(String, String)],
+    /// The places of arguments that differ from start to start, such as a port; they are left alone.
+    pub varying: &'a [usize],
+}
+
+/// What is found on the disk under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDisk {
+    /// A folder.
+    Folder,
+    /// Something else.
+    File,
+    /// Nothing.
+    Nothing,
+}
+
+/// One thing that is different at the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alteration {
+    /// What it is, as in `started …`.
+    pub what: String,
+    edit: Edit,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Edit {
+    DropArgs(Range<usize>),
+    SetArg(usize, String),
+    DropVariable(String),
+    SetVariable(String, String),
+}
+
+/// Variables without which nothing starts.
+const NEEDED: [&str; 8] = ["PATH", "HOME", "LANG", "TMPDIR", "SystemRoot", "PATHEXT", "TEMP", "USERPROFILE"];
+
+/// Programs that start the server: their own options are not its settings.
+const LAUNCHERS: [&str; 19] = [
+    "node", "npx", "npm", "pnpm", "yarn", "bun", "bunx", "deno", "tsx", "python", "python3", "uv", "uvx", "pipx",
+    "java", "docker", "podman", "cargo", "env",
+];
+
+/// Words of launchers after which the name of the server still comes.
+const SUBCOMMANDS: [&str; 6] = ["run", "exec", "tool", "x", "dlx", "start"];
+
+/// Options of launchers that name the server or have a value that stands apart.
+const WITH_VALUE: [&str; 10] = ["-m", "-jar", "-c", "-p", "--package", "--from", "--with", "--directory", "-v", "-e"];
+
+macro_rules! alters {
+    ($($(#[$doc:meta])* $value:ident = $word:literal,)+) => {
+        /// What is changed at a start.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum Alter { $($(#[$doc])* $value,)+ }
+
+        impl Alter {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
+            fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$value),)+ _ => None }
+            }
+        }
+    };
+}
+
+alters! {
+    /// A variable is not set.
+    DropVariable = "drop_variable",
+    /// An option is not given, nor its value.
+    DropFlag = "drop_flag",
+    /// A folder becomes the one around it, or the root.
+    WidenPath = "widen_path",
+    /// A number becomes a thousand times as large.
+    RaiseNumber = "raise_number",
+}
+
+const ALTER: Shape = Shape::Choice(Alter::WORDS);
+
+pub(super) static START: Object = Object {
+    name: "a start",
+    doc: "What is different when the server starts; planted with `--live` only, one thing at a time.",
+    keys: &[&[
+        required(
+            "does",
+            Shape::Either(&[Shape::Choice(Alter::WORDS), Shape::List(&ALTER)]),
+            "What is changed: each variable of the suite is dropped, each option is dropped with its value, each folder is widened to the one around it and to the root, each number is multiplied by a thousand.",
+        ),
+        key(
+            "named",
+            Shape::List(&Shape::Text),
+            "Parts of names, one of which an option or a variable must have; case, dashes and underscores make no difference.",
+        ),
+        key("on", MATCH, "What a case must have said and heard so that it can notice."),
+    ]],
+};
+
+/// Reads what stands under `start`.
+pub(super) fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Start {
+    let does = node.get("does");
+    let words =
+        does.and_then(Node::text).into_iter().chain(does.into_iter().flat_map(Node::items).filter_map(Node::text));
+    let named = node.get("named").map(Node::items).unwrap_or_default();
+    Start {
+        does: words.filter_map(Alter::from_word).collect(),
+        named: named.iter().filter_map(Node::text).map(plain).collect(),
+        on: node.get("on").map(|on| fault::decode_match(name, on, found)),
+    }
+}
+
+impl Start {
+    /// What a case must have said and heard so that it can notice; `None` where any case can.
+    pub fn noticed_by(&self) -> Option<&Match> {
+        self.on.as_ref()
+    }
+
+    /// Everything in a start that can be different, one thing each.
+    pub fn alterations(&self, launch: &Launch<'_>, on_disk: &dyn Fn(&str) -> OnDisk) -> Vec<Alteration> {
+        let options = options(launch);
+        let mut found = Vec::new();
+        for alter in &self.does {
+            match alter {
+                Alter::DropVariable => found.extend(self.variables(launch).map(|(name, _)| Alteration {
+                    what: format!("without the variable `{name}`"),
+                    edit: Edit::DropVariable(name.clone()),
+                })),
+                Alter::DropFlag => {
+                    let flags = options.iter().filter(|option| option.is_flag() && self.means(option.name));
+                    found.extend(flags.flat_map(|option| self.dropped(launch, option, on_disk)));
+                }
+                Alter::WidenPath => {
+                    found.extend(self.changed(launch, &options, &|_, text| wider(text, on_disk)));
+                }
+                Alter::RaiseNumber => {
+                    let raised = |name: &str, text: &str| {
+                        let is_port = plain(name).contains("port");
+                        raised(text).filter(|_| !is_port).into_iter().collect()
+                    };
+                    found.extend(self.changed(launch, &options, &raised));
+                }
+            }
+        }
+        found
+    }
+
+    fn means(&self, name: &str) -> bool {
+        let name = plain(name);
+        self.named.is_empty() || self.named.iter().any(|part| name.contains(part.as_str()))
+    }
+
+    fn variables<'a>(&self, launch: &Launch<'a>) -> impl Iterator<Item = &'a (String, String)> {
+        let variables = launch.variables.iter();
+        variables.filter(|(name, _)| !NEEDED.contains(&name.as_str()) && self.means(name))
+    }
+
+    /// The start without an option: what follows it goes too where it is its value. What names something on the disk may
+    /// be a value or stand for itself; whoever means one option by name means a switch.
+    fn dropped(&self, launch: &Launch<'_>, option: &OwnWord<'_>, on_disk: &dyn Fn(&str) -> OnDisk) -> Vec<Alteration> {
+        let next = launch.args.get(option.at + 1).filter(|next| !next.starts_with('-') && option.value.is_none());
+        let without = |end: usize| Alteration {
+            what: format!("without `{}`", launch.args[option.at..end].join(" ")),
+            edit: Edit::DropArgs(option.at..end),
+        };
+        let (alone, both) = (without(option.at + 1), option.at + 2);
+        match next {
+            Some(next) if on_disk(next) == OnDisk::Nothing => vec![without(both)],
+            Some(_) if self.named.is_empty() => vec![alone, without(both)],
+            Some(_) | None => vec![alone],
+        }
+    }
+
+    /// The start with other values in the places of those that `change` changes.
+    fn changed(
+        &self,
+        launch: &Launch<'_>,
+        options: &[OwnWord<'_>],
+        change: &dyn Fn(&str, &str) -> Vec<String>,
+    ) -> Vec<Alteration> {
+        let mut found = Vec::new();
+        for option in options {
+            let OwnWord { at, name, value } = *option;
+            let (name, text) = match value {
+                Some(value) => (name, value),
+                // A word of its own belongs to the option before it, if to any.
+                None => (before(options, at), launch.args[at].as_str()),
+            };
+            if launch.varying.contains(&at) || text.starts_with('-') || !self.means(name) {
+                continue;
+            }
+            for new in change(name, text) {
+                let what = format!("with `{new}` for `{text}`{}", belonging(name));
+                let word = if value.is_some() { format!("{name}={new}") } else { new };
+                found.push(Alteration { what, edit: Edit::SetArg(at, word) });
+            }
+        }
+        for (name, text) in self.variables(launch) {
+            for new in change(name, text) {
+                let what = format!("with `{new}` for `{text}` in `{name}`");
+                found.push(Alteration { what, edit: Edit::SetVariable(name.clone(), new) });
+            }
+        }
+        found
+    }
+}
+
+impl Alteration {
+    /// Changes a start.
+    pub fn apply(&self, args: &mut Vec<String>, variables: &mut Vec<(String, String)>) {
+        match &self.edit {
+            Edit::DropArgs(range) => drop(args.drain(range.start.min(args.len())..range.end.min(args.len()))),
+            Edit::SetArg(at, word) => {
+                if let Some(arg) = args.get_mut(*at) {
+                    arg.clone_from(word);
+                }
+            }
+            Edit::DropVariable(name) => variables.retain(|(known, _)| known != name),
+            Edit::SetVariable(name, value) => {
+                for (_, old) in variables.iter_mut().filter(|(known, _)| known == name) {
+                    old.clone_from(value);
+                }
+            }
+        }
+    }
+}
+
+/// A word of the server's own: an option, an option with its value, or a value.
+#[derive(Debug, Clone, Copy)]
+struct OwnWord<'a> {
+    at: usize,
+    name: &'a str,
+    value: Option<&'a str>,
+}
+
+impl OwnWord<'_> {
+    fn is_flag(&self) -> bool {
+        self.name.starts_with('-') && !self.name.trim_start_matches('-').is_empty()
+    }
+}
+
+/// The words that are the server's own, rather than those of a program that starts it.
+fn options<'a>(launch: &Launch<'a>) -> Vec<OwnWord<'a>> {
+    let own = launch.args.iter().enumerate().skip(own_words(launch));
+    own.map(|(at, word)| match word.split_once('=') {
+        Some((name, value)) if word.starts_with('-') => OwnWord { at, name, value: Some(value) },
+        Some(_) | None => OwnWord { at, name: word, value: None },
+    })
+    .collect()
+}
+
+/// The option that a word stands behind.
+fn before<'a>(options: &[OwnWord<'a>], at: usize) -> &'a str {
+    let previous = options.iter().find(|option| option.at + 1 == at && option.is_flag() && option.value.is_none());
+    previous.map_or("", |option| option.name)
+}
+
+/// Where the server's own words begin.
+fn own_words(launch: &Launch<'_>) -> usize {
+    let program = Path::new(launch.program).file_stem().unwrap_or_default().to_string_lossy();
+    if !LAUNCHERS.contains(&program.as_ref()) {
+        return 0;
+    }
+    let mut at = 0;
+    while let Some(word) = launch.args.get(at) {
+        let names_it = ["-m", "-jar"].contains(&word.as_str());
+        at += if WITH_VALUE.contains(&word.as_str()) { 2 } else { 1 };
+        if names_it || !word.starts_with('-') && !SUBCOMMANDS.contains(&word.as_str()) {
+            return at;
+        }
+    }
+    at
+}
+
+fn wider(text: &str, on_disk: &dyn Fn(&str) -> OnDisk) -> Vec<String> {
+    let path = Path::new(text);
+    if on_disk(text) != OnDisk::Folder || text == "/" {
+        return Vec::new();
+    }
+    let around = match path.parent().filter(|_| path.is_absolute()) {
+        Some(parent) => parent.to_string_lossy().into_owned(),
+        None => format!("{text}/.."),
+    };
+    let mut wider = vec![around, "/".to_owned()];
+    wider.dedup();
+    wider
+}
+
+fn raised(text: &str) -> Option<String> {
+    let is_number = text.chars().all(|c| c.is_ascii_digit()) && !text.is_empty();
+    let number = text.parse::<u64>().ok().filter(|number| is_number && *number > 0)?;
+    Some(number.checked_mul(1000)?.to_string())
+}
+
+fn belonging(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" in `{name}`") }
+}
+
+/// A name without what spellings differ in.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What can be different in a start; `/data` is a folder, `/data/x` a file, and `PORT` varies.
+    fn check(does: Alter, named: &[&str], command: &str, expected: &[&str]) {
+        let start = Start { does: vec![does], named: named.iter().map(|name| plain(name)).collect(), on: None };
+        let (variables, words): (Vec<&str>, Vec<&str>) =
+            command.split(' ').partition(|word| word.contains('=') && !word.starts_with('-'));
+        let pair = |word: &&str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).unwrap();
+        let variables: Vec<(String, String)> = variables.iter().map(pair).collect();
+        let args: Vec<String> = words[1..].iter().map(|word| (*word).to_owned()).collect();
+        let varying: Vec<usize> = (0..args.len()).filter(|at| args[*at] == "4711").collect();
+        let launch = Launch { program: words[0], args: &args, variables: &variables, varying: &varying };
+        let on_disk = |name: &str| match name {
+            "/data" | "data" => OnDisk::Folder,
+            "/data/x" => OnDisk::File,
+            _ => OnDisk::Nothing,
+        };
+        let shown = start.alterations(&launch, &on_disk).into_iter().map(|alteration| {
+            let (mut args, mut variables) = (args.clone(), variables.clone());
+            alteration.apply(&mut args, &mut variables);
+            let variables = variables.into_iter().map(|(name, value)| format!("{name}={value}"));
+            variables.chain([words[0].to_owned()]).chain(args).collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{command}");
+    }
+
+    #[test]
+    fn one_thing_is_different_at_a_time() {
+        use Alter::{DropFlag, DropVariable, RaiseNumber, WidenPath};
+        check(DropVariable, &[], "A=1 B=2 PATH=/bin serve", &["B=2 PATH=/bin serve", "A=1 PATH=/bin serve"]);
+        check(DropVariable, &["read-only"], "READONLY=1 B=2 serve", &["B=2 serve"]);
+        check(
+            DropFlag,
+            &[],
+            "serve --a --b 3 -c=4 x",
+            &["serve --b 3 -c=4 x", "serve --a -c=4 x", "serve --a --b 3 x"],
+        );
+        check(DropFlag, &[], "serve --a /data", &["serve /data", "serve"]);
+        check(DropFlag, &["a"], "serve --a /data -b", &["serve /data -b"]);
+        check(
+            DropFlag,
+            &["readonly"],
+            "serve --Read-Only --read_only=1 --write",
+            &["serve --read_only=1 --write", "serve --Read-Only --write"],
+        );
+        check(DropFlag, &[], "node --inspect dist/x.js --safe", &["node --inspect dist/x.js"]);
+        check(DropFlag, &[], "npx -y some-server --safe 1", &["npx -y some-server"]);
+        check(DropFlag, &[], "/usr/bin/python3 -m some_server --safe", &["/usr/bin/python3 -m some_server"]);
+        check(DropFlag, &[], "docker run -i --rm -v a:b image --safe", &["docker run -i --rm -v a:b image"]);
+        check(DropFlag, &[], "npx -y", &[]);
+        check(WidenPath, &[], "serve /data", &["serve /"]);
+        check(
+            WidenPath,
+            &[],
+            "ROOT=data serve /data/x --to=/data /",
+            &[
+                "ROOT=data serve /data/x --to=/ /",
+                "ROOT=data/.. serve /data/x --to=/data /",
+                "ROOT=/ serve /data/x --to=/data /",
+            ],
+        );
+        check(
+            RaiseNumber,
+            &[],
+            "N=0 M=5 serve --max 3 --port 80 --size=10 4711 -1 x",
+            &[
+                "N=0 M=5 serve --max 3000 --port 80 --size=10 4711 -1 x",
+                "N=0 M=5 serve --max 3 --port 80 --size=10000 4711 -1 x",
+                "N=0 M=5000 serve --max 3 --port 80 --size=10 4711 -1 x",
+            ],
+        );
+    }
+}
