@@ -86,7 +86,7 @@ fn failed(result: &CaseResult, log: &Log) -> Seen {
     let Some(first) = broken.peek().copied() else { return Seen::Green };
     // What the suite asked for counts before what every run looks at.
     let finding = broken.find(|finding| by(finding) == By::Expectation).unwrap_or(first);
-    let of_case = |moments: &[Moment]| moments.iter().filter(|moment| moment.owner == result.case.id).next().cloned();
+    let of_case = |moments: &[Moment]| moments.iter().find(|moment| moment.owner == result.case.id).cloned();
     if let Some(left) = of_case(&log.left)
         && finding.frame.is_none_or(|frame| frame >= left.frame)
     {

@@ -1,9 +1,11 @@
 //! Somebody in front of servers in this process.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::time::timeout;
 
 use super::*;
 use crate::fault;
@@ -32,11 +34,15 @@ fn server(says: &[u8], end: End) -> Link {
 }
 
 fn fault(yaml: &str) -> Fault {
+    named("f", yaml)
+}
+
+fn named(name: &str, yaml: &str) -> Fault {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("fault.yml", yaml));
     let node = parse(&sources, source).unwrap();
     let mut mistakes = Vec::new();
-    let fault = fault::decode("f", &node, &mut mistakes).unwrap();
+    let fault = fault::decode(name, &node, &mut mistakes).unwrap();
     assert!(mistakes.is_empty(), "{mistakes:?}");
     fault
 }
@@ -62,7 +68,8 @@ async fn heard(link: Link, sent: &[Outgoing]) -> Vec<Incoming> {
     }
     drop(outgoing);
     let mut heard = Vec::new();
-    while let Some(one) = incoming.recv().await {
+    // A server that stalls says nothing more; the clock does not wait for it.
+    while let Ok(Some(one)) = timeout(Duration::from_secs(60), incoming.recv()).await {
         let is_last = matches!(one, Incoming::Exited(_));
         heard.push(one);
         if is_last {
@@ -73,7 +80,7 @@ async fn heard(link: Link, sent: &[Outgoing]) -> Vec<Incoming> {
     heard
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_not_struck_passes_byte_by_byte() {
     let long = |length: usize| {
         let text = json!({"jsonrpc": "2.0", "id": 1, "result": {"text": "é".repeat(length / 2)}}).to_string();
@@ -118,7 +125,7 @@ async fn what_is_not_struck_passes_byte_by_byte() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_mutant_strikes_what_it_is_about_and_nothing_else() {
     let said = b"{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n{\"jsonrpc\":\"2.0\",\"id\":2, \"result\":{\"b\":1}}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}\n";
     let sent = [request(1, "tools/list"), request(2, "ping")];
@@ -151,4 +158,44 @@ async fn a_mutant_strikes_what_it_is_about_and_nothing_else() {
     .await;
     check("stall", &[first, second]).await;
     check("{ end: { status: 3 } }", &[first, second, "closed", "exit status 3"]).await;
+}
+
+/// The cases that a fault with a share strikes in a run of that many cases at a time, with other faults before it.
+fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
+    let rows = (0..200).fold(String::new(), |rows, n| rows + &format!("      - {{ n: {n} }}\n"));
+    let tests = format!(
+        "tests:\n  - name: sums\n    call: add\n    args: {{ a: '{{{{ n % 50 }}}}', b: 1 }}\n    expect: []\n    rows:\n{rows}"
+    );
+    let shared: Vec<Arc<Mutex<Shared>>> = faults.iter().map(|_| Arc::default()).collect();
+    let faults: Vec<Fault> =
+        faults.iter().enumerate().map(|(at, yaml)| named(&format!("f{}", faults.len() - at), yaml)).collect();
+    let logs = shared.clone();
+    let tamper = Tamper::new(
+        |_, _| {},
+        move |lane, link| {
+            let mut link = link;
+            for (fault, shared) in faults.iter().zip(&logs) {
+                let script = Script::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
+                let (script, shared) = (Arc::new(script), Arc::clone(shared));
+                let around = Surroundings { fault: Some(fault.clone()), script, expected: Arc::default(), shared };
+                link = relayed(link, Tampering::new(around, lane, "memory"));
+            }
+            link
+        },
+    );
+    let options = Options { parallel: Some(parallel), tamper: Some(tamper), ..super::super::tests::options() };
+    super::super::tests::recorded(&super::super::tests::plan(&tests), &options);
+    let last = shared.last().unwrap().lock().unwrap();
+    last.log.struck.iter().map(|moment| moment.owner.clone()).collect()
+}
+
+#[test]
+fn the_same_calls_are_struck_at_any_concurrency_and_beside_other_faults() {
+    let fifth = "{ on: { method: tools/call, share: 0.2 }, does: [{ set: { result.isError: true } }] }";
+    let never = "{ on: { method: tools/call, share: 0.0 }, does: [drop] }";
+    let alone = struck(1, &[fifth]);
+    assert!((20..=60).contains(&alone.len()), "{} of 200", alone.len());
+    for (parallel, faults) in [(8, &[fifth][..]), (64, &[fifth]), (1, &[never, fifth]), (64, &[never, fifth])] {
+        assert_eq!(struck(parallel, faults), alone, "{parallel} at a time, {} faults", faults.len());
+    }
 }
