@@ -156,7 +156,6 @@ async fn a_mutant_strikes_what_it_is_about_and_nothing_else() {
         &[first, second, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":2}}", "closed", end],
     )
     .await;
-    check("stall", &[first, second]).await;
     check("{ end: { status: 3 } }", &[first, second, "closed", "exit status 3"]).await;
 }
 

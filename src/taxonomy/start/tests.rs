@@ -1,4 +1,4 @@
-//! What becomes of commands whose start is changed.
+//! Commands, and what can be different about them.
 
 use super::*;
 

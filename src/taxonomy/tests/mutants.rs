@@ -125,7 +125,7 @@ fn what_no_recording_can_show_is_planted_at_the_start_or_says_why_not() {
         assert!(why.is_none() || starts.is_empty(), "{}", variant.id);
         let _ = writeln!(shown, "{}: {}{}", variant.id, starts.join(", "), why.unwrap_or_default());
     }
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown);
 }
 
 #[test]
