@@ -15,9 +15,9 @@ pub struct Proved {
 /// How a variant stands after its mutants were tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Every mutant that was planted was killed, and there was one; the case that killed each, first of all.
+    /// Every mutant that could be planted was killed, and there was one; the case that killed each, first of all.
     Proven(Vec<Evidence>),
-    /// A mutant survived or was undecided, or none met anything that it could change: the suite is what has to grow.
+    /// A mutant survived, was undecided, or met nothing that it could change: the suite is what has to grow.
     Open,
     /// No mutant can be planted, whatever the suite says.
     LeftOut,
@@ -27,8 +27,7 @@ impl Proved {
     /// Reads it off the mutants and off the variants that are left out.
     ///
     /// Mutants that are redundant or need the real server say nothing about the suite; a variant that has no others is
-    /// left out. Where the suite reaches some mutants of a variant, those decide; where it reaches none, the variant
-    /// stays open, else leaving a test out would raise the figure.
+    /// left out. One that the suite does not reach keeps its variant open, else leaving a test out would raise the figure.
     pub fn of(mutants: &[MutantResult], left_out: &[LeftOut]) -> Self {
         let mut tried: BTreeMap<String, Vec<&MutantResult>> = BTreeMap::new();
         for mutant in mutants {
@@ -43,7 +42,7 @@ impl Proved {
 
 fn standing(mutants: &[&MutantResult]) -> Standing {
     let any = |verdict: Verdict| mutants.iter().any(|mutant| mutant.verdict == verdict);
-    if any(Verdict::Survived) || any(Verdict::Undecided) {
+    if any(Verdict::Survived) || any(Verdict::Undecided) || any(Verdict::Unreached) {
         return Standing::Open;
     }
     if any(Verdict::Killed) {
@@ -55,5 +54,5 @@ fn standing(mutants: &[&MutantResult]) -> Standing {
         }
         return Standing::Proven(kills);
     }
-    if any(Verdict::Unreached) { Standing::Open } else { Standing::LeftOut }
+    Standing::LeftOut
 }

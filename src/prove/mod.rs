@@ -43,6 +43,25 @@ use crate::taxonomy::Registry;
 pub use self::recording::{LaneRecording, RecordedCase, Recorder, Recording, file};
 pub use self::teach::{MISSING_MARK, MissingSuite, missing_suites};
 
+/// Whether a recording holds the secrets that travelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    /// It does; it was never written.
+    Kept,
+    /// They were taken out, and so they are from what is looked up in it.
+    TakenOut,
+}
+
+impl Proving<'_> {
+    /// Takes out of live messages what the recording does not hold.
+    fn concealing(&self) -> Redactor {
+        match self.secrets {
+            Secrets::Kept => Redactor::default(),
+            Secrets::TakenOut => self.redactor.clone(),
+        }
+    }
+}
+
 /// What is to be proven, and how.
 #[derive(Debug)]
 pub struct Proving<'a> {
@@ -52,8 +71,10 @@ pub struct Proving<'a> {
     pub options: &'a Options,
     /// The mutants.
     pub registry: &'a Registry,
-    /// The secrets of the plan, which the recording does not hold.
+    /// The secrets of the plan.
     pub redactor: Redactor,
+    /// Whether they are in the recording.
+    pub secrets: Secrets,
     /// How many mutants are tried at a time.
     pub workers: usize,
     /// The names of the mutants to try; `None` for all.
@@ -88,7 +109,7 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotP
     let plan = frozen(proving.plan, &recording);
     let recorded: BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
     let plan = only(&plan, &|_, case| recorded.contains(&case.id));
-    let indexed = Arc::new(Indexed::new(recording, proving.redactor.clone()));
+    let indexed = Arc::new(Indexed::new(recording, proving.concealing()));
     let stage = Stage::new(Arc::clone(&indexed), Changes::default());
     let run = (proving.options, proving.registry);
     let rerun = rerun(&clock()?, plan.clone(), &stage, run, Telling::Everything);
@@ -98,7 +119,9 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotP
     let court = Court { proving, plan: jury, indexed: Arc::clone(&indexed), controlled: &controlled, beds: &beds };
     let launches = if proving.live { Launches::of(&plan, proving) } else { Launches::default() };
     let line_up = LineUp::of(proving, &plan, (&beds, &launches));
-    let mut mutants = each(proving.workers, &line_up.suspects, &|clock, suspect| court.trial(clock, *suspect))?;
+    let mut mutants = each((proving.workers, &proving.options.stop), &line_up.suspects, &|clock, suspect| {
+        court.trial(clock, *suspect)
+    })?;
     let live = if proving.live { decide(&court, (&line_up.suspects, &launches), &mut mutants)? } else { None };
     if proving.options.stop.is_set() {
         return Err(NotProven::Interrupted);
@@ -113,6 +136,8 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotP
         gates: Vec::new(),
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
+    let mut proof = proof;
+    proof.change_texts(&|text| proving.redactor.text(text));
     Ok(Proven { proof, events: rerun.events })
 }
 

@@ -31,7 +31,20 @@ pub(super) fn beds(recording: &Recording) -> Vec<Bed<'_>> {
         .collect()
 }
 
+/// What an exchange is about: a tool, or else a method.
+fn place_of(exchange: &Exchange) -> (String, String) {
+    let method = exchange.method().unwrap_or_default().to_owned();
+    (method, exchange.tool().unwrap_or_default().to_owned())
+}
+
 impl Bed<'_> {
+    /// Where the server shows what a mutant would plant.
+    fn shown(&self, shown_by: &Match) -> BTreeSet<(String, String)> {
+        let known = self.known();
+        let shown = (0..known.exchanges.len()).filter(|at| shown_by.holds(*at, &known));
+        shown.map(|at| place_of(&known.exchanges[at])).collect()
+    }
+
     /// The tool of that name, unless it is one that the server does not have.
     fn offered(&self, tool: Option<&str>) -> Option<String> {
         let mut tools = self.catalog.tools.iter();
@@ -54,6 +67,8 @@ pub(super) struct Planted {
     pub(super) is_idle: bool,
     /// Why it could not be made where it would strike.
     pub(super) lacks: Option<String>,
+    /// Where the healthy server does the same, so that nothing was planted there.
+    pub(super) shown: Option<String>,
 }
 
 /// An exchange that a mutant changes.
@@ -70,14 +85,25 @@ pub(super) struct Place {
 
 impl Planted {
     /// Plants a fault everywhere in these lanes, but for cases that cannot kill.
-    pub(super) fn new(fault: &Fault, beds: &[&Bed<'_>], green: &BTreeSet<String>) -> Self {
+    ///
+    /// What a healthy server shows at one tool says nothing of its others, so the mutant is left out at that tool only.
+    pub(super) fn new(
+        (fault, shown_by): (&Fault, Option<&Match>),
+        beds: &[&Bed<'_>],
+        green: &BTreeSet<String>,
+    ) -> Self {
         let mut planted = Self::default();
         for bed in beds {
+            let shown = shown_by.map(|shown_by| bed.shown(shown_by)).unwrap_or_default();
             for (at, exchange) in bed.recorded.exchanges.iter().enumerate() {
                 // A suite's setup that goes wrong is no verdict on the server.
                 let counts =
                     if exchange.owner.is_empty() { is_discovery(exchange) } else { green.contains(&exchange.owner) };
                 if !counts || !fault.strikes(at, &bed.known()) {
+                    continue;
+                }
+                if shown.contains(&place_of(exchange)) {
+                    planted.shown.get_or_insert_with(|| super::recording::title(exchange));
                     continue;
                 }
                 match fault.apply(at, &bed.known()) {
@@ -128,13 +154,4 @@ impl Planted {
 fn is_discovery(exchange: &Exchange) -> bool {
     let method = exchange.method().unwrap_or_default();
     matches!(method, "initialize" | "server/discover" | "notifications/initialized") || method.ends_with("/list")
-}
-
-/// The first exchange that shows the fault without any mutant.
-pub(super) fn shown_at(shown_by: &Match, beds: &[&Bed<'_>]) -> Option<String> {
-    beds.iter().find_map(|bed| {
-        let known = bed.known();
-        let at = (0..known.exchanges.len()).find(|at| shown_by.holds(*at, &known))?;
-        Some(super::recording::title(&known.exchanges[at]))
-    })
 }

@@ -38,8 +38,8 @@ impl Observer for Watching {
         self.0.event(event);
     }
 
-    fn session(&mut self, frames: &SessionFrames, redactor: &Redactor) {
-        self.0.session(frames, redactor);
+    fn session(&mut self, frames: &SessionFrames, _: &Redactor) {
+        self.0.session(frames);
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use super::Proving;
 use super::control::Controlled;
 use super::freeze::only;
-use super::plant::{Bed, Place, Planted, shown_at};
+use super::plant::{Bed, Place, Planted};
 use super::replay::{Changes, Indexed, Stage};
 use super::rerun::{Telling, rerun};
 use super::teach::{Survivor, missing};
@@ -41,17 +41,13 @@ impl Court<'_> {
     pub(super) fn trial(&self, clock: &Runtime, suspect: Suspect<'_>) -> MutantResult {
         let Suspect { variant, mutant, .. } = suspect;
         let beds: Vec<&Bed<'_>> = self.beds.iter().filter(|bed| can_occur(variant, bed)).collect();
-        if let Some(title) = mutant.shown_by.as_ref().and_then(|shown_by| shown_at(shown_by, &beds)) {
-            let reason = format!("the healthy server shows it already, for example in `{title}`");
-            return suspect.without_trial(Verdict::Redundant, reason);
-        }
         if mutant.start.is_some() {
             return suspect.without_trial(Verdict::LiveOnly, "it changes how the server starts".to_owned());
         }
         let Some(fault) = &mutant.fault else {
             return suspect.without_trial(Verdict::LiveOnly, "the registry gives no fault for it".to_owned());
         };
-        let planted = Planted::new(fault, &beds, &self.controlled.green);
+        let planted = Planted::new((fault, mutant.shown_by.as_ref()), &beds, &self.controlled.green);
         if planted.places.is_empty() {
             return suspect.unplanted(&planted);
         }
@@ -111,14 +107,17 @@ impl Court<'_> {
                 continue;
             }
             let suite = self.plan.suites.iter().find(|planned| planned.suite.file == lane.file);
-            lessons.extend(missing(&Survivor {
+            let lesson = missing(&Survivor {
                 lane,
                 lane_count: suite.map_or(1, |planned| planned.suite.servers.len()),
                 catalog: &bed.catalog,
                 exchange: &lane.exchanges[place.at],
                 changed,
                 variant: &variant.id,
-            }));
+            });
+            // A test that would hold a secret is none to show.
+            let redactor = &self.proving.redactor;
+            lessons.extend(lesson.filter(|lesson| redactor.text(&lesson.yaml) == lesson.yaml));
         }
         lessons
     }
@@ -172,6 +171,10 @@ impl Suspect<'_> {
 
     /// The result of a mutant that could be planted nowhere.
     fn unplanted(&self, planted: &Planted) -> MutantResult {
+        if let Some(title) = &planted.shown {
+            let reason = format!("the healthy server shows it already, for example in `{title}`");
+            return self.without_trial(Verdict::Redundant, reason);
+        }
         match &planted.lacks {
             Some(lacks) => self.without_trial(Verdict::Unreached, lacks.clone()),
             None if planted.is_idle => {

@@ -113,7 +113,8 @@ fn is_unstarted(result: &CaseResult) -> bool {
 
 /// Whether the suite itself sets the time for a start.
 fn is_bounded(plan: &Plan, result: &CaseResult) -> bool {
-    let suite = plan.suites.iter().find(|planned| planned.suite.name.value == result.case.suite);
+    let is_its = |file: &str| result.case.id.strip_prefix(file).is_some_and(|rest| rest.starts_with("::"));
+    let suite = plan.suites.iter().find(|planned| is_its(&planned.suite.file));
     suite.is_some_and(|planned| planned.suite.options.start_timeout.is_some())
 }
 

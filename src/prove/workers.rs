@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::runtime::Runtime;
 
 use super::rerun::clock;
+use crate::runner::Stop;
 
-/// What `work` makes of each item, in the order of the items; `Err` where the system gives no runtime.
+/// What `work` makes of each item, in the order of the items, until somebody wants to stop; `Err` where the system gives no runtime.
 pub(super) fn each<T: Sync, R: Send>(
-    workers: usize,
+    (workers, stop): (usize, &Stop),
     items: &[T],
     work: &(dyn Fn(&Runtime, &T) -> R + Sync),
 ) -> std::io::Result<Vec<R>> {
@@ -18,6 +19,9 @@ pub(super) fn each<T: Sync, R: Send>(
     let one_worker = || {
         let clock = clock()?;
         loop {
+            if stop.is_set() {
+                return Ok(());
+            }
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { return Ok(()) };
             let made = work(&clock, item);
@@ -41,13 +45,17 @@ pub(super) fn each<T: Sync, R: Send>(
 
 #[cfg(test)]
 mod tests {
+    fn never() -> crate::runner::Stop {
+        crate::runner::Stop::new().1
+    }
+
     #[test]
     fn results_are_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
         for workers in [0, 1, 2, 7, 200] {
-            let doubled = super::each(workers, &items, &|_, item| item * 2).unwrap();
+            let doubled = super::each((workers, &never()), &items, &|_, item| item * 2).unwrap();
             assert_eq!(doubled, items.iter().map(|item| item * 2).collect::<Vec<_>>());
         }
-        assert!(super::each(3, &[], &|_, item: &usize| *item).unwrap().is_empty());
+        assert!(super::each((3, &never()), &[], &|_, item: &usize| *item).unwrap().is_empty());
     }
 }

@@ -13,7 +13,8 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::suites::registry;
-use crate::event::{Event, RunFinished};
+use crate::event::{Event, Outcome, RunFinished};
+use crate::prove::Secrets;
 use crate::recorded;
 use crate::runner::{Observer, Purpose, Snapshots, Stop};
 
@@ -42,6 +43,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
         if args.suites.paths.is_empty() {
             args.suites.paths = suites;
         }
+        args.proving.refuse(args.gating(), output)?;
         let registry = registry(args.registry.as_deref(), output)?;
         let wanted = args.proving.wanted(registry.get(), output)?;
         let plan = args.suites.plan(registry, output)?;
@@ -66,12 +68,14 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
             return Exit::Environment;
         }
     };
-    let wanted = Wanted { picks, thresholds: args.thresholds() };
+    let wanted = Wanted { picks, thresholds: args.thresholds(), secrets: Secrets::TakenOut };
     let proven = match args.proving.proven(recording, (&plan, registry.get()), (&options, wanted), output) {
         Ok(proven) => proven,
         Err(exit) => return exit,
     };
     let proof = Box::new(proven.proof);
+    let is_failure = |event: &Event| matches!(event, Event::CaseFinished(result) if result.outcome == Outcome::Failed);
+    let has_failed = proven.events.iter().any(is_failure);
     for event in proven.events {
         match event {
             Event::RunFinished(finished) => {
@@ -92,6 +96,6 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
         output.error("nothing can be proven: no case of the recording passes", None);
         return Exit::Nothing;
     }
-    let exit = args.gate_proof(&proof, output);
+    let exit = if has_failed { Exit::Findings } else { args.gate_proof(&proof, output) };
     if written || exit != Exit::Passed { exit } else { Exit::Environment }
 }

@@ -12,7 +12,8 @@ use crate::coverage::gates;
 use crate::event::Proof;
 use crate::plan::Plan;
 use crate::prove::file::{self, Of};
-use crate::prove::{MISSING_MARK, MissingSuite, NotProven, Proven, Proving, Recording, missing_suites, prove};
+use crate::prove::{MISSING_MARK, MissingSuite, NotProven, Proven, Proving, Recording, Secrets, missing_suites, prove};
+use crate::redact::Redactor;
 use crate::report::Survivors;
 use crate::report::sink;
 use crate::runner::{Options, Thresholds, redactor};
@@ -51,11 +52,21 @@ enum Shown {
     All,
 }
 
+/// Whether a figure is gated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gating {
+    /// By a threshold.
+    Threshold,
+    /// Not at all.
+    None,
+}
+
 /// What is wanted of a proof.
 pub(super) struct Wanted {
     /// The names of the mutants to try; `None` for all.
     pub(super) picks: Option<BTreeSet<String>>,
     pub(super) thresholds: Thresholds,
+    pub(super) secrets: Secrets,
 }
 
 impl ProvingArgs {
@@ -96,6 +107,25 @@ impl ProvingArgs {
         Ok(())
     }
 
+    /// Refuses what says nothing together.
+    pub(super) fn refuse(&self, gate: Gating, output: &Output) -> Result<(), Exit> {
+        let idle = [
+            ("--mutant", !self.mutant.is_empty()),
+            ("--write-missing", self.write_missing.is_some()),
+            ("--live", self.live),
+        ];
+        if let Some((flag, _)) = idle.iter().find(|(_, is_given)| *is_given && !self.prove) {
+            output.error(&format!("`{flag}` is about a proof, and nothing is to be proven"), Some("add `--prove`"));
+            return Err(Exit::Usage);
+        }
+        if self.prove && !self.mutant.is_empty() && gate == Gating::Threshold {
+            let help = "leave one of them out: the percentage of some mutants says nothing about the suite";
+            output.error("`--threshold` cannot be used with `--mutant`", Some(help));
+            return Err(Exit::Usage);
+        }
+        Ok(())
+    }
+
     /// The names of the mutants that are to be tried.
     pub(super) fn wanted(&self, registry: &Registry, output: &Output) -> Result<Option<BTreeSet<String>>, Exit> {
         if self.mutant.is_empty() {
@@ -123,9 +153,9 @@ impl ProvingArgs {
         (options, wanted): (&Options, Wanted),
         output: &Output,
     ) -> Result<Proven, Exit> {
-        let Wanted { picks, thresholds } = wanted;
+        let Wanted { picks, thresholds, secrets } = wanted;
         let (redactor, workers) = (redactor(plan, options), options.processors);
-        let proving = Proving { plan, options, registry, redactor, workers, picks, live: self.live };
+        let proving = Proving { plan, options, registry, redactor, workers, picks, secrets, live: self.live };
         let mut proven = prove(recording, &proving).map_err(|error| {
             output.error(&format!("nothing was proven: {error}"), None);
             if matches!(error, NotProven::Interrupted) { Exit::Interrupted } else { Exit::Internal }
@@ -135,9 +165,15 @@ impl ProvingArgs {
     }
 
     /// Writes the recording where one is wanted.
-    pub(super) fn write(&self, plan: &Plan, recording: &Recording, output: &Output) -> Result<(), ()> {
+    pub(super) fn write(
+        &self,
+        plan: &Plan,
+        (recording, redactor): (&Recording, &Redactor),
+        output: &Output,
+    ) -> Result<(), ()> {
         let Some(path) = &self.record else { return Ok(()) };
-        sink::write(path, &file::write(&of(plan), recording)).map_err(|error| {
+        let recording = recording.clone().without_secrets(redactor);
+        sink::write(path, &file::write(&of(plan), &recording)).map_err(|error| {
             output.error(&error.to_string(), None);
         })
     }

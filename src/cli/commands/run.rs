@@ -11,7 +11,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::fault_coverage::gate;
-use super::proving::{ProvingArgs, Wanted};
+use super::proving::{Gating, ProvingArgs, Wanted};
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
@@ -25,6 +25,7 @@ use crate::cli::{state, targets};
 use crate::coverage::parse_threshold;
 use crate::event::Proof;
 use crate::plan::Plan;
+use crate::prove::Secrets;
 use crate::recorded;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
@@ -135,6 +136,7 @@ impl RunArgs {
 
     /// Reads everything that a run needs; the error is the exit code where there is nothing to run.
     fn prepared(&self, now: Duration, environment: &Environment, output: &Output) -> Result<Prepared, Exit> {
+        self.proving.refuse(self.gating(), output)?;
         let registry = registry(self.registry.as_deref(), output)?;
         let plan = self.suites.plan(registry, output)?;
         refuse_only(&plan, environment, output)?;
@@ -158,11 +160,11 @@ impl RunArgs {
         (options, picks): (&Options, Option<BTreeSet<String>>),
         (watch, output): (&mut RunWatch, &Output),
     ) -> Result<Option<Box<Proof>>, ()> {
-        let Some(recording) = watch.recording() else { return Ok(None) };
-        let written = self.proving.write(of.0, &recording, output);
+        let Some((recording, redactor)) = watch.recording() else { return Ok(None) };
+        let written = self.proving.write(of.0, (&recording, &redactor), output);
         // Half a run proves nothing.
         let proof = if self.proving.prove && !options.stop.is_set() {
-            let wanted = Wanted { picks, thresholds: self.thresholds() };
+            let wanted = Wanted { picks, thresholds: self.thresholds(), secrets: Secrets::Kept };
             let proven = self.proving.proven(recording, of, (options, wanted), output);
             proven.ok().map(|proven| Box::new(proven.proof))
         } else {
@@ -170,8 +172,12 @@ impl RunArgs {
         };
         let written =
             proof.as_deref().map_or(Ok(()), |proof| self.proving.write_missing(proof, of.0, output)).and(written);
-        watch.close(proof.clone());
+        watch.close(proof.clone(), &options.stop);
         written.map(|()| proof)
+    }
+
+    pub(super) fn gating(&self) -> Gating {
+        if self.threshold.or(self.threshold_weighted).is_some() { Gating::Threshold } else { Gating::None }
     }
 
     pub(super) fn thresholds(&self) -> Thresholds {
@@ -338,6 +344,10 @@ fn verdict(args: &RunArgs, summary: &Summary, proof: Option<&Proof>, output: &Ou
         return Exit::Nothing;
     }
     match (proof, &summary.coverage) {
+        (Some(proof), _) if proof.control.green == 0 => {
+            output.error("nothing can be proven: no case passes both in the run and from its recording", None);
+            Exit::Nothing
+        }
         (Some(proof), _) => args.gate_proof(proof, output),
         (None, Some((_, exercised))) => gate(exercised, (args.threshold, args.threshold_weighted), output),
         (None, None) => Exit::Passed,

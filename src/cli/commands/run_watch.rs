@@ -12,7 +12,7 @@ use crate::prove::{Recorder, Recording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
 use crate::report::{self, Format, Live, Report, Survivors};
-use crate::runner::{Observer, SessionFrames};
+use crate::runner::{Observer, SessionFrames, Stop};
 
 /// Everything that watches one run.
 pub(super) struct RunWatch {
@@ -29,6 +29,8 @@ pub(super) struct RunWatch {
     recorder: Option<Recorder>,
     /// The end of a run of which something is still to be proven.
     held: Option<RunFinished>,
+    /// Takes secrets out of what was written down.
+    redactor: Redactor,
     /// How many survivors are shown.
     survivors: Survivors,
     problems: Vec<SinkError>,
@@ -60,6 +62,7 @@ impl RunWatch {
             failures,
             recorder,
             held,
+            redactor: Redactor::default(),
             survivors,
             problems,
         })
@@ -75,16 +78,18 @@ impl RunWatch {
         self.survivors = survivors;
     }
 
-    /// What was written down.
-    pub(super) fn recording(&mut self) -> Option<Recording> {
-        self.recorder.take().map(Recorder::finish)
+    /// What was written down, secrets included, and what takes them out.
+    pub(super) fn recording(&mut self) -> Option<(Recording, Redactor)> {
+        let redactor = self.redactor.clone();
+        self.recorder.take().map(|recorder| (recorder.finish(), redactor))
     }
 
     /// Tells the end that was held back, with what was proven meanwhile.
-    pub(super) fn close(&mut self, proof: Option<Box<Proof>>) {
+    pub(super) fn close(&mut self, proof: Option<Box<Proof>>, stop: &Stop) {
         self.recorder = None;
         if let Some(finished) = self.held.take() {
-            self.event(&Event::RunFinished(Box::new(RunFinished { proof, ..finished })));
+            let interrupted = finished.interrupted || stop.is_set();
+            self.event(&Event::RunFinished(Box::new(RunFinished { interrupted, proof, ..finished })));
         }
     }
 
@@ -137,7 +142,8 @@ impl Observer for RunWatch {
 
     fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.session(session, redactor);
+            recorder.session(session);
+            self.redactor = redactor.clone();
         }
         let Some(folder) = &self.transcripts else { return };
         self.sessions += 1;

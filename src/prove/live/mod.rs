@@ -78,7 +78,7 @@ fn runtime() -> std::io::Result<Runtime> {
 fn reached(court: &Court<'_>, suspect: &Suspect<'_>, green: &BTreeSet<String>) -> (Planted, Plan) {
     let beds: Vec<&Bed<'_>> = court.beds.iter().filter(|bed| can_occur(suspect.variant, bed)).collect();
     let planted = match &suspect.mutant.fault {
-        Some(fault) => Planted::new(fault, &beds, green),
+        Some(fault) => Planted::new((fault, suspect.mutant.shown_by.as_ref()), &beds, green),
         None => Planted::default(),
     };
     let plan = court.reached(&planted.places.iter().collect::<Vec<_>>());
@@ -155,7 +155,7 @@ impl Bench<'_> {
                 let mutant = mutant.filter(|(_, _, suspect)| can_occur(suspect.variant, bed));
                 let expected = mutant.map(|(_, planted, _)| planted.changes.get(bed.name).cloned().unwrap_or_default());
                 let (catalog, capabilities) = (bed.catalog.clone(), bed.capabilities.clone());
-                let redactor = self.court.proving.redactor.clone();
+                let redactor = self.court.proving.concealing();
                 let script = Script::new(catalog, capabilities, bed.recorded.exchanges.clone(), redactor);
                 let around = Surroundings {
                     fault: mutant.map(|(fault, _, _)| fault.clone()),

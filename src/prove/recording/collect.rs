@@ -6,7 +6,6 @@ use super::dialogue::dialogue;
 use super::key::{Key, Said};
 use super::{LaneRecording, RecordedCase, Recording};
 use crate::event::Event;
-use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 
 /// Somebody who writes down a run.
@@ -29,9 +28,9 @@ impl Recorder {
         }
     }
 
-    /// Keeps what travelled, without secrets.
-    pub fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
-        let mut told = dialogue(session, redactor);
+    /// Keeps what travelled, secrets included: see [`Recording::without_secrets`].
+    pub fn session(&mut self, session: &SessionFrames) {
+        let mut told = dialogue(session);
         let mut here: BTreeMap<String, u32> = BTreeMap::new();
         let mut asked: BTreeMap<Key, u32> = BTreeMap::new();
         for exchange in &mut told.exchanges {

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::key::asked;
 use crate::fault::{Asked, Ended, Exchange, Reply, What};
-use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::transport::Exit;
 use crate::wire::{Channel, Direction, Frame, Http, Message, classify};
@@ -21,11 +20,10 @@ pub(super) struct Dialogue {
     pub(super) unplayable: BTreeMap<String, String>,
 }
 
-/// Ties together what travelled in one session, without secrets.
-pub(super) fn dialogue(session: &SessionFrames, redactor: &Redactor) -> Dialogue {
+/// Ties together what travelled in one session.
+pub(super) fn dialogue(session: &SessionFrames) -> Dialogue {
     let mut tying = Tying {
         owners: owners(session),
-        redactor,
         early: Vec::new(),
         open: Vec::new(),
         asked_at: Vec::new(),
@@ -51,7 +49,6 @@ fn owners(session: &SessionFrames) -> BTreeMap<u32, &str> {
 
 struct Tying<'a> {
     owners: BTreeMap<u32, &'a str>,
-    redactor: &'a Redactor,
     /// What came before anything was asked.
     early: Vec<Reply>,
     /// Requests that have no answer yet, as indices.
@@ -65,7 +62,7 @@ impl Tying<'_> {
         let owner = self.owners.get(&frame.seq).map(|owner| (*owner).to_owned());
         match (frame.channel, frame.direction) {
             (Channel::Http, _) => self.give_up(owner, "it speaks HTTP by itself, in a raw step"),
-            (Channel::Stderr, _) => self.came(None, frame.at, What::Stderr(self.bytes(frame)), None),
+            (Channel::Stderr, _) => self.came(None, frame.at, What::Stderr(frame.bytes.to_vec()), None),
             (Channel::Protocol, Direction::Sent) => self.sent(owner.unwrap_or_default(), frame),
             (Channel::Protocol, Direction::Received) => self.received(owner.as_deref(), frame),
         }
@@ -75,21 +72,13 @@ impl Tying<'_> {
         self.dialogue.unplayable.entry(owner.unwrap_or_default()).or_insert_with(|| reason.to_owned());
     }
 
-    fn bytes(&self, frame: &Frame) -> Vec<u8> {
-        if self.redactor.is_empty() { frame.bytes.to_vec() } else { self.redactor.text(&frame.text()).into_bytes() }
-    }
-
-    fn json(&self, json: &Arc<Value>) -> Value {
-        if self.redactor.is_empty() { (**json).clone() } else { self.redactor.value((**json).clone()) }
-    }
-
     fn sent(&mut self, owner: String, frame: &Frame) {
         let asked = match &frame.json {
-            Ok(json) => match asked(&self.json(json)) {
+            Ok(json) => match asked(json) {
                 Some(asked) => asked,
                 None => return,
             },
-            Err(_) => Asked::Raw(self.bytes(frame)),
+            Err(_) => Asked::Raw(frame.bytes.to_vec()),
         };
         if frame.bytes.is_empty() && frame.json.is_err() {
             self.give_up(Some(owner.clone()), "its session was too long to be kept whole");
@@ -106,7 +95,7 @@ impl Tying<'_> {
     fn received(&mut self, owner: Option<&str>, frame: &Frame) {
         let http = frame.http.as_ref();
         let Ok(json) = &frame.json else {
-            let what = What::Bytes(self.bytes(frame));
+            let what = What::Bytes(frame.bytes.to_vec());
             return self.came(self.of_owner(owner), frame.at, what, http);
         };
         let mut meant = None;
@@ -117,7 +106,7 @@ impl Tying<'_> {
             meant = self.asked_with(token);
         }
         let meant = meant.or_else(|| self.of_owner(owner));
-        self.came(meant, frame.at, What::Message(self.json(json)), http);
+        self.came(meant, frame.at, What::Message((**json).clone()), http);
     }
 
     /// The last request with that id.

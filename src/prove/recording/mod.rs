@@ -1,7 +1,7 @@
 //! A run as it can be played back: what was said to which server, what came, and how every case ended.
 //!
-//! A [`Recorder`] watches a run; the [`Recording`] that it leaves is all that proving needs. Everything in it is without
-//! secrets, whether it stays in memory or goes to a file.
+//! A [`Recorder`] watches a run; the [`Recording`] that it leaves is all that proving needs. It holds secrets as long as it
+//! stays in memory, since suites may compare with them; what goes to a file is without.
 
 mod collect;
 mod dialogue;
@@ -16,8 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::event::Outcome;
-use crate::fault::{Asked, Exchange, What};
-use crate::wire::{Catalog, ListKind, Tool};
+use crate::fault::{Asked, Exchange, Reply, What};
+use crate::redact::Redactor;
+use crate::wire::{Catalog, Http, ListKind, Tool};
 
 pub use self::collect::Recorder;
 pub(super) use self::key::{Key, Said, asked};
@@ -57,6 +58,43 @@ pub struct RecordedCase {
     pub outcome: Outcome,
     /// How often it was tried.
     pub attempts: usize,
+}
+
+impl Recording {
+    /// The same without secrets, as it may be written.
+    #[must_use]
+    pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
+        if redactor.is_empty() {
+            return self;
+        }
+        for exchange in self.lanes.values_mut().flat_map(|lane| &mut lane.exchanges) {
+            exchange.asked = match std::mem::replace(&mut exchange.asked, Asked::Raw(Vec::new())) {
+                Asked::Message { id, method, params } => Asked::Message { id, method, params: redactor.value(params) },
+                Asked::Raw(bytes) => Asked::Raw(concealed(&bytes, redactor)),
+            };
+            for reply in &mut exchange.replies {
+                conceal(reply, redactor);
+            }
+        }
+        self
+    }
+}
+
+fn concealed(bytes: &[u8], redactor: &Redactor) -> Vec<u8> {
+    redactor.text(&String::from_utf8_lossy(bytes)).into_bytes()
+}
+
+fn conceal(reply: &mut Reply, redactor: &Redactor) {
+    match &mut reply.what {
+        What::Message(message) => *message = redactor.value(std::mem::take(message)),
+        What::Bytes(bytes) | What::Torn(bytes) | What::Stderr(bytes) => *bytes = concealed(bytes, redactor),
+        What::Stalled | What::Ended(_) => {}
+    }
+    if let Some(http) = &mut reply.http {
+        let mut head = Http::clone(http);
+        head.headers.iter_mut().for_each(|(_, value)| *value = redactor.text(value));
+        *http = head.into();
+    }
 }
 
 impl LaneRecording {

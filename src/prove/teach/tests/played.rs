@@ -150,8 +150,8 @@ impl Observer for Writing {
         self.recorder.event(event);
     }
 
-    fn session(&mut self, frames: &SessionFrames, redactor: &Redactor) {
-        self.recorder.session(frames, redactor);
+    fn session(&mut self, frames: &SessionFrames, _: &Redactor) {
+        self.recorder.session(frames);
     }
 }
 
@@ -246,7 +246,16 @@ fn what_survived_is_killed_by_what_it_taught() {
 fn proven(plan: &Plan) -> Proof {
     let options = options();
     let (registry, redactor) = (Registry::builtin(), Redactor::default());
-    let proving = Proving { plan, options: &options, registry, redactor, workers: 2, picks: None, live: false };
+    let proving = Proving {
+        plan,
+        options: &options,
+        registry,
+        redactor,
+        workers: 2,
+        picks: None,
+        secrets: crate::prove::Secrets::Kept,
+        live: false,
+    };
     prove(recorded(plan), &proving).unwrap().proof
 }
 
