@@ -218,7 +218,7 @@ impl State {
             self.overhear(seq, json);
             match classify(json) {
                 Message::Response { id } => {
-                    guilty = self.answer(id, (json, seq), &found, asked);
+                    guilty = self.answer(id, (json, seq), &found, (asked, post));
                     owner = guilty.clone().or(owner);
                 }
                 Message::Notification { method, params } => {
@@ -260,13 +260,14 @@ impl State {
         })
     }
 
-    /// Hands an answer to whoever waits for it; returns the owner. `asked` is what the response around it answers.
+    /// Hands an answer to whoever waits for it; returns the owner. `asked` is what the response around it answers, `post`
+    /// the frame of whatever that is a response to.
     fn answer(
         &mut self,
         id: Option<Id>,
         (json, seq): (&Arc<Value>, u32),
         found: &[Violation],
-        asked: Option<Id>,
+        (asked, post): (Option<Id>, Option<u32>),
     ) -> Option<String> {
         // An error without an id answers what its response answers.
         let nameless = asked.clone().filter(|_| id.is_none() && json.get("error").is_some());
@@ -281,7 +282,8 @@ impl State {
         }
         // In the response to a request, or with a single one under way, a stray answer can only be meant for it.
         let stray = found.iter().find(|violation| ["wrong-id", "answer-without-id"].contains(&violation.code))?;
-        let only = || self.waiting.keys().next().filter(|_| self.waiting.len() == 1).cloned();
+        let is_alone = self.waiting.len() == 1 && post.is_none();
+        let only = || self.waiting.keys().next().filter(|_| is_alone).cloned();
         let waiting = self.forget(&asked.or_else(only)?)?;
         let _ = waiting.reply.send(Arrived::Garbled(stray.message.clone()));
         Some(waiting.owner)
