@@ -58,7 +58,7 @@ pub(in crate::cli) struct RunArgs {
     /// Writes everything that travelled into this folder, a file per session.
     #[arg(long, value_name = "FOLDER")]
     transcript: Option<PathBuf>,
-    /// The least exercised coverage in percent, 0 to 100; less ends with exit code 6.
+    /// The least coverage in percent, 0 to 100: exercised, or proven where something is proven; less ends with exit code 6.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold: Option<f64>,
     /// The same for the figure that is weighted by how often faults occur.
