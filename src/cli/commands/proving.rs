@@ -184,7 +184,9 @@ fn of(plan: &Plan) -> Of {
     let suites = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
     // What was typed to pick cases is no part of a suite.
     let texts = plan.sources.names().zip(plan.sources.texts()).filter(|(name, _)| !name.starts_with('<'));
-    Of { suites, fingerprint: file::fingerprint(texts.map(|(_, text)| text)) }
+    // A checkout with other line ends is the same suite.
+    let texts: Vec<String> = texts.map(|(_, text)| text.replace("\r\n", "\n")).collect();
+    Of { suites, fingerprint: file::fingerprint(texts.iter().map(String::as_str)) }
 }
 
 /// The suites that a file is a recording of.
