@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Case, Plan, SuitePlan, build};
+use crate::source::{FNV, fnv};
 use crate::suite::{Order, RestartPolicy, Suite};
 
 /// Shuffles cases within each lane.
@@ -28,8 +29,7 @@ pub fn replanned(plan: &Plan, policy: RestartPolicy, order: Order) -> Plan {
 
 /// FNV-1a, and a finaliser that makes every bit depend on all of them (`SplitMix64`).
 fn key(seed: u32, text: &str) -> u64 {
-    let begun = 0xcbf2_9ce4_8422_2325 ^ u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut hash = text.bytes().fold(begun, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let mut hash = fnv(FNV ^ u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15), text.as_bytes());
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     hash ^ (hash >> 31)

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event::{CaseResult, Finding, Level, MutantResult, Outcome};
 use crate::source::visible;
+use crate::source::{FNV, fnv};
 
 use super::fold::Report;
 use super::json_text::{self, Layout};
@@ -118,7 +119,7 @@ fn survivor(report: &Report, mutant: &MutantResult, rules: &mut Rules) -> Value 
         "level": "note",
         "message": {"text": plain(&text)},
         "locations": [location(&Place { file, line: 1, column: None, end_column: None })],
-        "partialFingerprints": {"mcproveMutant/v1": format!("{:016x}", fnv(format!("{file}#{}", mutant.id).as_bytes()))},
+        "partialFingerprints": {"mcproveMutant/v1": format!("{:016x}", fnv(FNV, format!("{file}#{}", mutant.id).as_bytes()))},
         "properties": {"mutant": mutant.id, "leaf": mutant.leaf, "tools": tools},
     })
 }
@@ -235,11 +236,6 @@ impl Fingerprints {
         let key = format!("{}#{name}", case.case.id);
         let times = self.used.entry(key).or_default();
         *times += 1;
-        format!("{:016x}:{times}", fnv(name.as_bytes()))
+        format!("{:016x}:{times}", fnv(FNV, name.as_bytes()))
     }
-}
-
-/// FNV-1a: the standard library's hashes may change with its version.
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -8,6 +8,7 @@
 
 mod diagnostic;
 mod duration;
+mod hash;
 mod manual;
 mod node;
 mod quote;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub use self::diagnostic::{Diagnostic, Label, Severity};
 pub use self::duration::{duration_text, parse_duration};
+pub use self::hash::{FNV, fnv};
 pub use self::manual::manual;
 pub use self::node::{Node, Value};
 pub use self::quote::Quote;
