@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::wire::canonical;
+
 /// Everything that a draw depends on, beside the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DrawKey<'a> {
@@ -36,46 +38,6 @@ pub fn draw(seed: u64, key: &DrawKey<'_>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are what a double holds")]
     let share = high as f64 / (1_u64 << 53) as f64;
     share
-}
-
-/// Parameters with their members in order, without what differs from one run to the next.
-fn canonical(params: &Value) -> String {
-    let mut text = String::new();
-    write_sorted(params, &mut text, Depth::Top);
-    text
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Depth {
-    Top,
-    Below,
-}
-
-fn write_sorted(value: &Value, text: &mut String, depth: Depth) {
-    match value {
-        Value::Object(members) => {
-            let mut sorted: Vec<_> =
-                members.iter().filter(|(name, _)| depth == Depth::Below || *name != "_meta").collect();
-            sorted.sort_by_key(|(name, _)| name.as_str());
-            text.push('{');
-            for (name, member) in sorted {
-                text.push_str(&Value::from(name.as_str()).to_string());
-                text.push(':');
-                write_sorted(member, text, Depth::Below);
-                text.push(',');
-            }
-            text.push('}');
-        }
-        Value::Array(items) => {
-            text.push('[');
-            for item in items {
-                write_sorted(item, text, Depth::Below);
-                text.push(',');
-            }
-            text.push(']');
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => text.push_str(&value.to_string()),
-    }
 }
 
 /// SipHash-2-4: short, keyed, and the same on every machine and in every release.
@@ -125,8 +87,6 @@ fn round(state: &mut [u64; 4]) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -135,14 +95,5 @@ mod tests {
         assert_eq!(siphash(key, &[]), 0x726f_db47_dd0e_0e31);
         let message: Vec<u8> = (0..15).collect();
         assert_eq!(siphash(key, &message), 0xa129_ca61_49be_45e5);
-    }
-
-    #[test]
-    fn parameters_are_the_same_in_any_order() {
-        let check = |one: Value, other: Value| assert_eq!(canonical(&one), canonical(&other));
-        check(json!({"a": 1, "b": {"c": [1, 2], "d": null}}), json!({"b": {"d": null, "c": [1, 2]}, "a": 1}));
-        check(json!({"a": 1, "_meta": {"progressToken": 4}}), json!({"a": 1}));
-        assert_ne!(canonical(&json!({"a": [1, 2]})), canonical(&json!({"a": [2, 1]})));
-        assert_ne!(canonical(&json!({"a": {"_meta": 1}})), canonical(&json!({"a": {"_meta": 2}})));
     }
 }

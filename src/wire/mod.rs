@@ -6,6 +6,7 @@
 //! Knows nothing about suites, cases or expectations. Start reading in [`Frame`].
 
 mod address;
+mod canonical;
 mod catalog;
 mod frame;
 mod message;
@@ -15,6 +16,7 @@ pub mod sse;
 mod transcript;
 
 pub use self::address::address;
+pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, Http};
 pub use self::message::{

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::line::{exchange_from, exchange_json, lane_from, lane_json, outcome_from};
 use super::{RecordedCase, Recording};
+use crate::source::{FNV, fnv};
 
 /// The version of this format.
 const FORMAT: u64 = 1;
@@ -151,16 +152,11 @@ impl Sealed {
 }
 
 fn sealed_with(seal: u64, body: &str) -> u64 {
-    fnv(body.as_bytes(), 0xcbf2_9ce4_8422_2325 ^ seal.rotate_left(17))
-}
-
-/// FNV-1a: finds accidents, not forgers.
-fn fnv(bytes: &[u8], begun: u64) -> u64 {
-    bytes.iter().fold(begun, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv(FNV ^ seal.rotate_left(17), body.as_bytes())
 }
 
 /// What texts come to, whatever their files are called.
 pub fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> String {
-    let of_text = |hash: u64, text: &str| fnv(text.as_bytes(), fnv(&text.len().to_le_bytes(), hash));
-    format!("{:016x}", texts.fold(0xcbf2_9ce4_8422_2325, of_text))
+    let of_text = |hash: u64, text: &str| fnv(fnv(hash, &(text.len() as u64).to_le_bytes()), text.as_bytes());
+    format!("{:016x}", texts.fold(FNV, of_text))
 }
