@@ -214,7 +214,7 @@ pub fn why_unreadable(error: &io::Error) -> String {
 }
 
 /// The path without `.` and resolvable `..`, so that two spellings of one file are one.
-fn tidy(path: &Path) -> PathBuf {
+pub fn tidy(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut tidied = PathBuf::new();
     for part in path.components() {

@@ -18,7 +18,7 @@ mod snapshot;
 
 pub use self::builtin::builtin_names;
 pub use self::decode::{block_negative_path, skip_reason};
-pub use self::load::{Files, Servers, load, load_with, why_unreadable};
+pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
     Action, Answers, Auth, Block, Cancel, CancelWhen, ClientCredentials, Cuts, Defaults, Extent, ForEach, Http,

@@ -216,52 +216,9 @@ impl Offer {
             Self::Completions => known.capabilities.get("completions").is_some(),
         }
     }
-
-    /// What it is, as the object of a sentence.
-    pub const fn noun(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::SeveralTools => "more than one tool",
-            Self::OutputSchema => "a tool with an output schema",
-            Self::Resources => "resources",
-            Self::Templates => "resource templates",
-            Self::Prompts => "prompts",
-            Self::Completions => "completion of arguments",
-        }
-    }
-}
-
-impl Mutant {
-    /// Whether the healthy server shows the fault already.
-    pub fn is_redundant(&self, known: &Known<'_>) -> bool {
-        self.shown_by.as_ref().is_some_and(|shown| (0..known.exchanges.len()).any(|at| shown.holds(at, known)))
-    }
-
-    /// The first thing that the mutant needs and the server does not offer.
-    pub fn lacks(&self, known: &Known<'_>) -> Option<Offer> {
-        self.needs.iter().copied().find(|offer| !offer.is_met(known))
-    }
 }
 
 impl Variant {
-    /// Why no recording can imitate the variant, as a sentence without a final period; `None` where one can.
-    pub fn live_only(&self) -> Option<String> {
-        if self.mutants.iter().any(|mutant| mutant.fault.is_some()) {
-            return None;
-        }
-        let how = self.imitation.as_deref();
-        let imitated = |takes: &str| match how {
-            Some(how) => format!("it takes {takes} to {how}"),
-            None => format!("it takes {takes}"),
-        };
-        Some(match self.tier {
-            Tier::Frames | Tier::Memory => "no fault is given for it".to_owned(),
-            Tier::Launch => imitated("control over the start and the end of a live server"),
-            Tier::Companion => imitated("a companion beside a live server"),
-            Tier::Impossible => "nothing that a server sends imitates it".to_owned(),
-        })
-    }
-
     /// Whether the variant can occur over a transport in a revision.
     ///
     /// An empty text stands for a transport or a revision that is not known, `auto` for a revision not yet agreed on.

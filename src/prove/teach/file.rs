@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use super::yaml;
 use crate::event::{Missing, MutantResult, Proof};
 use crate::plan::{Plan, SuitePlan};
 use crate::source::{parse_duration, visible_line};
-use crate::suite::{Order, RestartPolicy, RunOptions};
+use crate::suite::{Order, RestartPolicy, RunOptions, tidy};
 
 /// How many mutants are named above a test.
 const NAMED: usize = 6;
@@ -240,23 +240,6 @@ fn include(suite: &str, file: &Path, here: &Path) -> String {
     up.chain(down).collect::<Vec<_>>().join("/")
 }
 
-/// A path without `.` and resolvable `..`.
-fn tidy(path: &Path) -> PathBuf {
-    let mut tidied = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(tidied.components().next_back(), Some(Component::Normal(_))) => {
-                tidied.pop();
-            }
-            Component::ParentDir | Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                tidied.push(part);
-            }
-        }
-    }
-    tidied
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,15 +247,15 @@ mod tests {
     #[test]
     fn the_way_to_a_suite() {
         let check = |suite: &str, file: &str, expected: &str| {
-            assert_eq!(include(suite, Path::new(file), Path::new("/work")), expected, "{suite} {file}");
+            assert_eq!(include(suite, Path::new(file), Path::new("/here")), expected, "{suite} {file}");
         };
         check("users.yml", "missing.yml", "users.yml");
         check("./suites/users.yml", "suites/missing.yml", "users.yml");
         check("suites/users.yml", "missing.yml", "suites/users.yml");
         check("users.yml", "suites/new/missing.yml", "../../users.yml");
         check("/a/users.yml", "/a/b/missing.yml", "../users.yml");
-        check("/work/a/users.yml", "a/missing.yml", "users.yml");
-        check("a/users.yml", "/tmp/missing.yml", "../work/a/users.yml");
+        check("/here/a/users.yml", "a/missing.yml", "users.yml");
+        check("a/users.yml", "/there/missing.yml", "../here/a/users.yml");
         check("<builtin:compliance>", "missing.yml", "builtin:compliance");
     }
 
