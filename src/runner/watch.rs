@@ -6,7 +6,7 @@ use super::judge::Judge;
 use super::snapshot::{self, Recordings};
 use super::{Message, Observer, Summary, case};
 use crate::baseline::{self, Scope};
-use crate::event::{CaseResult, Event, FailureClass, Outcome};
+use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome};
 use crate::plan::Plan;
 
 /// Sees every message once, in order.
@@ -17,6 +17,8 @@ pub(super) struct Watch<'a> {
     /// What is known to fail.
     pub(super) known: baseline::Ledger<'a>,
     pub(super) summary: Summary,
+    /// The cases that stand for rules.
+    pub(super) ruled: Vec<CaseResult>,
     pub(super) recordings: Arc<Recordings>,
     pub(super) observer: &'a mut dyn Observer,
 }
@@ -78,9 +80,18 @@ impl Watch<'_> {
         }
     }
 
+    /// How well servers keep the rules.
+    pub(super) fn compliance(&self) -> Vec<Compliance> {
+        Compliance::of(&self.ruled)
+    }
+
     fn count(&mut self, event: &Event) {
         match event {
             Event::CaseFinished(result) => {
+                if result.case.rule.is_some() {
+                    // What a score needs of them.
+                    self.ruled.push(CaseResult { findings: Vec::new(), exchanges: Vec::new(), ..(**result).clone() });
+                }
                 self.judge.case(result);
                 self.recorded.finished(result);
                 self.known.case(result);
