@@ -60,7 +60,7 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
     if args.explain.is_some() || args.list {
         return explain::explain(&asked, output);
     }
-    let given = server(&words, &args).and_then(|server| Ok(given(&server, (&words, &args), settings(&args)?)));
+    let given = server(&words, &args).and_then(|server| Ok(given(&server, (&words, &args), &settings(&args)?)));
     match given {
         Ok(given) => {
             args.run.suites.given = Some(given);
@@ -169,7 +169,7 @@ fn flags(args: &ComplianceArgs) -> Vec<String> {
 }
 
 /// The suite, as somebody might have written it.
-fn given(server: &Value, (words, args): (&[String], &ComplianceArgs), compliance: Value) -> Given {
+fn given(server: &Value, (words, args): (&[String], &ComplianceArgs), compliance: &Value) -> Given {
     let target = shell_words::join(words);
     let suite = json!({
         "suite": format!("compliance of {target}"),
@@ -177,7 +177,10 @@ fn given(server: &Value, (words, args): (&[String], &ComplianceArgs), compliance
         "run_options": {"parallel": AT_A_TIME},
         "compliance": compliance,
     });
-    let flags: String = flags(args).iter().map(|word| format!("{} ", shell_words::quote(word))).collect();
+    let mut flags = shell_words::join(flags(args));
+    if !flags.is_empty() {
+        flags.push(' ');
+    }
     let dashes = if server.get("command").is_some() { "-- " } else { "" };
     let asked = format!("mcprove compliance {flags}{dashes}{target}");
     // JSON is YAML, and a member a line can be quoted.

@@ -140,6 +140,7 @@ fn info(line: usize, name: &str, row: Option<&str>) -> CaseInfo {
         tags: vec!["smoke".into()],
         probes: Vec::new(),
         variants: vec!["TOOL-ERROR-AS-SUCCESS".into()],
+        rule: None,
     }
 }
 
