@@ -1,7 +1,7 @@
-//! `mcprove serve faulty`: the demo server with one fault, and the list of all such servers.
+//! `mcprove serve faulty`: the demo server with one fault or with a flaw, and the list of all such servers.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -10,7 +10,9 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::demo::faulty::{self as servers, Fault, Surroundings};
-use crate::source::did_you_mean;
+use crate::demo::flaw::Flaw;
+use crate::source::{SourceFile, Sources, did_you_mean};
+use crate::suite::why_unreadable;
 use crate::taxonomy::{Registry, Transport};
 
 /// The variable whose value no answer should contain, and what stands in for it.
@@ -19,8 +21,11 @@ const SECRET: (&str, &str) = ("DEMO_TOKEN", "demo-token-5f3759df");
 #[derive(Debug, Args)]
 pub(super) struct FaultyArgs {
     /// The variant of the fault taxonomy that the server has.
-    #[arg(long, value_name = "VARIANT", required_unless_present = "list")]
+    #[arg(long, value_name = "VARIANT", required_unless_present_any = ["list", "flaw"])]
     fault: Option<String>,
+    /// A YAML file that says what the server does wrong, as in docs/flaws.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fault", "list"])]
+    flaw: Option<PathBuf>,
     /// The folder in which the server keeps files; by default the one it starts in.
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     state: PathBuf,
@@ -32,6 +37,12 @@ pub(super) struct FaultyArgs {
 }
 
 pub(super) fn faulty(args: &FaultyArgs, environment: &Environment, output: &Output) -> Exit {
+    if let Some(file) = &args.flaw {
+        return match read(file, output) {
+            Ok(flaw) => start(&args.start, Fault::flawed(flaw), environment, output),
+            Err(exit) => exit,
+        };
+    }
     let Some(variant) = args.fault.as_deref().filter(|_| !args.list) else {
         return output.data(&list());
     };
@@ -49,6 +60,20 @@ pub(super) fn faulty(args: &FaultyArgs, environment: &Environment, output: &Outp
     let secret = environment.get(SECRET.0).unwrap_or(SECRET.1).to_owned();
     let fault = Fault::of(entry, Surroundings { folder: args.state.clone(), secret });
     start(&args.start, fault, environment, output)
+}
+
+/// Reads a flaw; what is wrong with the file is shown.
+fn read(file: &Path, output: &Output) -> Result<Flaw, Exit> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        output.error(&format!("cannot read the flaw `{}`: {}", file.display(), why_unreadable(&error)), None);
+        Exit::Usage
+    })?;
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new(file.display().to_string(), text));
+    Flaw::load(&sources, source).map_err(|mistakes| {
+        output.diagnostics(&mistakes, &sources);
+        Exit::Usage
+    })
 }
 
 /// Every variant with what its server does wrong, then those without a server.

@@ -29,6 +29,7 @@ use tokio::sync::watch;
 use self::refused::Refused;
 use self::session::Sessions;
 use super::faulty::Fault;
+use super::flaw;
 use super::server::{Conduct, LEGACY, MODERN};
 use super::store::SharedStore;
 use super::transport::Input;
@@ -94,7 +95,11 @@ impl Server {
 
 fn router(server: Arc<Server>) -> Router {
     let service = any(|State(server): State<Arc<Server>>, request: Request| async move {
-        guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response)
+        let sound = async |request| guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response);
+        match server.conduct.fault.playing() {
+            Some(playing) => flaw::http::answer(&server.conduct.fault, playing, request, sound).await,
+            None => sound(request).await,
+        }
     });
     Router::new().fallback(service).with_state(server)
 }
