@@ -4,10 +4,12 @@
 //! in the check. [`serve`] holds one conversation over any pair of byte streams, in both eras of the protocol, and knows
 //! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels `transport` (lines
 //! and envelopes) → `era` (which era, is it open) → `server` (rmcp's handler) → `tools`, `resources` or `prompts`.
-//! [`faulty`] are the servers with one fault written into them, [`flaw`] what makes one from a few lines of YAML.
+//! [`faulty`] are the servers with one fault written into them, [`flaw`] what makes one from a few lines of YAML, and
+//! `fixtures` is what the official conformance suite asks for.
 
 mod era;
 pub mod faulty;
+mod fixtures;
 pub mod flaw;
 pub mod http;
 mod prompts;
@@ -38,6 +40,7 @@ use tokio::time::timeout;
 pub use self::settings::{Settings, Spelling};
 
 use self::faulty::Fault;
+use self::fixtures::Fixtures;
 
 /// How long a client that stopped reading may hold up the end of a conversation.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -141,7 +144,8 @@ fn only_real_failures(written: io::Result<()>) -> Result<(), ServeError> {
 /// How a server behaves under settings and with what it does wrong.
 fn conduct(settings: Settings, fault: &Arc<Fault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
-    Ok(server::Conduct { rules: Arc::new(rules), fault: fault.clone() })
+    let fixtures = rules.wants_fixtures().then(Fixtures::new).transpose().map_err(ServeError::Setting)?;
+    Ok(server::Conduct { rules: Arc::new(rules), fault: fault.clone(), fixtures: fixtures.map(Arc::new) })
 }
 
 /// Writes every line that is queued; ends when the transport is gone and the queue is empty.

@@ -19,6 +19,8 @@ pub struct Settings {
     pub token: Option<String>,
     /// How that word is looked for.
     pub spelling: Spelling,
+    /// Besides the directory there is what the official conformance suite asks for.
+    pub conformance_fixtures: bool,
 }
 
 /// How a word is looked for.
@@ -63,6 +65,11 @@ impl Rules {
     /// The bearer token that every request over HTTP needs.
     pub(super) fn token(&self) -> Option<&str> {
         self.settings.token.as_deref()
+    }
+
+    /// Is there what the official conformance suite asks for?
+    pub(super) fn wants_fixtures(&self) -> bool {
+        self.settings.conformance_fixtures
     }
 
     /// Why a call is refused, if it is.

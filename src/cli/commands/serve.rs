@@ -51,6 +51,9 @@ pub(super) struct StartArgs {
     /// Refuses names with this word in them, in upper and lower case.
     #[arg(long, value_name = "WORD")]
     block: Option<String>,
+    /// Offers, besides the directory, what the official conformance suite asks for.
+    #[arg(long)]
+    conformance_fixtures: bool,
 }
 
 impl StartArgs {
@@ -69,6 +72,7 @@ impl StartArgs {
             domain: self.domain.clone(),
             blocked: self.block.clone(),
             token,
+            conformance_fixtures: self.conformance_fixtures,
             ..Settings::default()
         })
     }

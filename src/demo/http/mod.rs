@@ -7,6 +7,7 @@
 
 mod exchange;
 mod guard;
+mod mirrored;
 mod post;
 mod refused;
 mod session;
