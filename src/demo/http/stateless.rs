@@ -9,6 +9,7 @@ use super::super::era::unknown_method;
 use super::super::faulty::Check;
 use super::super::server::{Demo, MODERN};
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::authorization::Caller;
 use super::refused::{Refused, json_response};
 use super::stream::{CancelOnDrop, Numbering, Opening, events};
 use super::{Server, exchange, post};
@@ -25,7 +26,12 @@ pub(super) fn names_version(message: &Value) -> bool {
 }
 
 /// Answers one message.
-pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value) -> Result<Response, Refused> {
+pub(super) async fn answer(
+    server: &Server,
+    headers: &HeaderMap,
+    caller: Caller,
+    message: Value,
+) -> Result<Response, Refused> {
     post::check(&message, UnreadId::LeftOut)?;
     let id = message.get("id").cloned();
     let is_complete = lacks(&message).is_empty();
@@ -41,7 +47,7 @@ pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value)
             let JsonRpcMessage::Request(request) = *message else {
                 return Ok(StatusCode::ACCEPTED.into_response());
             };
-            Ok(reply(server, request, is_complete).await)
+            Ok(reply(server, caller, request, is_complete).await)
         }
         Judged::Ignored if id.is_none() => checked.map(|_| StatusCode::ACCEPTED.into_response()),
         Judged::Ignored | Judged::Batch(_) => {
@@ -61,13 +67,13 @@ pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value)
 }
 
 /// Answers a request of no era.
-pub(super) async fn admit(server: &Server, request: JsonRpcRequest<ClientRequest>) -> Response {
-    reply(server, request, true).await
+pub(super) async fn admit(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>) -> Response {
+    reply(server, caller, request, true).await
 }
 
 /// Answers a request that has no session; `is_complete` if `_meta` lacks nothing.
-async fn reply(server: &Server, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
-    let demo = Demo::new(server.store.clone(), server.input.subscribe(), server.conduct.clone());
+async fn reply(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
+    let demo = Demo::new(server.store(caller.user).clone(), server.input.subscribe(), server.conduct.clone());
     let log = exchange::start(demo, None, request);
     let guard = CancelOnDrop(log.clone());
     match log.first().await {

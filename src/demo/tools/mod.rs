@@ -88,6 +88,11 @@ pub(super) fn list() -> Vec<Tool> {
     COMPILED.iter().map(|compiled| compiled.tool.clone()).collect()
 }
 
+/// Does a call of the tool `name` change something?
+pub(super) fn changes(name: &str) -> bool {
+    TOOLS.iter().any(|entry| entry.name == name && !matches!(entry.effect, Effect::Reads))
+}
+
 /// Finds the tool `name` and checks its arguments.
 ///
 /// A tool that does not exist is the protocol's error, arguments that do not fit are the tool's own.
