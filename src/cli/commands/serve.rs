@@ -15,6 +15,10 @@ use crate::demo::{self, ServeError, Settings};
 /// The variable with the token that `--require-token` requires.
 const TOKEN: &str = "MCPROVE_DEMO_TOKEN";
 
+/// The variables with the tokens that may be there as well.
+const SECOND_TOKEN: &str = "MCPROVE_DEMO_SECOND_TOKEN";
+const LOW_SCOPE_TOKEN: &str = "MCPROVE_DEMO_LOW_SCOPE_TOKEN";
+
 /// Serves an example server over standard input and output, or over HTTP.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServeArgs {
@@ -36,7 +40,8 @@ pub(super) struct StartArgs {
     /// Serve streamable HTTP at this address of this machine, such as 127.0.0.1:3000; port 0 takes one that is free.
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
     pub(super) http: Option<SocketAddr>,
-    /// Serves only clients with the bearer token in the environment variable `MCPROVE_DEMO_TOKEN`.
+    /// Serves only clients with the bearer token in the environment variable `MCPROVE_DEMO_TOKEN`; a second user may
+    /// have the one in `MCPROVE_DEMO_SECOND_TOKEN`, and the one in `MCPROVE_DEMO_LOW_SCOPE_TOKEN` allows no changes.
     #[arg(long, requires = "http")]
     require_token: bool,
     /// Refuses every call that would change the directory.
@@ -58,7 +63,9 @@ pub(super) struct StartArgs {
 
 impl StartArgs {
     fn settings(&self, environment: &Environment) -> Result<Settings, Failure> {
-        let token = environment.get(TOKEN).filter(|_| self.require_token).map(str::to_owned);
+        let token = |name| environment.get(name).filter(|_| self.require_token).map(str::to_owned);
+        let (second_token, low_scope_token) = (token(SECOND_TOKEN), token(LOW_SCOPE_TOKEN));
+        let token = token(TOKEN);
         if self.require_token && token.is_none() {
             return Err(Failure {
                 exit: Exit::Usage,
@@ -73,6 +80,8 @@ impl StartArgs {
             blocked: self.block.clone(),
             token,
             conformance_fixtures: self.conformance_fixtures,
+            second_token,
+            low_scope_token,
             ..Settings::default()
         })
     }

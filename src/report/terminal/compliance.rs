@@ -27,18 +27,14 @@ fn table(compliance: &Compliance, style: &Style) -> String {
     let width = names.chain([layout::columns(&title)]).max().unwrap_or_default().min(style.width.saturating_sub(30));
     let pad = |text: &str| " ".repeat(width.saturating_sub(layout::columns(text)));
     let title = layout::crop(&title, width);
-    let mut text =
-        format!("  {}{}   MUST    SHOULD   not judged\n", layout::paint(&title, BOLD, style), pad(&title));
+    let mut text = format!("  {}{}   MUST    SHOULD   not judged\n", layout::paint(&title, BOLD, style), pad(&title));
     for page in &compliance.pages {
         let name = layout::crop(&page.page, width);
         let open = page.must.plus(page.should).open;
         let open = if open == 0 { String::new() } else { open.to_string() };
         let (must, should) = (share(&page.must), share(&page.should));
-        let shown = if page.must.broken > 0 {
-            layout::paint(&format!("{must:<7}"), RED, style)
-        } else {
-            format!("{must:<7}")
-        };
+        let shown =
+            if page.must.broken > 0 { layout::paint(&format!("{must:<7}"), RED, style) } else { format!("{must:<7}") };
         let line = format!("  {name}{}   {shown} {should:<8} {open}", pad(&name));
         let _ = writeln!(text, "{}", line.trim_end());
     }

@@ -319,8 +319,13 @@ fn explained(suites: &[Suite<'_>]) -> Option<String> {
     let (whole, _) = cases.clone().next()?.again.split_once("compliance")?;
     let broken = cases.find(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
     let rule = broken.and_then(|case| case.case.rule.as_ref());
-    Some(rule.map_or_else(|| format!("{whole}compliance --list"), |rule| format!("{whole}compliance --explain {}", rule.id)))
-        .filter(|_| whole == "mcprove ")
+    Some(
+        rule.map_or_else(
+            || format!("{whole}compliance --list"),
+            |rule| format!("{whole}compliance --explain {}", rule.id),
+        ),
+    )
+    .filter(|_| whole == "mcprove ")
 }
 
 /// The command that looks closer at what went wrong.
