@@ -13,6 +13,7 @@ mod fixtures;
 pub mod flaw;
 pub mod http;
 mod prompts;
+pub mod reference;
 mod resources;
 mod schema;
 mod server;

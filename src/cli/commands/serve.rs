@@ -117,6 +117,28 @@ pub(in crate::cli) fn serve(args: &ServeArgs, environment: &Environment, output:
 
 /// Runs a server on one thread, until its input or a signal ends it.
 pub(super) fn start(args: &StartArgs, fault: Fault, environment: &Environment, output: &Output) -> Exit {
+    started(args.http, args.settings(environment), fault, output)
+}
+
+/// The same with settings that flags only add to.
+pub(super) fn start_with(
+    args: &StartArgs,
+    reference: Settings,
+    fault: Fault,
+    environment: &Environment,
+    output: &Output,
+) -> Exit {
+    let settings = args.settings(environment).map(|own| Settings {
+        conformance_fixtures: own.conformance_fixtures || reference.conformance_fixtures,
+        token: own.token.clone().or(reference.token),
+        second_token: own.second_token.clone().or(reference.second_token),
+        low_scope_token: own.low_scope_token.clone().or(reference.low_scope_token),
+        ..own
+    });
+    started(args.http, settings, fault, output)
+}
+
+fn started(address: Option<SocketAddr>, settings: Result<Settings, Failure>, fault: Fault, output: &Output) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -124,9 +146,9 @@ pub(super) fn start(args: &StartArgs, fault: Fault, environment: &Environment, o
             return Exit::Environment;
         }
     };
-    let served = args.settings(environment).and_then(|settings| {
+    let served = settings.and_then(|settings| {
         runtime.block_on(async {
-            if let Some(address) = args.http {
+            if let Some(address) = address {
                 return serve_http(address, settings, fault.into()).await;
             }
             let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());
