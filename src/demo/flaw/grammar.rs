@@ -70,10 +70,10 @@ static ON: Object = Object {
                 WORDS,
                 "It is about what the server says by itself: notifications and requests with these methods. The other keys are about the request it belongs to.",
             ),
-            key("answer", Shape::Object(&ANSWER), "What the correct answer must be."),
+            key("answer", Shape::Object(&ANSWER), "What the correct answer must be; with `sends`, what is sent."),
             key("unless", Shape::Object(&UNLESS), "What must not hold."),
-            key("nth", Shape::Whole, "Only the so-manieth of them, from 1."),
-            key("from", Shape::Whole, "Only that one and those that follow, from 1."),
+            key("nth", Shape::Whole, "Only the one with this number, counted from 1."),
+            key("from", Shape::Whole, "Only the one with this number and those that follow, counted from 1."),
             key(
                 "per",
                 Shape::Choice(&["session", "server"]),

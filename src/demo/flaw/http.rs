@@ -135,6 +135,9 @@ async fn at_once(playing: &Playing, exchange: &Exchange, response: Response) -> 
     let head = playing.head(exchange, &said.hits, &described);
     let content_type = if said.before.is_empty() && said.after.is_empty() && said.own.len() < 2 {
         let own = said.own.pop().unwrap_or_default();
+        if own.is_empty() {
+            response.headers_mut().remove(header::CONTENT_TYPE);
+        }
         let content_type = (body.is_empty() && !own.is_empty()).then(|| type_of(&own));
         *response.body_mut() = Body::from(own);
         content_type

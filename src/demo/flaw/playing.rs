@@ -127,7 +127,9 @@ impl Playing {
         let method = message.as_ref().and_then(|message| message.get("method")).and_then(Value::as_str);
         let Some(method) = method else { return Said::unchanged(Some(sent)) };
         let during = exchange.map(|exchange| &exchange.incoming);
-        let edits = self.flaw.edits.iter().enumerate().filter(|(_, edit)| edit.on.sends(method, during));
+        let is_wanted = |on: &Condition| on.answer.as_ref().is_none_or(|wanted| wanted.holds(message.as_ref(), None));
+        let edits = self.flaw.edits.iter().enumerate();
+        let edits = edits.filter(|(_, edit)| edit.on.sends(method, during) && is_wanted(&edit.on));
         let hits: Vec<_> = edits.filter_map(|(at, edit)| Some((at, self.count(at, &edit.on, scope)?))).collect();
         let mut names = during.map(|incoming| self.names(incoming, 0)).unwrap_or_default();
         names.extend(names_of(message, None));
@@ -178,15 +180,15 @@ impl Playing {
     /// What comes on another stream of the session.
     pub(super) fn listen(&self, scope: &str) -> mpsc::UnboundedReceiver<Vec<u8>> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        self.memory().listening.push((scope.to_owned(), sender));
+        let mut memory = self.memory();
+        memory.listening.retain(|(_, sender)| !sender.is_closed());
+        memory.listening.push((scope.to_owned(), sender));
         receiver
     }
 
     /// Says something on all streams of the session that are open.
     pub(super) fn broadcast(&self, scope: &str, messages: &[Vec<u8>]) {
-        let mut memory = self.memory();
-        memory.listening.retain(|(_, sender)| !sender.is_closed());
-        for (_, sender) in memory.listening.iter().filter(|(known, _)| known == scope) {
+        for (_, sender) in self.memory().listening.iter().filter(|(known, _)| known == scope) {
             for message in messages {
                 // A client that went away in the meantime hears nothing.
                 let _ = sender.send(message.clone());
