@@ -168,6 +168,12 @@ impl Client {
         stream
     }
 
+    /// Sends an answer to a question of the server.
+    pub(super) async fn answer(&self, answer: &Value) -> Answer {
+        let headers = [("Mcp-Session-Id", self.session.as_str())];
+        send(&self.address, "POST", &[TYPES.as_slice(), &headers].concat(), answer.to_string().as_bytes()).await
+    }
+
     async fn call(&self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask(&json!(1), "tools/call", json!({ "name": tool, "arguments": arguments })).await;
         answer.json()["result"]["structuredContent"].take()
@@ -180,7 +186,7 @@ impl Client {
     }
 }
 
-async fn read_until(stream: &mut BufReader<TcpStream>, until: &str) -> String {
+pub(super) async fn read_until(stream: &mut BufReader<TcpStream>, until: &str) -> String {
     let mut line = String::new();
     while !line.contains(until) {
         line.clear();
