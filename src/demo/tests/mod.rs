@@ -8,6 +8,8 @@ mod catalog;
 mod ends;
 mod faulty;
 mod faulty_http;
+mod fixtures;
+mod fixtures_http;
 mod flaws;
 mod http;
 mod http_abuse;
