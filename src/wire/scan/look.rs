@@ -1,11 +1,17 @@
 //! A look at one message: what can be counted and told about it.
 
+use std::collections::BTreeSet;
+
 use super::super::{Frame, Id, Revision};
 use super::Violation;
-use super::table::{Rule, SCANS};
+use super::memory::MOST_NAMES;
+use super::table::{CORRELATION, Rule, SCANS};
 
 /// How often each rule could have been broken.
 pub(super) type Seen = [u32; SCANS.len()];
+
+/// What was told that belongs to no exchange: codes and sentences.
+pub(super) type Told = BTreeSet<(&'static str, String)>;
 
 /// Which stream brought a message, and whether its place in there can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +32,7 @@ pub(super) struct Look<'a> {
     /// The request that it answers, where it answers one.
     pub(super) request: Option<Id>,
     pub(super) seen: &'a mut Seen,
+    pub(super) told: &'a mut Told,
     pub(super) found: &'a mut Vec<Violation>,
 }
 
@@ -47,9 +54,18 @@ impl Look<'_> {
         }
     }
 
-    /// Tells of a broken rule.
+    /// Tells of a broken rule; what belongs to no exchange is told once in the same words, unless it is no message.
     fn tell(&mut self, code: Rule, message: String) {
         let Self { frame, request, .. } = self;
+        let is_noise = matches!(code, Rule::StrayOutput | Rule::SplitMessage | Rule::MalformedEnvelope);
+        let is_of_answer = request.is_some() || SCANS[code as usize].variant == CORRELATION;
+        if !is_noise && !is_of_answer {
+            let is_first =
+                self.told.len() < MOST_NAMES && self.told.insert((SCANS[code as usize].code, message.clone()));
+            if !is_first {
+                return;
+            }
+        }
         let violation = Violation::new(code, message, frame.seq).of(request.clone());
         self.found.push(violation);
     }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use self::look::Stream;
-use self::look::{Look, Seen};
+use self::look::{Look, Seen, Told};
 pub use self::manual::manual;
 use self::memory::Memory;
 use self::rules::framing::Fragments;
@@ -59,6 +59,7 @@ pub struct Scanner {
     memory: Memory,
     fragments: Fragments,
     seen: Seen,
+    told: Told,
 }
 
 impl Scanner {
@@ -67,7 +68,13 @@ impl Scanner {
 
     /// Watches a session of an era.
     pub fn new(era: Era) -> Self {
-        Self { era, memory: Memory::default(), fragments: Fragments::default(), seen: [0; SCANS.len()] }
+        Self {
+            era,
+            memory: Memory::default(),
+            fragments: Fragments::default(),
+            seen: [0; SCANS.len()],
+            told: Told::new(),
+        }
     }
 
     /// The era of the session.
@@ -114,8 +121,8 @@ impl Scanner {
 
     fn received(&mut self, frame: &Frame, stream: Stream, json: Result<&Value, &String>, found: &mut Vec<Violation>) {
         let revision = self.revision(json);
-        let (seen, request) = (&mut self.seen, None);
-        let mut look = Look { frame, stream, revision, request, seen, found };
+        let (seen, told, request) = (&mut self.seen, &mut self.told, None);
+        let mut look = Look { frame, stream, revision, request, seen, told, found };
         match json {
             _ if self.fragments.take(&mut look, json) => {}
             Ok(json) => rules::judge(&mut look, &mut self.memory, json),
