@@ -10,11 +10,13 @@ mod era;
 pub mod faulty;
 pub mod http;
 mod prompts;
+mod random;
 mod resources;
 mod schema;
 mod server;
 mod settings;
 mod store;
+mod tasks;
 mod tools;
 mod transport;
 
@@ -123,7 +125,7 @@ where
 /// How a server behaves under settings and with what it does wrong.
 fn conduct(settings: Settings, fault: &Arc<Fault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
-    Ok(server::Conduct { rules: Arc::new(rules), fault: fault.clone() })
+    Ok(server::Conduct { rules: Arc::new(rules), fault: fault.clone(), tasks: Arc::default() })
 }
 
 /// Writes every line that is queued; ends when the transport is gone and the queue is empty.

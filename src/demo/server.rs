@@ -5,10 +5,10 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
-    ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities, ServerConfig,
-    SubscriptionFilter,
+    CustomRequest, CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    Reference, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use super::faulty::{Call, Fault};
 use super::settings::Rules;
 use super::store::{SharedStore, Store};
+use super::tasks::{self, Book, Owner, Tasks};
 use super::transport::Input;
 use super::{prompts, resources, tools};
 
@@ -41,18 +42,22 @@ pub(super) struct Conduct {
     pub(super) rules: Arc<Rules>,
     /// What it does wrong.
     pub(super) fault: Arc<Fault>,
+    /// The calls that go on as tasks.
+    pub(super) tasks: Arc<Book>,
 }
 
 impl Default for Conduct {
     /// Told nothing, and right in every respect.
     fn default() -> Self {
-        Self { rules: Arc::default(), fault: Arc::new(Fault::none()) }
+        Self { rules: Arc::default(), fault: Arc::new(Fault::none()), tasks: Arc::default() }
     }
 }
 
 /// One conversation's server.
+#[derive(Clone)]
 pub(super) struct Demo {
     store: SharedStore,
+    tasks: Option<Tasks>,
     input: watch::Receiver<Input>,
     conduct: Conduct,
 }
@@ -60,7 +65,24 @@ pub(super) struct Demo {
 impl Demo {
     /// A server that works on the users in `store`, as others may, and stops once `input` is over.
     pub(super) fn new(store: SharedStore, input: watch::Receiver<Input>, conduct: Conduct) -> Self {
-        Self { store, input, conduct }
+        let demo = Self { store, tasks: None, input, conduct };
+        demo.owned_by(Owner::Anybody)
+    }
+
+    /// The same server with tasks of this owner, if it has any.
+    pub(super) fn owned_by(self, owner: Owner) -> Self {
+        let tasks = Tasks::new(self.conduct.tasks.clone(), owner, self.input.clone());
+        Self { tasks: self.conduct.rules.has_tasks().then_some(tasks), ..self }
+    }
+
+    /// The same server until the end of another input.
+    pub(super) fn lasting(&self, input: &watch::Receiver<Input>) -> Self {
+        Self { input: input.clone(), ..self.clone() }
+    }
+
+    /// The tasks of its client, if it has tasks.
+    pub(super) fn tasks(&self) -> Option<&Tasks> {
+        self.tasks.as_ref()
     }
 
     /// What it does wrong.
@@ -85,12 +107,16 @@ impl Demo {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let tool = &request.name;
-        let call = tools::prepare(tool, request.arguments.unwrap_or_default(), &self.conduct.fault)?;
+        let offer = if self.tasks.is_some() { tools::Offer::WithTasks } else { tools::Offer::Plain };
+        let call = tools::prepare((offer, tool), request.arguments.unwrap_or_default(), &self.conduct.fault)?;
         let answer = match call {
             Ok(tools::Call::Quick(call)) => call.run(&mut self.store(), &self.conduct.rules),
             Ok(tools::Call::Export(export)) => {
                 let waited = export.work(context, &self.conduct.fault, self.input.clone()).await;
                 waited.map(|()| export.result(&self.store()))
+            }
+            Ok(tools::Call::Rehearse(rehearsal)) => {
+                rehearsal.run(context, &self.conduct.fault, self.input.clone()).await?
             }
             Err(complaints) => Err(complaints),
         };
@@ -119,12 +145,12 @@ impl Demo {
 
 impl ServerHandler for Demo {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_completions()
-            .enable_prompts()
-            .enable_resources()
-            .enable_tools()
-            .build();
+        let capabilities =
+            ServerCapabilities::builder().enable_completions().enable_prompts().enable_resources().enable_tools();
+        let capabilities = match self.tasks {
+            Some(_) => capabilities.enable_tasks().build(),
+            None => capabilities.build(),
+        };
         let mut info =
             ServerConfig::new(capabilities).with_server_info(Self::identity()).with_instructions(INSTRUCTIONS);
         self.conduct.fault.info(&mut info);
@@ -143,7 +169,9 @@ impl ServerHandler for Demo {
         if !LEGACY.contains(&request.protocol_version) && !self.conduct.fault.agrees(&request.protocol_version) {
             request.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         }
-        let answer = self.get_info().with_protocol_version(request.protocol_version.clone());
+        let mut answer = self.get_info().with_protocol_version(request.protocol_version.clone());
+        // Extensions came later.
+        answer.capabilities.extensions = None;
         context.peer.set_peer_info(request);
         Ok(answer)
     }
@@ -154,7 +182,10 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.only_page(request)?;
-        let mut list = ListToolsResult::with_all_items(tools::list());
+        let mut list = ListToolsResult::with_all_items(match self.tasks {
+            Some(_) => tools::list_with_tasks(),
+            None => tools::list(),
+        });
         self.conduct.fault.tools(&mut list);
         Ok(list)
     }
@@ -164,6 +195,9 @@ impl ServerHandler for Demo {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(task) = tasks::instead(self, &request, &context)? {
+            return Ok(task);
+        }
         let call = Call::new(&self.conduct.fault, self, request, &context);
         self.conduct.fault.call(call).await.map(Into::into)
     }
@@ -229,6 +263,14 @@ impl ServerHandler for Demo {
             reference => Err(unknown_reference(reference)),
         };
         completion.map(CompleteResult::new)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        tasks::answer(self, request, context).await
     }
 
     /// Accepts every subscription and promises nothing in it: no list changes, and resources are not watched.

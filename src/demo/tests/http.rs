@@ -44,7 +44,7 @@ impl Answer {
     }
 
     /// The messages of a stream.
-    fn events(&self) -> Vec<Value> {
+    pub(super) fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         data.map(|data| serde_json::from_str(data).unwrap()).collect()
     }
@@ -145,7 +145,9 @@ impl Client {
             params["_meta"] = whole;
             headers.push(("MCP-Protocol-Version".to_owned(), "2026-07-28".to_owned()));
             headers.push(("Mcp-Method".to_owned(), method.to_owned()));
-            if let Some(name) = params.get("name").or(params.get("uri")).and_then(Value::as_str) {
+            if let Some(name) =
+                params.get("name").or(params.get("uri")).or(params.get("taskId")).and_then(Value::as_str)
+            {
                 headers.push(("Mcp-Name".to_owned(), name.to_owned()));
             }
         }

@@ -1,7 +1,7 @@
 //! The demo server, driven with raw lines over an in-memory stream, in both eras.
 //!
-//! The clock is paused: what takes seconds on the server takes none here. `http`, `http_abuse`, `authorization` and `faulty_http`
-//! use sockets, so theirs runs.
+//! The clock is paused: what takes seconds on the server takes none here. `http`, `http_abuse`, `authorization`, `tasks_http` and
+//! `faulty_http` use sockets, so theirs runs.
 
 mod authorization;
 mod catalog;
@@ -14,4 +14,6 @@ mod lifecycle;
 mod peer;
 mod robustness;
 mod slow;
+mod tasks;
+mod tasks_http;
 mod tools;

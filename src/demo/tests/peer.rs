@@ -1,12 +1,14 @@
 //! A client that writes lines as they are given and reads lines as they come.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::task::JoinHandle;
 
-use crate::demo::{ServeError, serve};
+use crate::demo::faulty::Fault;
+use crate::demo::{ServeError, Settings, serve_with};
 
 /// The era a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,11 @@ pub(super) struct Peer {
 impl Peer {
     /// A server to which nothing was said.
     pub(super) fn connect(era: Era) -> Self {
+        Self::told(era, Settings::default())
+    }
+
+    /// The same under settings.
+    pub(super) fn told(era: Era, settings: Settings) -> Self {
         let (client, server) = duplex(64 * 1024);
         let (server_reader, server_writer) = split(server);
         let (reader, writer) = split(client);
@@ -46,7 +53,7 @@ impl Peer {
             era,
             reader: BufReader::new(reader),
             writer,
-            server: tokio::spawn(serve(server_reader, server_writer)),
+            server: tokio::spawn(serve_with(settings, Arc::new(Fault::none()), server_reader, server_writer)),
             sent: 0,
             output_schemas: BTreeMap::new(),
         }
@@ -59,13 +66,17 @@ impl Peer {
 
     /// The same, with the revision that a legacy client asks for.
     pub(super) async fn open_revision(era: Era, revision: &str) -> Self {
-        let mut peer = Self::connect(era);
-        if era == Era::Legacy {
-            let answer = peer.initialize(revision).await;
+        Self::connect(era).opened(revision).await
+    }
+
+    /// The same client, once it is ready for requests of the era.
+    pub(super) async fn opened(mut self, revision: &str) -> Self {
+        if self.era == Era::Legacy {
+            let answer = self.initialize(revision).await;
             assert_eq!(answer["result"]["protocolVersion"], revision);
-            peer.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+            self.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         }
-        peer
+        self
     }
 
     pub(super) async fn initialize(&mut self, revision: &str) -> Value {
