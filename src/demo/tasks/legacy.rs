@@ -181,7 +181,7 @@ pub(super) fn declare(revision: Option<&ProtocolVersion>, result: &mut ServerRes
     if opens {
         whole["capabilities"]["tasks"] = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
     }
-    for tool in whole["tools"].as_array_mut().into_iter().flatten() {
+    for tool in whole.get_mut("tools").and_then(Value::as_array_mut).into_iter().flatten() {
         let support = match Support::of(tool["name"].as_str().unwrap_or_default()) {
             Support::Required => "required",
             Support::Optional => "optional",

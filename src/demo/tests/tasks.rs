@@ -117,6 +117,7 @@ async fn tasks_are_declared_where_a_revision_has_them() {
         let has_tasks = revision == "2025-11-25";
         assert_eq!(opened["capabilities"].get("tasks"), has_tasks.then_some(&capability), "{revision}");
         assert_eq!(opened["capabilities"].get("extensions"), None);
+        assert_eq!(opened.get("tools"), None);
         let tools = peer.result("tools/list", json!({})).await["tools"].take();
         let supports: Vec<_> = tools.as_array().unwrap().iter().map(|tool| &tool["execution"]["taskSupport"]).collect();
         assert_eq!(tools.as_array().unwrap().len(), 10);
