@@ -11,10 +11,11 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, Service};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::faulty::Request;
 use super::server::Demo;
+use super::tasks;
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -52,10 +53,15 @@ impl Eras {
         if let Some(fixtures) = self.demo.fixtures() {
             fixtures.note(&request, &mut context);
         }
-        let mut result =
-            Service::handle_request(&self.demo, request, context).await.map_err(|error| explain(error, &method))?;
-        if era == Era::Modern {
-            complete(&mut result, self.demo.freshness());
+        let revision = context.protocol_version();
+        let answer = match tasks::augmented(&self.demo, &request, &context).filter(|_| era == Era::Legacy) {
+            Some(answer) => answer,
+            None => Service::handle_request(&self.demo, request, context).await,
+        };
+        let mut result = answer.map_err(|error| explain(error, &method))?;
+        match era {
+            Era::Legacy => tasks::declare(&self.demo, revision.as_ref(), &mut result),
+            Era::Modern => complete(&mut result, self.demo.freshness()),
         }
         Ok(result)
     }
@@ -120,7 +126,7 @@ fn no_session(context: &RequestContext<RoleServer>) -> ErrorData {
 
 /// rmcp says no more about an unknown method than its name.
 fn explain(error: ErrorData, method: &str) -> ErrorData {
-    if error.code == ErrorCode::METHOD_NOT_FOUND {
+    if error.code == ErrorCode::METHOD_NOT_FOUND && error.message == method {
         return ErrorData { message: unknown_method(method).into(), ..error };
     }
     error
@@ -133,10 +139,11 @@ pub(super) fn unknown_method(method: &str) -> String {
 
 /// Adds the server's name, and how many milliseconds a list may be kept.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the server gives no other results in this era")]
-fn complete(result: &mut ServerResult, lists_stay_fresh: u64) {
+pub(super) fn complete(result: &mut ServerResult, lists_stay_fresh: u64) {
     let (meta, freshness) = match result {
         ServerResult::CallToolResult(result) => (&mut result.meta, None),
         ServerResult::InputRequiredResult(result) => (&mut result.meta, None),
+        ServerResult::CreateTaskResult(result) => (&mut result.meta, None),
         ServerResult::CompleteResult(result) => (&mut result.meta, None),
         ServerResult::GetPromptResult(result) => (&mut result.meta, None),
         // What users are there can change at any time, so this keeps rmcp's "stale at once, for this client alone".
@@ -156,6 +163,10 @@ fn complete(result: &mut ServerResult, lists_stay_fresh: u64) {
         ServerResult::DiscoverResult(result) => {
             result.ttl_ms = lists_stay_fresh;
             result.cache_scope = CacheScope::Public;
+            return;
+        }
+        ServerResult::CustomResult(result) => {
+            result.0["_meta"] = json!({ SERVER_INFO: server_info() });
             return;
         }
         _ => return,

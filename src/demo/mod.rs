@@ -13,12 +13,14 @@ mod fixtures;
 pub mod flaw;
 pub mod http;
 mod prompts;
+mod random;
 pub mod reference;
 mod resources;
 mod schema;
 mod server;
 mod settings;
 mod store;
+mod tasks;
 mod tools;
 mod transport;
 
@@ -146,7 +148,8 @@ fn only_real_failures(written: io::Result<()>) -> Result<(), ServeError> {
 fn conduct(settings: Settings, fault: &Arc<Fault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
     let fixtures = rules.wants_fixtures().then(Fixtures::new).transpose().map_err(ServeError::Setting)?;
-    Ok(server::Conduct { rules: Arc::new(rules), fault: fault.clone(), fixtures: fixtures.map(Arc::new) })
+    let (rules, fixtures) = (Arc::new(rules), fixtures.map(Arc::new));
+    Ok(server::Conduct { rules, fault: fault.clone(), fixtures, tasks: Arc::default() })
 }
 
 /// Writes every line that is queued; ends when the transport is gone and the queue is empty.

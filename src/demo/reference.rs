@@ -31,14 +31,15 @@ impl Reference {
             value.and_then(Node::flag) == Some(true)
         };
         let flaw = rule.broken.as_ref().map(|node| Flaw::decode(node, found));
-        Self { settings: settings(wants("fixtures"), wants("token")), flaw }
+        Self { settings: settings(wants("fixtures"), wants("tasks"), wants("token")), flaw }
     }
 }
 
-fn settings(has_fixtures: bool, wants_token: bool) -> Settings {
+fn settings(has_fixtures: bool, has_tasks: bool, wants_token: bool) -> Settings {
     let token = |text: &str| wants_token.then(|| text.to_owned());
     Settings {
         conformance_fixtures: has_fixtures,
+        tasks: has_tasks,
         token: token(TOKEN),
         second_token: token(SECOND_TOKEN),
         low_scope_token: token(LOW_SCOPE_TOKEN),

@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
-    CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    CustomRequest, CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
     ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, SubscriptionFilter,
@@ -18,6 +18,7 @@ use super::faulty::{Call, Fault};
 use super::fixtures::{self, Fixtures};
 use super::settings::Rules;
 use super::store::{SharedStore, Store};
+use super::tasks::{self, Book, Owner, Tasks};
 use super::transport::Input;
 use super::{prompts, resources, tools};
 
@@ -47,6 +48,8 @@ pub(super) struct Conduct {
     pub(super) fault: Arc<Fault>,
     /// What it offers besides the directory.
     pub(super) fixtures: Option<Arc<Fixtures>>,
+    /// The calls that go on as tasks.
+    pub(super) tasks: Arc<Book>,
 }
 
 impl Conduct {
@@ -66,13 +69,15 @@ impl Conduct {
 impl Default for Conduct {
     /// Told nothing, and right in every respect.
     fn default() -> Self {
-        Self { rules: Arc::default(), fault: Arc::new(Fault::none()), fixtures: None }
+        Self { rules: Arc::default(), fault: Arc::new(Fault::none()), fixtures: None, tasks: Arc::default() }
     }
 }
 
 /// One conversation's server.
+#[derive(Clone)]
 pub(super) struct Demo {
     store: SharedStore,
+    tasks: Option<Tasks>,
     input: watch::Receiver<Input>,
     conduct: Conduct,
 }
@@ -80,7 +85,24 @@ pub(super) struct Demo {
 impl Demo {
     /// A server that works on the users in `store`, as others may, and stops once `input` is over.
     pub(super) fn new(store: SharedStore, input: watch::Receiver<Input>, conduct: Conduct) -> Self {
-        Self { store, input, conduct }
+        let demo = Self { store, tasks: None, input, conduct };
+        demo.owned_by(Owner::Anybody)
+    }
+
+    /// The same server with tasks of this owner, if it has any.
+    pub(super) fn owned_by(self, owner: Owner) -> Self {
+        let tasks = Tasks::new(self.conduct.tasks.clone(), owner, self.input.clone());
+        Self { tasks: self.conduct.rules.has_tasks().then_some(tasks), ..self }
+    }
+
+    /// The same server until the end of another input.
+    pub(super) fn lasting(&self, input: &watch::Receiver<Input>) -> Self {
+        Self { input: input.clone(), ..self.clone() }
+    }
+
+    /// The tasks of its client, if it has tasks.
+    pub(super) fn tasks(&self) -> Option<&Tasks> {
+        self.tasks.as_ref()
     }
 
     /// What it does wrong.
@@ -115,12 +137,16 @@ impl Demo {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let tool = &request.name;
-        let call = tools::prepare(tool, request.arguments.unwrap_or_default(), &self.conduct.fault)?;
+        let offer = if self.tasks.is_some() { tools::Offer::WithTasks } else { tools::Offer::Plain };
+        let call = tools::prepare((offer, tool), request.arguments.unwrap_or_default(), &self.conduct.fault)?;
         let answer = match call {
             Ok(tools::Call::Quick(call)) => call.run(&mut self.store(), &self.conduct.rules),
             Ok(tools::Call::Export(export)) => {
                 let waited = export.work(context, &self.conduct.fault, self.input.clone()).await;
                 waited.map(|()| export.result(&self.store()))
+            }
+            Ok(tools::Call::Rehearse(rehearsal)) => {
+                rehearsal.run(context, &self.conduct.fault, self.input.clone()).await?
             }
             Err(complaints) => Err(complaints),
         };
@@ -149,12 +175,12 @@ impl Demo {
 
 impl ServerHandler for Demo {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_completions()
-            .enable_prompts()
-            .enable_resources()
-            .enable_tools()
-            .build();
+        let capabilities =
+            ServerCapabilities::builder().enable_completions().enable_prompts().enable_resources().enable_tools();
+        let capabilities = match self.tasks {
+            Some(_) => capabilities.enable_tasks().build(),
+            None => capabilities.build(),
+        };
         let mut info =
             ServerConfig::new(capabilities).with_server_info(Self::identity()).with_instructions(INSTRUCTIONS);
         if self.fixtures().is_some() {
@@ -176,7 +202,9 @@ impl ServerHandler for Demo {
         if !LEGACY.contains(&request.protocol_version) && !self.conduct.fault.agrees(&request.protocol_version) {
             request.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         }
-        let answer = self.get_info().with_protocol_version(request.protocol_version.clone());
+        let mut answer = self.get_info().with_protocol_version(request.protocol_version.clone());
+        // Extensions came later.
+        answer.capabilities.extensions = None;
         context.peer.set_peer_info(request);
         Ok(answer)
     }
@@ -187,7 +215,10 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.only_page(request)?;
-        let mut list = tools::list();
+        let mut list = match self.tasks {
+            Some(_) => tools::list_with_tasks(),
+            None => tools::list(),
+        };
         list.extend(self.fixtures().into_iter().flat_map(Fixtures::tools));
         let mut list = ListToolsResult::with_all_items(list);
         self.conduct.fault.tools(&mut list);
@@ -199,7 +230,10 @@ impl ServerHandler for Demo {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if let Some(fixtures) = self.fixtures().filter(|_| tools::input_schema(&request.name).is_none()) {
+        if let Some(task) = tasks::instead(self, &request, &context)? {
+            return Ok(task);
+        }
+        if let Some(fixtures) = self.fixtures().filter(|_| fixtures::input_schema(&request.name).is_some()) {
             return fixtures.turn(&context, self.input.clone()).call(request).await;
         }
         let call = Call::new(&self.conduct.fault, self, request, &context);
@@ -294,8 +328,10 @@ impl ServerHandler for Demo {
     ) -> Result<CustomResult, ErrorData> {
         let is_of_session = context.meta.protocol_version().is_none();
         let fixtures = self.fixtures().filter(|_| is_of_session);
-        let done = fixtures.and_then(|fixtures| fixtures.set(&request));
-        done.unwrap_or_else(|| Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)))
+        match fixtures.and_then(|fixtures| fixtures.set(&request)) {
+            Some(done) => done,
+            None => tasks::answer(self, request, context).await,
+        }
     }
 
     /// Accepts every subscription. The directory promises nothing in it: its lists never change, and users are not watched.

@@ -21,10 +21,32 @@ pub struct Settings {
     pub second_token: Option<String>,
     /// Another one of the first user, which allows no changes.
     pub low_scope_token: Option<String>,
+    /// Calls can go on as tasks.
+    pub tasks: bool,
     /// How that word is looked for.
     pub spelling: Spelling,
     /// Besides the directory there is what the official conformance suite asks for.
     pub conformance_fixtures: bool,
+}
+
+/// Whom a token was issued to. Without tokens everybody is the first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum User {
+    /// The one with two tokens.
+    #[default]
+    First,
+    /// The other one.
+    Second,
+}
+
+impl User {
+    /// How the user is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Second => "second",
+        }
+    }
 }
 
 /// How a word is looked for.
@@ -110,6 +132,11 @@ impl Rules {
     /// The one of the first user that allows no changes.
     pub(super) fn low_scope_token(&self) -> Option<&str> {
         self.settings.low_scope_token.as_deref()
+    }
+
+    /// Whether calls can go on as tasks.
+    pub(super) fn has_tasks(&self) -> bool {
+        self.settings.tasks
     }
 
     /// Why a call is refused, if it is.

@@ -127,6 +127,7 @@ fn reference(guarded: bool) -> Settings {
     let token = |text: &str| guarded.then(|| text.to_owned());
     Settings {
         conformance_fixtures: true,
+        tasks: true,
         token: token(TOKEN),
         second_token: token(SECOND_TOKEN),
         low_scope_token: token(LOW_SCOPE_TOKEN),
@@ -136,9 +137,10 @@ fn reference(guarded: bool) -> Settings {
 
 /// The ids of the rules that a run saw broken; cases that stand for none are named as they are.
 fn broken(run: &Run) -> BTreeSet<String> {
-    let cases = run.cases().into_iter().filter(|case| {
-        matches!(case.outcome, Outcome::Failed | Outcome::Warned | Outcome::Errored)
-    });
+    let cases = run
+        .cases()
+        .into_iter()
+        .filter(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned | Outcome::Errored));
     cases.map(|case| case.case.rule.as_ref().map_or_else(|| case.case.name.clone(), |rule| rule.id.clone())).collect()
 }
 

@@ -44,6 +44,9 @@ pub(super) struct StartArgs {
     /// have the one in `MCPROVE_DEMO_SECOND_TOKEN`, and the one in `MCPROVE_DEMO_LOW_SCOPE_TOKEN` allows no changes.
     #[arg(long, requires = "http")]
     require_token: bool,
+    /// Lets calls go on as tasks: the capability of 2025-11-25 and the extension of 2026-07-28.
+    #[arg(long)]
+    tasks: bool,
     /// Refuses every call that would change the directory.
     #[arg(long)]
     read_only: bool,
@@ -74,6 +77,7 @@ impl StartArgs {
             });
         }
         Ok(Settings {
+            tasks: self.tasks,
             read_only: self.read_only,
             max_users: self.max_users.clone(),
             domain: self.domain.clone(),
@@ -130,6 +134,7 @@ pub(super) fn start_with(
 ) -> Exit {
     let settings = args.settings(environment).map(|own| Settings {
         conformance_fixtures: own.conformance_fixtures || reference.conformance_fixtures,
+        tasks: own.tasks || reference.tasks,
         token: own.token.clone().or(reference.token),
         second_token: own.second_token.clone().or(reference.second_token),
         low_scope_token: own.low_scope_token.clone().or(reference.low_scope_token),

@@ -28,12 +28,12 @@ use axum::routing::any;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use self::authorization::User;
 use self::refused::Refused;
 use self::session::Sessions;
 use super::faulty::Fault;
 use super::flaw;
 use super::server::{Conduct, LEGACY, MODERN};
+use super::settings::User;
 use super::store::SharedStore;
 use super::transport::Input;
 use super::{ServeError, Settings};

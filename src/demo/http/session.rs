@@ -14,11 +14,14 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::super::faulty::Check;
+use super::super::random;
 use super::super::server::{Conduct, Demo};
+use super::super::settings::User;
 use super::super::store::SharedStore;
+use super::super::tasks::Owner;
 use super::super::transport::Input;
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
-use super::authorization::{Caller, User};
+use super::authorization::Caller;
 use super::exchange::{Answers, Line};
 use super::refused::{Refused, json_response};
 use super::stream::{Log, Numbering, Opening, events};
@@ -39,6 +42,7 @@ pub(super) struct Sessions {
 pub(super) struct Session {
     conduct: Conduct,
     user: User,
+    owner: Owner,
     revision: ProtocolVersion,
     client: InitializeRequestParams,
     store: SharedStore,
@@ -141,13 +145,20 @@ impl Sessions {
         };
         client.protocol_version = revision.clone();
         let (running, streams) = (Mutex::default(), Mutex::default());
-        let name = new_name()?;
+        let name = random::name().ok_or_else(|| {
+            Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers for a session id")
+        })?;
+        let owner = match conduct.rules.token() {
+            Some(_) => Owner::User(caller.user.name()),
+            None => Owner::Session(name.as_str().into()),
+        };
         let mut response = json_response(StatusCode::OK, &answer);
         if let Ok(value) = HeaderValue::from_str(&name) {
             response.headers_mut().insert(SESSION_ID, value);
         }
         let started = AtomicI64::new(0);
-        let session = Session { conduct, user: caller.user, revision, client, store, input, running, started, streams };
+        let session =
+            Session { conduct, user: caller.user, owner, revision, client, store, input, running, started, streams };
         lock(&self.open).insert(name, Arc::new(session));
         Ok(response)
     }
@@ -253,7 +264,7 @@ impl Session {
             Asking::Possible => Some(Line::new(number)).unzip(),
             Asking::Impossible => (None, None),
         };
-        let log = exchange::start(demo, Some(self.client.clone()), request, line);
+        let log = exchange::start(demo.owned_by(self.owner.clone()), Some(self.client.clone()), request, line);
         let mut running = lock(&self.running);
         running.retain(|running| !running.log.is_over());
         running.push(Running { id, log: Arc::clone(&log), answers });
@@ -333,16 +344,6 @@ fn unknown(named: &str, id: Option<&Value>) -> Refused {
     let message = format!("no session `{named}` is open; send `initialize` without `Mcp-Session-Id` to open one");
     let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
     Refused::of(StatusCode::NOT_FOUND, refusal, UnreadId::LeftOut)
-}
-
-/// A name of 128 bits that nobody can guess.
-fn new_name() -> Result<String, Refused> {
-    let mut bytes = [0; 16];
-    let random = rustls::crypto::ring::default_provider().secure_random;
-    random.fill(&mut bytes).map_err(|_| {
-        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers for a session id")
-    })?;
-    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::super::era::unknown_method;
 use super::super::faulty::Check;
 use super::super::server::{Demo, MODERN};
+use super::super::settings::Rules;
+use super::super::tasks::Owner;
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
 use super::authorization::Caller;
 use super::refused::{Refused, json_response};
@@ -77,7 +79,11 @@ pub(super) async fn admit(server: &Server, caller: Caller, request: JsonRpcReque
 /// Answers a request that has no session; `is_complete` if `_meta` lacks nothing.
 async fn reply(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
     let demo = Demo::new(server.store(caller.user).clone(), server.input.subscribe(), server.conduct.clone());
-    let log = exchange::start(demo, None, request, None);
+    let owner = match server.conduct.rules.token() {
+        Some(_) => Owner::User(caller.user.name()),
+        None => Owner::Anybody,
+    };
+    let log = exchange::start(demo.owned_by(owner), None, request, None);
     let guard = CancelOnDrop(log.clone());
     match log.first().await {
         Some(answer) if exchange::is_answer(&answer) => json_response(status(&answer, is_complete), &answer),
@@ -152,7 +158,7 @@ fn check(server: &Server, headers: &HeaderMap, message: &Value) -> Result<(), Re
     }
     let method = message["method"].as_str().unwrap_or_default();
     mirrored::expect(headers, &METHOD, method).map_err(mismatch)?;
-    let Some(name) = name(method, message) else {
+    let Some(name) = name(method, message, &server.conduct.rules) else {
         return Ok(());
     };
     mirrored::expect(headers, &NAME, name).map_err(mismatch)?;
@@ -170,10 +176,11 @@ fn incomplete(message: &Value) -> Refused {
 }
 
 /// What a request is about, where a header has to say so.
-fn name<'a>(method: &str, message: &'a Value) -> Option<&'a str> {
+fn name<'a>(method: &str, message: &'a Value, rules: &Rules) -> Option<&'a str> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" if rules.has_tasks() => "taskId",
         _ => return None,
     };
     message.get("params")?.get(field)?.as_str()

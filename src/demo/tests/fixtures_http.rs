@@ -53,11 +53,11 @@ async fn answers_find_the_call_that_asked() {
     }
     assert_ne!(streams[0].2["id"], streams[1].2["id"]);
     let stray = json!({ "jsonrpc": "2.0", "id": 77, "result": reply(&streams[0].2) });
-    assert_eq!(client.answer(&stray).await.status, 202);
+    assert_eq!(client.reply(&stray).await.status, 202);
     for (id, mut stream, question) in streams.into_iter().rev() {
         let content = json!({ "action": "accept", "content": { "name": format!("number {id}") } });
         let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": content });
-        assert_eq!(client.answer(&answer).await.status, 202);
+        assert_eq!(client.reply(&answer).await.status, 202);
         let result = message(&mut stream).await;
         assert_eq!(result["result"]["content"][0]["text"], format!("Hello, number {id}!"));
     }
@@ -73,7 +73,7 @@ async fn a_question_ends_with_an_error_or_with_its_session() {
         let question = message(&mut stream).await;
         if let Some(error) = refusal {
             let refusal = json!({ "jsonrpc": "2.0", "id": question["id"], "error": error });
-            assert_eq!(client.answer(&refusal).await.status, 202);
+            assert_eq!(client.reply(&refusal).await.status, 202);
             let result = message(&mut stream).await;
             let text = "the client gives no answer: Mcp error: -1: no";
             assert_eq!(result["result"]["content"][0]["text"], text);
@@ -91,7 +91,7 @@ async fn nobody_is_asked_in_a_batch() {
     let client = open(&address, "2025-03-26").await;
     let call = json!({ "name": GREET, "arguments": {} });
     let batch = json!([{ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }]);
-    let answers = client.answer(&batch).await.json();
+    let answers = client.reply(&batch).await.json();
     let text = answers[0]["result"]["content"][0]["text"].as_str().unwrap().to_owned();
     assert!(text.contains("cannot be asked on the way that the request took"), "{text}");
 }

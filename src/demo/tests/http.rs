@@ -145,7 +145,9 @@ impl Client {
             params["_meta"] = whole;
             headers.push(("MCP-Protocol-Version".to_owned(), "2026-07-28".to_owned()));
             headers.push(("Mcp-Method".to_owned(), method.to_owned()));
-            if let Some(name) = params.get("name").or(params.get("uri")).and_then(Value::as_str) {
+            if let Some(name) =
+                params.get("name").or(params.get("uri")).or(params.get("taskId")).and_then(Value::as_str)
+            {
                 headers.push(("Mcp-Name".to_owned(), name.to_owned()));
             }
         }
@@ -169,7 +171,7 @@ impl Client {
     }
 
     /// Sends an answer to a question of the server.
-    pub(super) async fn answer(&self, answer: &Value) -> Answer {
+    pub(super) async fn reply(&self, answer: &Value) -> Answer {
         let headers = [("Mcp-Session-Id", self.session.as_str())];
         send(&self.address, "POST", &[TYPES.as_slice(), &headers].concat(), answer.to_string().as_bytes()).await
     }

@@ -1,7 +1,7 @@
 //! The demo server, driven with raw lines over an in-memory stream, in both eras.
 //!
 //! The clock is paused: what takes seconds on the server takes none here. `http`, `http_abuse`, `authorization`,
-//! `faulty_http` and `flaws` use sockets, so theirs runs.
+//! `faulty_http`, `tasks_http` and `flaws` use sockets, so theirs runs.
 
 mod authorization;
 mod catalog;
@@ -17,4 +17,6 @@ mod lifecycle;
 mod peer;
 mod robustness;
 mod slow;
+mod tasks;
+mod tasks_http;
 mod tools;

@@ -66,13 +66,17 @@ impl Peer {
 
     /// The same, with the revision that a legacy client asks for.
     pub(super) async fn open_revision(era: Era, revision: &str) -> Self {
-        let mut peer = Self::connect(era);
-        if era == Era::Legacy {
-            let answer = peer.initialize(revision).await;
+        Self::connect(era).opened(revision).await
+    }
+
+    /// The same client, once it is ready for requests of the era.
+    pub(super) async fn opened(mut self, revision: &str) -> Self {
+        if self.era == Era::Legacy {
+            let answer = self.initialize(revision).await;
             assert_eq!(answer["result"]["protocolVersion"], revision);
-            peer.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+            self.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         }
-        peer
+        self
     }
 
     pub(super) async fn initialize(&mut self, revision: &str) -> Value {

@@ -1,20 +1,15 @@
 //! `export_users`, the slow tool: it reports progress to whoever asks for it, and stops when nobody waits any more.
 
-use std::time::Duration;
-
 use rmcp::RoleServer;
-use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
 
+use super::pace::{self, Pace};
 use super::{Arguments, Effect, Entry, Run};
 use crate::demo::faulty::Fault;
 use crate::demo::store::{Store, User};
 use crate::demo::transport::Input;
-
-const DEFAULT_STEPS: u32 = 5;
 
 pub(super) const EXPORT: Entry = Entry {
     name: "export_users",
@@ -32,22 +27,8 @@ pub(super) const EXPORT: Entry = Entry {
                     "description": "The format of the text",
                     "enum": ["csv", "json"],
                 },
-                "delay_ms": {
-                    "type": "integer",
-                    "description": "How long the export takes, in milliseconds",
-                    "minimum": 0,
-                    "maximum": 10000,
-                    "default": 0,
-                    "examples": [100],
-                },
-                "steps": {
-                    "type": "integer",
-                    "description": "In how many steps it is done",
-                    "minimum": 1,
-                    "maximum": 20,
-                    "default": DEFAULT_STEPS,
-                    "examples": [4],
-                },
+                "delay_ms": pace::delay("How long the export takes, in milliseconds"),
+                "steps": pace::steps(),
             },
             "required": ["format"],
             "additionalProperties": false,
@@ -71,8 +52,7 @@ pub(super) const EXPORT: Entry = Entry {
 /// One export.
 pub(in crate::demo) struct Export {
     format: Format,
-    delay: Duration,
-    steps: u32,
+    pace: Pace,
 }
 
 #[derive(Clone, Copy)]
@@ -83,13 +63,8 @@ enum Format {
 
 impl Export {
     pub(super) fn new(arguments: &Arguments) -> Self {
-        let delay = arguments.integer("delay_ms").and_then(|delay| u64::try_from(delay).ok());
-        let steps = arguments.integer("steps").and_then(|steps| u32::try_from(steps).ok());
-        Self {
-            format: if arguments.text("format") == "csv" { Format::Csv } else { Format::Json },
-            delay: Duration::from_millis(delay.unwrap_or_default()),
-            steps: steps.unwrap_or(DEFAULT_STEPS),
-        }
+        let format = if arguments.text("format") == "csv" { Format::Csv } else { Format::Json };
+        Self { format, pace: Pace::new(arguments, "export") }
     }
 
     /// Takes the time, step by step; an error is why it stopped.
@@ -97,30 +72,9 @@ impl Export {
         &self,
         context: &RequestContext<RoleServer>,
         fault: &Fault,
-        mut input: watch::Receiver<Input>,
+        input: watch::Receiver<Input>,
     ) -> Result<(), String> {
-        let start = Instant::now();
-        for step in 1..=self.steps {
-            tokio::select! {
-                biased;
-                // rmcp sends no answer to a cancelled request, so nobody reads this.
-                () = fault.cancelled(context.ct.cancelled()) => return Err("the export is cancelled".to_owned()),
-                _ = input.wait_for(Input::is_over) => return Err("the input ended before the export was done".to_owned()),
-                () = sleep_until(start + self.delay * step / self.steps) => {}
-            }
-            self.report(context, fault, step).await;
-        }
-        Ok(())
-    }
-
-    async fn report(&self, context: &RequestContext<RoleServer>, fault: &Fault, step: u32) {
-        let Some(token) = context.meta.get_progress_token() else {
-            return;
-        };
-        let mut progress = ProgressNotificationParam::new(token, step.into()).with_total(self.steps.into());
-        fault.progress(&mut progress);
-        // It fails when the client is gone, which ends the export by itself.
-        let _ = context.peer.notify_progress(progress).await;
+        self.pace.work(context, fault, input).await
     }
 
     /// What the export gives.

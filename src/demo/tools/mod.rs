@@ -2,7 +2,9 @@
 
 mod directory;
 mod export;
+mod pace;
 mod plain;
+mod rehearse;
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,6 +12,7 @@ use rmcp::model::{ErrorData, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
 use self::export::Export;
+use self::rehearse::Rehearsal;
 use super::faulty::Fault;
 use super::schema::Schema;
 use super::settings::{Rules, Wish};
@@ -27,6 +30,15 @@ const TOOLS: [&Entry; 9] = [
     &directory::SEARCH,
     &directory::UPDATE,
 ];
+
+/// Which tools a server offers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Offer {
+    /// Those that everybody can call.
+    Plain,
+    /// The one that works as a task only, too.
+    WithTasks,
+}
 
 /// What a tool is and does.
 struct Entry {
@@ -54,6 +66,7 @@ enum Effect {
 enum Run {
     Quick(fn(&mut Store, &Arguments) -> Result<Value, String>),
     Export,
+    Rehearse,
 }
 
 /// Arguments that fit the tool's schema.
@@ -65,6 +78,8 @@ pub(super) enum Call {
     Quick(Quick),
     /// It takes its time.
     Export(Export),
+    /// It takes its time, and may ask.
+    Rehearse(Rehearsal),
 }
 
 /// A call that answers at once.
@@ -83,9 +98,31 @@ struct Compiled {
 
 static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| TOOLS.into_iter().map(compile).collect());
 
+static REHEARSE: LazyLock<Compiled> = LazyLock::new(|| compile(&rehearse::REHEARSE));
+
 /// The tools as a client sees them.
 pub(super) fn list() -> Vec<Tool> {
-    COMPILED.iter().map(|compiled| compiled.tool.clone()).collect()
+    offered(Offer::Plain).into_iter().map(|compiled| compiled.tool.clone()).collect()
+}
+
+/// Those of a server that has tasks.
+pub(super) fn list_with_tasks() -> Vec<Tool> {
+    offered(Offer::WithTasks).into_iter().map(|compiled| compiled.tool.clone()).collect()
+}
+
+/// Does any server here offer the tool `name`?
+pub(super) fn exists(name: &str) -> bool {
+    offered(Offer::WithTasks).into_iter().any(|compiled| compiled.entry.name == name)
+}
+
+/// What is offered, sorted by name.
+fn offered(offer: Offer) -> Vec<&'static Compiled> {
+    let mut tools: Vec<&Compiled> = COMPILED.iter().collect();
+    if offer == Offer::WithTasks {
+        tools.push(&REHEARSE);
+        tools.sort_by_key(|compiled| compiled.entry.name);
+    }
+    tools
 }
 
 /// The schema of the input of a tool.
@@ -101,9 +138,14 @@ pub(super) fn changes(name: &str) -> bool {
 /// Finds the tool `name` and checks its arguments.
 ///
 /// A tool that does not exist is the protocol's error, arguments that do not fit are the tool's own.
-pub(super) fn prepare(name: &str, arguments: JsonObject, fault: &Fault) -> Result<Result<Call, String>, ErrorData> {
-    let Some(found) = COMPILED.iter().find(|compiled| compiled.entry.name == name) else {
-        let names: Vec<_> = TOOLS.iter().map(|entry| format!("`{}`", entry.name)).collect();
+pub(super) fn prepare(
+    (offer, name): (Offer, &str),
+    arguments: JsonObject,
+    fault: &Fault,
+) -> Result<Result<Call, String>, ErrorData> {
+    let offered = offered(offer);
+    let Some(found) = offered.iter().find(|compiled| compiled.entry.name == name) else {
+        let names: Vec<_> = offered.iter().map(|compiled| format!("`{}`", compiled.entry.name)).collect();
         let message = format!("the server offers no tool `{name}`; the tools are {}", names.join(", "));
         return Err(ErrorData::invalid_params(message, None));
     };
@@ -117,6 +159,7 @@ pub(super) fn prepare(name: &str, arguments: JsonObject, fault: &Fault) -> Resul
     Ok(Ok(match found.entry.run {
         Run::Quick(run) => Call::Quick(Quick { entry: found.entry, run, arguments }),
         Run::Export => Call::Export(Export::new(&arguments)),
+        Run::Rehearse => Call::Rehearse(Rehearsal::new(&arguments)),
     }))
 }
 

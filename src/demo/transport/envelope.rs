@@ -5,12 +5,14 @@
 
 use rmcp::model::{
     CallToolRequest, CancelledNotification, ClientJsonRpcMessage, ClientRequest, CompleteRequest, CustomRequest,
-    DiscoverRequest, ErrorCode, GetPromptRequest, InitializeRequest, JsonObject, ListPromptsRequest,
+    DiscoverRequest, ErrorCode, GetExtensions, GetPromptRequest, InitializeRequest, JsonObject, ListPromptsRequest,
     ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest, PingRequest, ProtocolVersion,
     ReadResourceRequest, RequestId, SubscriptionsListenRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+use super::super::tasks::Augmentation;
 
 /// What is to be done with a message.
 pub(in crate::demo) enum Judged {
@@ -153,10 +155,17 @@ fn request(method: &str, id: &Value, params: Option<Value>) -> Judged {
         let message = format!("the cursor of `{method}` is `{cursor}`; it must be a string");
         return refuse(Some(id), ErrorCode::INVALID_PARAMS, message);
     }
+    let augmentation = params.as_ref().and_then(|params| params.get("task")).cloned().map(Augmentation);
     let known = REQUESTS.iter().find(|(name, _)| *name == method);
     let read = known.map_or(read::<CustomRequest> as Reader, |(_, read)| *read);
     match read(body(method, params)) {
-        Ok(request) => Judged::Message(Box::new(ClientJsonRpcMessage::request(request, request_id))),
+        Ok(mut request) => {
+            // rmcp knows this member no more.
+            if let Some(augmentation) = augmentation {
+                request.extensions_mut().insert(augmentation);
+            }
+            Judged::Message(Box::new(ClientJsonRpcMessage::request(request, request_id)))
+        }
         Err(error) => {
             let message = format!("the parameters of `{method}` do not fit: {error}");
             refuse(Some(id), ErrorCode::INVALID_PARAMS, message)

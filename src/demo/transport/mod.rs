@@ -215,11 +215,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         };
         if id.is_some() && id == self.opening.as_ref() {
             self.opening = None;
-        }
-        if let JsonRpcMessage::Response(response) = message
-            && let ServerResult::InitializeResult(opened) = &response.result
-        {
-            self.revision = Some(opened.protocol_version.clone());
+            self.revision = opened(message).or(self.revision.take());
         }
         match id {
             Some(id) if self.batches.expects(id) => {
@@ -230,6 +226,17 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             Some(_) | None => self.put(message),
         }
     }
+}
+
+/// The revision of the session that an answer to `initialize` opens.
+fn opened(message: &ServerJsonRpcMessage) -> Option<ProtocolVersion> {
+    let JsonRpcMessage::Response(response) = message else { return None };
+    if let ServerResult::InitializeResult(opened) = &response.result {
+        return Some(opened.protocol_version.clone());
+    }
+    // It says more than rmcp's type can.
+    let ServerResult::CustomResult(opened) = &response.result else { return None };
+    serde_json::from_value(opened.0["protocolVersion"].clone()).ok()
 }
 
 impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R>

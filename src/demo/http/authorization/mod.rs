@@ -15,7 +15,7 @@ use self::challenge::Challenge;
 pub(super) use self::metadata::answer as metadata;
 use super::super::faulty::Check;
 use super::super::server::Conduct;
-use super::super::settings::{Rules, is_token};
+use super::super::settings::{Rules, User, is_token};
 use super::super::tools;
 use super::refused::Refused;
 
@@ -30,16 +30,6 @@ const WRITE: &str = "users:write";
 pub(super) struct Caller {
     pub(super) user: User,
     scope: Scope,
-}
-
-/// Whom a token was issued to. Without tokens everybody is the first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::demo) enum User {
-    /// The one with two tokens.
-    #[default]
-    First,
-    /// The other one.
-    Second,
 }
 
 /// What a token allows.

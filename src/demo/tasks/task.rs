@@ -1,0 +1,201 @@
+//! One task: where it stands, who waits for it, and how it ends. An end is final.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolResult, ErrorData, InputRequest, InputRequests, NotificationMetaObject, ProgressNotificationParam,
+};
+use rmcp::service::Peer;
+use rmcp::task_manager::current_timestamp;
+use serde_json::{Value, json};
+use tokio::sync::{oneshot, watch};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::Way;
+use super::book::Owner;
+
+/// The key under which a message names the task that it belongs to.
+pub(super) const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+/// A call that goes on by itself.
+pub(in crate::demo) struct Task {
+    pub(super) id: String,
+    pub(super) owner: Owner,
+    pub(super) created_at: String,
+    pub(super) ttl: Duration,
+    pub(super) expires: Instant,
+    way: Way,
+    state: watch::Sender<State>,
+    running: OnceLock<AbortHandle>,
+    /// Held by progress on its way, so that none is said after the end.
+    turn: tokio::sync::Mutex<()>,
+    /// Who can be told about progress: first who called, last who waits for the result.
+    listeners: Mutex<Vec<Peer<RoleServer>>>,
+    answer: Mutex<Option<oneshot::Sender<Value>>>,
+}
+
+/// Where a task stands, and since when.
+#[derive(Clone)]
+pub(super) struct State {
+    pub(super) stage: Stage,
+    pub(super) updated_at: String,
+}
+
+#[derive(Clone)]
+pub(super) enum Stage {
+    /// It is worked on.
+    Working,
+    /// It waits for answers of the client.
+    Asking(InputRequests),
+    /// The call came to this.
+    Ended(Result<CallToolResult, ErrorData>),
+    /// Nobody wants it any more.
+    Cancelled,
+}
+
+/// What a new task is given.
+pub(super) struct Terms {
+    pub(super) owner: Owner,
+    pub(super) way: Way,
+    pub(super) ttl: Duration,
+    pub(super) caller: Peer<RoleServer>,
+}
+
+impl Stage {
+    /// Is it final?
+    pub(super) fn is_end(&self) -> bool {
+        matches!(self, Self::Ended(_) | Self::Cancelled)
+    }
+}
+
+impl Task {
+    pub(super) fn new(id: String, terms: Terms) -> Self {
+        let created_at = current_timestamp();
+        let (state, _) = watch::channel(State { stage: Stage::Working, updated_at: created_at.clone() });
+        Self {
+            id,
+            owner: terms.owner,
+            created_at,
+            ttl: terms.ttl,
+            expires: Instant::now() + terms.ttl,
+            way: terms.way,
+            state,
+            running: OnceLock::new(),
+            turn: tokio::sync::Mutex::default(),
+            listeners: Mutex::new(vec![terms.caller]),
+            answer: Mutex::default(),
+        }
+    }
+
+    /// Where it stands.
+    pub(super) fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// Where it stood in the beginning.
+    pub(super) fn beginning(&self) -> State {
+        State { stage: Stage::Working, updated_at: self.created_at.clone() }
+    }
+
+    /// What `handle` stops is the work on it.
+    pub(super) fn runs(&self, handle: AbortHandle) {
+        // There is one work only.
+        let _ = self.running.set(handle);
+    }
+
+    /// Moves on, unless it is at its end; true if it moved.
+    pub(super) fn settle(&self, stage: Stage) -> bool {
+        self.state.send_if_modified(|state| {
+            if state.stage.is_end() {
+                return false;
+            }
+            *state = State { stage, updated_at: current_timestamp() };
+            true
+        })
+    }
+
+    /// Stops it for good; false if it was at its end.
+    pub(super) async fn cancel(&self) -> bool {
+        let _turn = self.turn.lock().await;
+        let is_cancelled = self.settle(Stage::Cancelled);
+        if is_cancelled && let Some(running) = self.running.get() {
+            running.abort();
+        }
+        is_cancelled
+    }
+
+    /// Stops it because its time is over.
+    pub(super) fn expire(&self) {
+        if self.settle(Stage::Cancelled)
+            && let Some(running) = self.running.get()
+        {
+            running.abort();
+        }
+    }
+
+    /// Waits for the end, or until its time is over; what is said about progress meanwhile goes to `listener`.
+    pub(super) async fn end(&self, listener: &Peer<RoleServer>) -> Option<Stage> {
+        lock(&self.listeners).push(listener.clone());
+        let mut state = self.state.subscribe();
+        tokio::select! {
+            biased;
+            ended = state.wait_for(|state| state.stage.is_end()) => ended.ok().map(|state| state.stage.clone()),
+            () = tokio::time::sleep_until(self.expires) => None,
+        }
+    }
+
+    /// Says how far the work is, under the token of the call that it began with. The extension has no such thing.
+    pub(in crate::demo) async fn report(&self, mut progress: ProgressNotificationParam) {
+        if self.way == Way::Extension {
+            return;
+        }
+        let _turn = self.turn.lock().await;
+        if self.state.borrow().stage.is_end() {
+            return;
+        }
+        let mut meta = NotificationMetaObject::new();
+        meta.insert(RELATED.to_owned(), json!({ "taskId": self.id }));
+        progress.meta = Some(meta);
+        let mut listeners = lock(&self.listeners).clone();
+        // Each message goes to one stream only, and over HTTP a stream ends with its answer.
+        while let Some(listener) = listeners.pop() {
+            if listener.notify_progress(progress.clone()).await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Asks the client, under `key`, and waits for its answer. Nobody can be asked in the middle of other tasks.
+    pub(in crate::demo) async fn ask(&self, key: &str, question: InputRequest) -> Option<Value> {
+        if self.way == Way::Legacy {
+            return None;
+        }
+        let (sender, answer) = oneshot::channel();
+        *lock(&self.answer) = Some(sender);
+        self.settle(Stage::Asking([(key.to_owned(), question)].into()));
+        answer.await.ok()
+    }
+
+    /// Takes the answers that the client sends; those that nobody asked for are dropped.
+    pub(super) fn answer(&self, answers: &serde_json::Map<String, Value>) {
+        let Stage::Asking(questions) = self.state().stage else { return };
+        let Some(answer) = questions.keys().find_map(|key| answers.get(key)) else { return };
+        if let Some(sender) = lock(&self.answer).take() {
+            self.settle(Stage::Working);
+            // A task that was stopped meanwhile reads no answers.
+            let _ = sender.send(answer.clone());
+        }
+    }
+}
+
+/// The task that a request is worked on as, if it is one.
+pub(in crate::demo) fn task_of(context: &rmcp::service::RequestContext<RoleServer>) -> Option<&Arc<Task>> {
+    context.extensions.get()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
