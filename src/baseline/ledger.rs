@@ -147,6 +147,7 @@ fn failed(entry: &Entry, finding: Finding) -> CaseResult {
             tags: Vec::new(),
             probes: Vec::new(),
             variants: Vec::new(),
+            rule: None,
         },
         outcome: Outcome::Failed,
         reason: None,

@@ -52,7 +52,7 @@ impl Baseline {
     pub fn mark(&self, id: &str, findings: &mut [Finding]) {
         for finding in findings.iter_mut() {
             let entry = self.entries.iter().find(|entry| entry.excuses(id, finding));
-            finding.known = entry.map(|entry| entry.reason.clone());
+            finding.known = entry.map(|entry| entry.reason.clone()).or_else(|| finding.known.take());
         }
         findings.sort_by_key(|finding| finding.known.is_some());
     }

@@ -42,6 +42,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(commands::run::RunArgs),
+    #[command(mut_arg("paths", commands::compliance::target))]
+    Compliance(Box<commands::compliance::ComplianceArgs>),
     Prove(commands::prove::ProveArgs),
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
@@ -62,6 +64,7 @@ impl Command {
             Self::Check(_) | Self::Schema(_) | Self::Completions(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) => "nothing was run",
+            Self::Compliance(_) => "nothing was checked",
         }
     }
 }
@@ -89,6 +92,7 @@ pub fn main() -> ExitCode {
     }
     let exit = match arguments.command {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
+        Command::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
         Command::Prove(args) => commands::prove::prove(args, &environment, &output),
         Command::Check(args) => commands::check::check(&args, &environment, &output),
         Command::Plan(args) => commands::plan::plan(&args, &output),

@@ -1,7 +1,8 @@
 //! From words on the command line to a plan, with every mistake shown.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -13,7 +14,7 @@ use super::output::Output;
 use super::{paths, state};
 use crate::plan::{self, Filter, Plan, Selection};
 use crate::source::{Diagnostic, SourceFile, Sources};
-use crate::suite::{self, Suite};
+use crate::suite::{self, Files, Suite};
 use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
@@ -34,6 +35,36 @@ pub(super) struct SuiteArgs {
     /// The folder for state such as what failed last; `.mcprove` beside the first suite by default.
     #[arg(long, value_name = "FOLDER")]
     pub(super) state_dir: Option<std::path::PathBuf>,
+    /// A suite that nobody wrote down.
+    #[arg(skip)]
+    pub(super) given: Option<Given>,
+}
+
+/// A suite that was made from what was typed.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    /// What it is called where a file has its name.
+    pub(super) name: PathBuf,
+    /// Its text.
+    pub(super) text: String,
+    /// The command line that asked for it, without its flags.
+    pub(super) asked: String,
+}
+
+/// The disk, and one file that is not on it.
+pub(super) struct Beside {
+    /// The path of that file.
+    pub(super) name: PathBuf,
+    /// What is in it.
+    pub(super) text: String,
+    /// Everything else.
+    pub(super) disk: Disk,
+}
+
+impl Files for Beside {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        if path == self.name { Ok(self.text.clone()) } else { self.disk.read(path) }
+    }
 }
 
 impl SuiteArgs {
@@ -45,7 +76,10 @@ impl SuiteArgs {
 
     /// Loads and plans everything that is named; what is wrong is shown, and the exit code says so.
     pub(super) fn plan(&self, registry: ChosenRegistry, output: &Output) -> Result<Plan, Exit> {
-        let found = paths::find(&self.paths);
+        let found = match &self.given {
+            Some(given) => paths::Found { files: vec![given.name.clone()], ..paths::Found::default() },
+            None => paths::find(&self.paths),
+        };
         let doubtful: Vec<Diagnostic> = found.doubtful.iter().map(|file| passed_over(file)).collect();
         output.diagnostics(&doubtful, &Sources::default());
         if !found.unmatched.is_empty() {
@@ -57,7 +91,10 @@ impl SuiteArgs {
         let mut sources = Sources::default();
         let mut mistakes = Vec::new();
         let selection = self.selection(found.lines, &found.files, &mut sources, &mut mistakes);
-        let suites = load_all(&found.files, &mut sources, &mut mistakes, output);
+        let suites = match &self.given {
+            Some(given) => load_given(given, &mut sources, &mut mistakes),
+            None => load_all(&found.files, &mut sources, &mut mistakes, output),
+        };
         if !mistakes.is_empty() {
             output.diagnostics(&mistakes, &sources);
             return Err(Exit::Usage);
@@ -118,6 +155,18 @@ fn passed_over(file: &Path) -> Diagnostic {
     let message = format!("`{}` is passed over: it reads like a suite and has no `suite:`", file.display());
     let help = "add a line such as `suite: My server`; a file that others include begins with `_`".to_owned();
     Diagnostic::without_place("passed-over", message).with_help(help).into_warning()
+}
+
+/// Loads a suite that nobody wrote down.
+fn load_given(given: &Given, sources: &mut Sources, mistakes: &mut Vec<Diagnostic>) -> Vec<Suite> {
+    let files = Beside { name: given.name.clone(), text: given.text.clone(), disk: Disk };
+    match suite::load(&given.name, &files, sources, &mut Vec::new()) {
+        Ok(suite) => vec![Suite { asked: Some(given.asked.clone()), ..suite }],
+        Err(found) => {
+            mistakes.extend(found);
+            Vec::new()
+        }
+    }
 }
 
 /// Loads suites; warnings are shown, mistakes are collected.

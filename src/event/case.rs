@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Level};
+use super::{Finding, Level, RuleInfo};
 
 /// What identifies a case and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,9 @@ pub struct CaseInfo {
     pub probes: Vec<String>,
     /// The variants of the fault taxonomy that it can judge.
     pub variants: Vec<String>,
+    /// The rule of the specification for which it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Box<RuleInfo>>,
 }
 
 /// How a case ended.

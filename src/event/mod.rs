@@ -8,6 +8,7 @@ mod case;
 mod failure;
 mod isolation;
 mod proof;
+mod rule;
 mod texts;
 
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKE
 pub use self::failure::{FailureClass, Finding, Level};
 pub use self::isolation::{Isolation, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
+pub use self::rule::{Compliance, Page, RuleInfo, RuleLevel, RuleTally};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
 pub const FORMAT: u32 = 1;
@@ -136,6 +138,12 @@ pub struct RunFinished {
     /// Whether cases depend on one another, where that was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// How well servers keep the rules of the specification, where that was looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compliance: Vec<Compliance>,
+    /// How many processes of servers were started where rules were looked at.
+    #[serde(default)]
+    pub processes: usize,
     /// What the suite would catch, where that was proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<Proof>>,

@@ -46,7 +46,7 @@ fn keep_selected(planned: &mut SuitePlan, selection: &Selection) {
 /// The probes and variants that a plan declares: what the suite says it looks at, whether or not it can run yet.
 pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
     let counted = plan.cases().filter(|case| match &case.body {
-        Body::Script(_) | Body::Template(_) | Body::Skipped(SkipReason::NotAvailable(_)) => true,
+        Body::Script(_) | Body::Scan(_) | Body::Template(_) | Body::Skipped(SkipReason::NotAvailable(_)) => true,
         Body::Failed(_) | Body::Skipped(SkipReason::Asked(_) | SkipReason::NotApplicable(_)) => false,
     });
     counted.fold(Default::default(), |(mut probes, mut variants): (BTreeSet<_>, BTreeSet<_>), case| {

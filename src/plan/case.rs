@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Selection;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{Answers, NegativePath, Protocol, Step, Suite, Test, ToolSelection};
+use crate::suite::{Answers, Compliance, Handshake, NegativePath, Protocol, Rule, Step, Suite, Test, ToolSelection};
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -81,6 +81,12 @@ pub struct Case {
     pub answers: Answers,
     /// Whether it shares a session.
     pub session: SessionNeed,
+    /// Whether its session begins with a handshake.
+    pub handshake: Handshake,
+    /// The rule for which it stands.
+    pub rule: Option<Arc<Rule>>,
+    /// Why it is known to fail; it must.
+    pub known: Option<String>,
     /// How often it is tried again.
     pub retries: u32,
     /// What it does.
@@ -114,6 +120,8 @@ pub enum SessionNeed {
 pub enum Body {
     /// It runs these steps.
     Script(Box<Script>),
+    /// It looks for these in every frame of the lane, once all other cases are over.
+    Scan(Vec<String>),
     /// It does not run.
     Skipped(SkipReason),
     /// It becomes cases once the server's catalog is known.
@@ -161,6 +169,8 @@ impl SkipReason {
 pub struct Script {
     /// Steps before.
     pub setup: Vec<Step>,
+    /// Steps that must go well before the others say anything.
+    pub twins: Vec<Step>,
     /// Calls that must be served before the verdict counts, and judged where they expect something; empty for tests
     /// written by hand.
     pub witness: Vec<Step>,
@@ -175,6 +185,10 @@ pub struct Script {
 pub enum Template {
     /// A test with `for_each`.
     ForEach(Arc<Test>),
+    /// A test that says something only of servers that offer this or that.
+    Particular(Arc<Test>),
+    /// The rules of a specification.
+    Rules(Arc<Compliance>),
     /// Refusals derived from a test.
     NegativeTest(Arc<Test>, NegativePath),
     /// Refusals derived for a selection of tools.

@@ -6,22 +6,26 @@ use serde_json::Value as Json;
 
 use super::case::{Body, Case, Mistake, SkipReason, SuitePlan, Template};
 use super::planner::{Planner, script_of};
-use super::{Plan, negative, output};
+use super::{Offer, Plan, negative, output, rules};
 use crate::source::Span;
 use crate::source::template::{Names, holds, is_template};
 use crate::suite::{Loop, Row, Test};
 use crate::wire::Catalog;
 
-/// The cases that `case` stands for on a server that offers `catalog`; a case that stands for itself is returned as is.
+/// The cases that `case` stands for on a server with that offer; a case that stands for itself is returned as is.
 ///
 /// The result is in the order in which the server lists things, and holds at least one case: a template that matches
 /// nothing becomes a skipped case that says so.
-pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, catalog: &Catalog) -> Vec<Arc<Case>> {
+pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_>) -> Vec<Arc<Case>> {
+    let catalog = offer.catalog;
     let Body::Template(template) = &case.body else { return vec![Arc::clone(case)] };
     let lane = &suite.lanes[case.lane];
     let planner = Planner { suite: &suite.suite, lane, index: case.lane, sources: &plan.sources, has_only: false };
     let mut cases = match template.as_ref() {
-        Template::ForEach(test) => for_each(&planner, test, catalog),
+        Template::ForEach(test) if test.is_particular() => rules::cases_of(&planner, test, offer),
+        Template::ForEach(test) => for_each(&planner, test, catalog, &Names::new()),
+        Template::Particular(test) => rules::cases_of(&planner, test, offer),
+        Template::Rules(compliance) => rules::cases(&planner, case, compliance, offer),
         Template::NegativeTest(test, negative) => negative::test_cases(&planner, case, (test, negative), catalog),
         Template::NegativeBlock(negative) => negative::block_cases(&planner, case, negative, catalog),
         Template::OutputBlock(tools) => output::cases(&planner, case, tools, catalog),
@@ -37,14 +41,16 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, catalog: &Catalo
     cases.into_iter().map(Arc::new).collect()
 }
 
-fn for_each(planner: &Planner<'_>, test: &Arc<Test>, catalog: &Catalog) -> Vec<Case> {
+/// A case for each thing that the test loops over; `known` are names that the filter may use too.
+pub(super) fn for_each(planner: &Planner<'_>, test: &Test, catalog: &Catalog, known: &Names) -> Vec<Case> {
     let Some(for_each) = &test.for_each else { return Vec::new() };
     let items = items(for_each.over, catalog);
     items
         .into_iter()
         .filter_map(|item| {
             let label = label(&item);
-            let names = Names::from_iter([(for_each.over.variable().to_owned(), item)]);
+            let mut names = known.clone();
+            names.insert(for_each.over.variable().to_owned(), item);
             let filter = for_each.filter.as_ref();
             let picked = filter.map_or(Ok(true), |filter| {
                 holds(&filter.value, &names).map_err(|reason| unreadable(reason, filter.span))

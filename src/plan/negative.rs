@@ -146,8 +146,13 @@ impl Maker<'_> {
 
     fn refused(&self, name: &str, witness: Witness, bad: Step, variants: &[&str]) -> Case {
         let names = witness.names;
-        let script =
-            Script { setup: witness.setup, witness: witness.steps, steps: vec![bad], teardown: witness.teardown };
+        let script = Script {
+            setup: witness.setup,
+            witness: witness.steps,
+            steps: vec![bad],
+            teardown: witness.teardown,
+            ..Script::default()
+        };
         let mut case = self.case(name, Body::Script(Box::new(script)), variants);
         case.names.extend(names);
         case

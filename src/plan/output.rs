@@ -41,7 +41,7 @@ fn script(witness: Witness, span: Span) -> Script {
     if let Some(call) = steps.last_mut() {
         call.expect = vec![output_schema(span)];
     }
-    Script { setup: witness.setup, witness: steps, steps: Vec::new(), teardown: witness.teardown }
+    Script { setup: witness.setup, witness: steps, teardown: witness.teardown, ..Script::default() }
 }
 
 fn skipped(reason: String) -> Body {

@@ -10,7 +10,8 @@ use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
 use crate::suite::{
-    Action, Answers, Block, RestartPolicy, Row, Step, Suite, Test, ToolSelection, block_negative_path, skip_reason,
+    Action, Answers, Block, Handshake, RestartPolicy, Row, Step, Suite, Test, ToolSelection, block_compliance,
+    block_negative_path, skip_reason,
 };
 use crate::wire::Catalog;
 
@@ -30,6 +31,9 @@ impl Planner<'_> {
         let mut cases = match (&test.for_each, test.rows.as_slice()) {
             (Some(_), _) => {
                 vec![self.test_case(test, None, Body::Template(Box::new(Template::ForEach(shared.clone()))))]
+            }
+            (None, []) if test.is_particular() => {
+                vec![self.test_case(test, None, Body::Template(Box::new(Template::Particular(shared.clone()))))]
             }
             (None, []) => vec![self.test_case(test, None, script(test))],
             (None, rows) => rows.iter().map(|row| self.test_case(test, Some(row), script(test))).collect(),
@@ -60,6 +64,11 @@ impl Planner<'_> {
         case.place.line = self.sources.place(test.name.span).1;
         case.tags.clone_from(&test.tags);
         case.names = names;
+        case.rule.clone_from(&test.rule);
+        case.handshake = test.handshake;
+        if test.handshake == Handshake::Left {
+            case.session = SessionNeed::Own;
+        }
         case.retries = test.retries.unwrap_or(self.suite.options.retries);
         if !test.answers.is_empty() {
             case.answers = test.answers.clone();
@@ -140,6 +149,9 @@ impl Planner<'_> {
             names: Names::new(),
             answers: self.suite.answers.clone(),
             session,
+            handshake: Handshake::Made,
+            rule: None,
+            known: None,
             retries: self.suite.options.retries,
             body,
         }
@@ -187,7 +199,9 @@ impl Planner<'_> {
     pub(super) fn block(&self, block: &Block) -> Vec<Case> {
         let entry = block.kind.entry();
         let selects = !block.tools.is_empty();
-        let made = if selects && block.kind == BlockKind::NegativePath {
+        let made = if let Some(compliance) = block_compliance(block) {
+            Some(Template::Rules(Arc::new(compliance)))
+        } else if selects && block.kind == BlockKind::NegativePath {
             block_negative_path(block).map(Template::NegativeBlock)
         } else {
             (selects && block.kind == BlockKind::OutputSchema).then(|| Template::OutputBlock(block.tools.clone()))
@@ -260,7 +274,7 @@ fn not_available(key: &str) -> SkipReason {
 }
 
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
-    test.setup.iter().chain(&test.steps).chain(&test.teardown)
+    test.setup.iter().chain(&test.witness).chain(&test.steps).chain(&test.teardown)
 }
 
 /// Whether several answers are given in turn.
@@ -292,7 +306,10 @@ fn judged(steps: &[Step]) -> BTreeSet<String> {
     expectations.chain(snapshots).map(str::to_owned).collect()
 }
 
-fn script(test: &Test) -> Body {
+pub(super) fn script(test: &Test) -> Body {
+    if !test.scans.is_empty() {
+        return Body::Scan(test.scans.iter().map(|code| code.value.clone()).collect());
+    }
     Body::Script(Box::new(script_of(test)))
 }
 
@@ -303,5 +320,11 @@ pub(super) fn script_of(test: &Test) -> Script {
         let calls = steps.iter_mut().filter(|step| matches!(step.action, Action::Call { .. }));
         calls.for_each(|step| step.expect.push(output_schema(span)));
     }
-    Script { setup: test.setup.clone(), witness: Vec::new(), steps, teardown: test.teardown.clone() }
+    Script {
+        setup: test.setup.clone(),
+        twins: test.witness.clone(),
+        steps,
+        teardown: test.teardown.clone(),
+        ..Script::default()
+    }
 }

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::recording::Recording;
-use crate::plan::{Body, Case, Plan, SuitePlan, expand};
-use crate::wire::Catalog;
+use crate::plan::{Body, Case, Offer, Plan, SuitePlan, expand};
+use crate::wire::{Catalog, Revision};
 
 /// The plan with every template replaced by the cases that it stood for; they stay although a mutant changes the offer.
 pub(super) fn frozen(plan: &Plan, recording: &Recording) -> Plan {
     let suites = plan.suites.iter().map(|planned| {
-        let catalogs: Vec<Catalog> =
-            (0..planned.lanes.len()).map(|lane| catalog(recording, &planned.lane_id(lane))).collect();
+        let lanes = 0..planned.lanes.len();
+        let offers: Vec<Offered> = lanes.map(|lane| Offered::of(recording, &planned.lane_id(lane))).collect();
         let cases = planned.cases.iter().flat_map(|case| match case.body {
-            Body::Template(_) => expand(plan, planned, case, &catalogs[case.lane]),
-            Body::Script(_) | Body::Skipped(_) | Body::Failed(_) => vec![Arc::clone(case)],
+            Body::Template(_) => expand(plan, planned, case, &offers[case.lane].offer()),
+            Body::Script(_) | Body::Scan(_) | Body::Skipped(_) | Body::Failed(_) => vec![Arc::clone(case)],
         });
         let cases = cases.collect();
         SuitePlan { suite: Arc::clone(&planned.suite), lanes: planned.lanes.clone(), cases }
@@ -21,8 +23,30 @@ pub(super) fn frozen(plan: &Plan, recording: &Recording) -> Plan {
     Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
 }
 
-fn catalog(recording: &Recording, lane: &str) -> Catalog {
-    recording.lanes.get(lane).map(super::LaneRecording::catalog).unwrap_or_default()
+/// What a recorded server offered.
+#[derive(Default)]
+struct Offered {
+    catalog: Catalog,
+    capabilities: Value,
+    transport: String,
+    revision: Option<Revision>,
+}
+
+impl Offered {
+    fn of(recording: &Recording, lane: &str) -> Self {
+        let recorded = recording.lanes.get(lane);
+        recorded.map_or_else(Self::default, |lane| Self {
+            catalog: lane.catalog(),
+            capabilities: lane.capabilities(),
+            transport: lane.transport.clone(),
+            revision: Revision::parse(&lane.revision),
+        })
+    }
+
+    fn offer(&self) -> Offer<'_> {
+        let Self { catalog, capabilities, transport, revision } = self;
+        Offer { catalog, capabilities, transport, revision: *revision }
+    }
 }
 
 /// The part of a frozen plan that consists of those cases.

@@ -242,6 +242,7 @@ pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
             tags: Vec::new(),
             probes: Vec::new(),
             variants: Vec::new(),
+            rule: None,
         },
         outcome: if must { Outcome::Failed } else { Outcome::Warned },
         reason: None,

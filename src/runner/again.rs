@@ -4,6 +4,14 @@ use crate::plan::{Case, SuitePlan};
 
 /// A command line that selects exactly this case, to be pasted into a shell.
 pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
+    if let Some(asked) = &planned.suite.asked {
+        let rule = case.rule.as_ref().map(|rule| format!(" --rule {}", rule.id)).unwrap_or_default();
+        let (command, target) = match asked.split_once(" -- ") {
+            Some((command, target)) => (command, format!(" -- {target}")),
+            None => (asked.as_str(), String::new()),
+        };
+        return format!("{command}{rule}{target}");
+    }
     let file = &planned.suite.file;
     let is_written_here =
         planned.suite.tests.iter().any(|test| test.name.value == case.name && test.span.source == case.span.source);

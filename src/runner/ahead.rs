@@ -10,7 +10,7 @@ use crate::plan::{Body, Case};
 use crate::session::Session;
 use crate::source::Span;
 use crate::source::template::Names;
-use crate::suite::Answers;
+use crate::suite::{Answers, Handshake};
 use crate::wire::Revision;
 
 impl Lane {
@@ -25,7 +25,8 @@ impl Lane {
             let ahead = self.pool.take(turn, || {
                 let lane = Arc::clone(self);
                 Starting::new(tokio::spawn(async move {
-                    lane.open(known, &lane.planned().suite.answers, &Names::new()).await
+                    let answers = &lane.planned().suite.answers;
+                    lane.open(known, (answers, Handshake::Made), &Names::new()).await
                 }))
             });
             let session = match ahead {
@@ -39,14 +40,14 @@ impl Lane {
                 None => {}
             }
         }
-        self.open(known, &case.answers, &case.names).await
+        self.open(known, (&case.answers, case.handshake), &case.names).await
     }
 
     /// Whether any server of the lane does for a case: it asks for nothing that only its own session has.
     fn may_be_ahead(&self, case: &Case) -> bool {
         let answers = &self.planned().suite.answers;
         let is_same = places(answers) == places(&case.answers) && (answers.is_empty() || case.names.is_empty());
-        self.sets_up_every_session() && is_same
+        self.sets_up_every_session() && is_same && case.handshake == Handshake::Made
     }
 
     /// Counts on a case that will need a server of its own so many times.

@@ -13,12 +13,12 @@ use super::pool::Turn;
 use super::raw::expects_the_end;
 use super::snapshot::Recorder;
 use super::{again, finding};
-use crate::event::{Exchange, FailureClass, Finding, Outcome, RECORDED};
+use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
 use crate::source::template::Names;
 use crate::source::{Sources, duration_text};
-use crate::suite::{Action, Step};
+use crate::suite::{Action, Level as RuleLevel, Step};
 
 /// Why a case that was under way has no verdict.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -75,7 +75,12 @@ pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, boun
             Ok(opened) => {
                 let mut attempted = run(lane, &opened, case, script, bounds).await;
                 let found = opened.session.take_violations(&case.id);
-                let found = if found.is_empty() { Vec::new() } else { violations(&found, &opened.session.frames()) };
+                let found = if found.is_empty() {
+                    Vec::new()
+                } else {
+                    let frames = opened.session.frames();
+                    violations(&lane.scanned.sift(Some(case), found, &frames), &frames)
+                };
                 add_violations(&mut attempted, found);
                 attempted
             }
@@ -83,7 +88,25 @@ pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, boun
         },
         SessionNeed::Own => Box::pin(in_own_session(lane, case, script, bounds)).await,
     };
-    Attempted { duration: begun.elapsed(), ..attempted }
+    weighed(case, Attempted { duration: begun.elapsed(), ..attempted })
+}
+
+/// What breaks a rule that only advises is a warning.
+pub(super) fn weighed(case: &Case, mut attempted: Attempted) -> Attempted {
+    let is_advice = case.rule.as_ref().is_some_and(|rule| rule.level == RuleLevel::Should);
+    if is_advice && attempted.outcome == Outcome::Failed {
+        attempted.outcome = Outcome::Warned;
+        attempted.findings.iter_mut().for_each(|found| found.level = Level::Should);
+    }
+    attempted
+}
+
+impl Attempted {
+    /// The verdict of a case that looked at what all sessions had said.
+    pub(super) fn of_scan(outcome: Outcome, reason: Option<String>, findings: Vec<Finding>) -> Self {
+        let verdict = Verdict { outcome, reason, findings };
+        attempted(verdict, Vec::new(), String::new(), Vec::new())
+    }
 }
 
 impl Bounds<'_> {
@@ -124,7 +147,8 @@ async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: 
             lane.tear_down(&opened).await;
         }
         let frames = opened.session.frames();
-        let mut found = opened.session.take_violations(&case.id);
+        let found = opened.session.take_violations(&case.id);
+        let mut found = if found.is_empty() { found } else { lane.scanned.sift(Some(case), found, &frames) };
         let (broken, ended) = lane.close_own(&opened.session, case).await;
         found.extend(broken);
         add_violations(&mut attempted, violations(&found, &frames));
@@ -248,6 +272,11 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
 async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict {
     if let Err(found) = conversation.all("setup", &script.setup).await {
         return Verdict { reason: Some("its setup failed".to_owned()), ..Verdict::found(Outcome::Errored, found) };
+    }
+    if let Err(found) = conversation.all("witness", &script.twins).await {
+        let why = found.first().map(|found| found.message.clone()).unwrap_or_default();
+        let reason = format!("what is sound did not go well, so nothing follows from what is not: {why}");
+        return Verdict::because(Outcome::Inconclusive, reason);
     }
     match conversation.witness(&script.witness).await {
         Err(reason) => return Verdict::because(Outcome::Inconclusive, reason),

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt};
+use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt, weighed};
 use super::lane::{Lane, NoSession};
 use super::pool::Turn;
 use super::{Emitter, Options, again, finding, isolation, micros, snapshot};
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome, RECORDED,
+    RuleInfo, RuleLevel,
 };
 use crate::plan::{Body, Case, Script, SessionNeed, SuitePlan};
 use crate::source::Sources;
-use crate::suite::Order;
+use crate::suite::{Level, Order, Rule};
 
 /// The time for a case where neither suite nor command line says anything.
 pub(super) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,6 +35,10 @@ pub(super) async fn run(
             let found = finding::at(found, &lane.plan.sources, mistake.span, "");
             return unrun(planned, &case, Outcome::Failed, None, vec![found]);
         }
+        Body::Scan(codes) => {
+            let attempted = lane.scanned.verdict(codes);
+            return held(&case, result(planned, &case, weighed(&case, attempted), Vec::new()));
+        }
         Body::Template(_) => {
             return unrun(planned, &case, Outcome::Skipped, Some("nothing was made of it".to_owned()), Vec::new());
         }
@@ -50,7 +55,24 @@ pub(super) async fn run(
     if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
         decided.again = again::in_order(planned, options.seed);
     }
-    decided
+    held(&case, decided)
+}
+
+/// Holds a case that is known to fail to its word.
+fn held(case: &Case, mut result: CaseResult) -> CaseResult {
+    let Some(reason) = &case.known else { return result };
+    match result.outcome {
+        Outcome::Failed => result.findings.iter_mut().for_each(|found| found.known = Some(reason.clone())),
+        Outcome::Passed => {
+            let rule = case.rule.as_ref().map(|rule| rule.id.clone()).unwrap_or_default();
+            let message = format!("`{rule}` is in the baseline, and it holds after all");
+            let help = format!("remove `{rule}` from `baseline:`, so that it is looked after from now on");
+            result.outcome = Outcome::Failed;
+            result.findings.push(Finding { help: Some(help), ..Finding::new("unexpected-pass", message) });
+        }
+        Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => {}
+    }
+    result
 }
 
 /// What every attempt at a case needs.
@@ -186,6 +208,7 @@ fn beside(planned: &SuitePlan, at: usize, place: (&str, usize, usize), name: Str
         tags: Vec::new(),
         probes: Vec::new(),
         variants: Vec::new(),
+        rule: None,
     };
     CaseResult {
         case,
@@ -285,5 +308,17 @@ fn info(planned: &SuitePlan, case: &Case) -> CaseInfo {
         tags: case.tags.clone(),
         probes: case.probes.iter().cloned().collect(),
         variants: case.variants.iter().cloned().collect(),
+        rule: case.rule.as_deref().map(|rule| Box::new(rule_info(rule))),
+    }
+}
+
+fn rule_info(rule: &Rule) -> RuleInfo {
+    let revision = rule.revisions.last().map_or("draft", |revision| revision.as_str());
+    RuleInfo {
+        id: rule.id.clone(),
+        level: if rule.level == Level::Must { RuleLevel::Must } else { RuleLevel::Should },
+        section: rule.section.clone(),
+        link: format!("https://modelcontextprotocol.io/specification/{revision}/{}", rule.section),
+        says: rule.says.clone(),
     }
 }

@@ -52,7 +52,9 @@ impl Lane {
     pub(super) async fn close(&self, session: &Session) {
         let revision = session.server.revision.to_string();
         let mut closed = session.close(SHARED_WATCH).await;
-        let found = closed.untold.take().into_iter().chain(phases::violations(&closed.violations, &closed.frames));
+        self.scanned.count(&closed.seen);
+        let violations = self.scanned.sift(None, std::mem::take(&mut closed.violations), &closed.frames);
+        let found = closed.untold.take().into_iter().chain(phases::violations(&violations, &closed.frames));
         self.judged(&revision, found.map(|found| self.at_server(found)).collect());
         self.emitter().session(self.frames_of(revision, None, closed));
     }
@@ -67,7 +69,9 @@ impl Lane {
     /// where nobody has told of it.
     pub(super) async fn close_own(&self, session: &Session, case: &Case) -> (Vec<OwnedViolation>, Option<Finding>) {
         let mut closed = session.close(OWN_WATCH).await;
-        let (violations, mut untold) = (std::mem::take(&mut closed.violations), closed.untold.take());
+        self.scanned.count(&closed.seen);
+        let violations = self.scanned.sift(Some(case), std::mem::take(&mut closed.violations), &closed.frames);
+        let mut untold = closed.untold.take();
         // Nobody else spoke.
         if let Some(found) = &mut untold {
             found.evidence.retain(|(name, _)| name != LAST_CASE);

@@ -12,7 +12,7 @@ use crate::session::{CallFailure, Cancellation, Reply, Request, Session, When};
 use crate::source::Node;
 use crate::source::template::{Names, fill, text_of};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
-use crate::wire::{Catalog, ListKind};
+use crate::wire::{Catalog, Era, ListKind, Revision};
 
 /// How much of a message an exchange keeps, in characters.
 const KEPT: usize = 4096;
@@ -195,6 +195,14 @@ fn intent(action: &Action, names: &Names) -> Result<Intent, String> {
         Action::Wait(duration) => Intent::Wait(*duration),
         Action::Http(http) => Intent::Http(Box::new(raw_http::Request::fill(http, names)?)),
         Action::Send(send) => Intent::Send(Box::new(raw::Message::fill(send, names)?)),
+        Action::Alive => {
+            let is_stateless = names
+                .get("session")
+                .and_then(|session| Revision::parse(session["revision"].as_str()?))
+                .is_some_and(|revision| revision.era() == Era::Stateless);
+            let method = if is_stateless { "server/discover" } else { "ping" };
+            Intent::Request { method: method.to_owned(), params: None }
+        }
         // The case deals with it before a step is spoken.
         Action::Restart => Intent::Wait(Duration::ZERO),
     })
@@ -253,6 +261,7 @@ fn step_title(step: &Step) -> String {
         Action::Complete { .. } => "completion/complete".to_owned(),
         Action::List(kind) => kind.method().to_owned(),
         Action::Wait(_) => "wait".to_owned(),
+        Action::Alive => "alive".to_owned(),
         Action::Restart => "restart".to_owned(),
         Action::Http(_) => "http".to_owned(),
         Action::Send(_) => "send".to_owned(),

@@ -3,18 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::exchange::Speaker;
 use super::phases::{self, Conversation};
 use super::pool::{Pool, Turn};
 use super::resolve::{self, Reachable};
+use super::scanning::Scanned;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::event::{Event, Finding, NOT_SPOKEN, ServerReady};
-use crate::plan::{Case, Plan, SuitePlan};
-use crate::session::{Connector, OpenFailure, Session, Settings};
+use crate::plan::{Case, Offer, Plan, SuitePlan};
+use crate::session::{Connector, OpenFailure, ServerIdentity, Session, Settings};
 use crate::source::template::Names;
-use crate::suite::{Answers, Protocol, RestartPolicy};
+use crate::suite::{Answers, Handshake, Protocol, RestartPolicy};
 use crate::transport::{ConnectError, Link};
 use crate::wire::{Catalog, Revision};
 
@@ -33,6 +35,10 @@ pub(super) struct Lane {
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
     pub(super) shared: Mutex<Shared>,
     pub(super) pool: Pool,
+    /// What the scans found.
+    pub(super) scanned: Scanned,
+    /// What the server said of itself in the first session.
+    identity: OnceCell<ServerIdentity>,
     emitter: Emitter,
     tamper: Option<Tamper>,
     pub(super) stop: Stop,
@@ -90,6 +96,8 @@ impl Lane {
             catalog: OnceCell::new(),
             shared: Mutex::default(),
             pool: Pool::new(options.parallel_of(&planned.suite)),
+            scanned: Scanned::default(),
+            identity: OnceCell::new(),
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),
@@ -114,6 +122,18 @@ impl Lane {
             Some(Ok(catalog)) => Ok(Arc::clone(catalog)),
             Some(Err(found)) => Err(NoSession::Broken(Box::new(found.clone()))),
             None => Ok(Arc::default()),
+        }
+    }
+
+    /// What cases may be made of; the catalog is the one that was asked for.
+    pub(super) fn offer<'a>(&'a self, catalog: &'a Catalog) -> Offer<'a> {
+        static NOTHING: Value = Value::Null;
+        let identity = self.identity.get();
+        Offer {
+            catalog,
+            capabilities: identity.map_or(&NOTHING, |identity| &identity.capabilities),
+            transport: identity.map_or("", |identity| identity.transport),
+            revision: identity.map(|identity| identity.revision),
         }
     }
 
@@ -199,7 +219,7 @@ impl Lane {
     }
 
     async fn open_once(&self, shared: &mut Shared, answers: &Answers) -> Result<Session, NoSession> {
-        let opened = self.open(shared.known, answers, &Names::new()).await;
+        let opened = self.open(shared.known, (answers, Handshake::Made), &Names::new()).await;
         let session = match opened {
             Ok(session) => session,
             Err(NoSession::Broken(found)) => {
@@ -212,6 +232,7 @@ impl Lane {
             shared.known = Some(session.server.revision);
             self.announce(&session);
         }
+        let _ = self.identity.set(session.server.clone());
         self.catalog.get_or_init(|| self.ask_for_catalog(&session)).await;
         Ok(session)
     }
@@ -238,7 +259,7 @@ impl Lane {
     pub(super) async fn open(
         &self,
         known: Option<Revision>,
-        answers: &Answers,
+        (answers, handshake): (&Answers, Handshake),
         own: &Names,
     ) -> Result<Session, NoSession> {
         let broken = |found: Finding| NoSession::Broken(Box::new(self.at_server(found)));
@@ -258,6 +279,7 @@ impl Lane {
             start_timeout,
             request_timeout: run_options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
             answers,
+            handshake,
         };
         let connector: &Connector<'_> = &|| Box::pin(self.connect(&server, start_timeout));
         let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());

@@ -21,6 +21,7 @@ mod pool;
 mod raw;
 mod raw_http;
 mod resolve;
+mod scanning;
 mod snapshot;
 mod start;
 mod suite;
@@ -119,6 +120,8 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         recorded: snapshot::Ledger::new(&plan, Arc::clone(&recordings)),
         known: baseline::Ledger::new(&baseline),
         summary: Summary::default(),
+        ruled: Vec::new(),
+        processes: 0,
         recordings,
         observer,
     };
@@ -147,6 +150,8 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         coverage: Some(coverage),
         stale_snapshots,
         isolation,
+        compliance: watch.compliance(),
+        processes: watch.processes,
         proof: None,
     };
     watch.event(&Event::RunFinished(Box::new(finished)));

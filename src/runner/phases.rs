@@ -1,16 +1,18 @@
 //! The steps of a case or a suite, one after another: fill in, speak, judge, capture.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use super::exchange::{Heard, Speaker, intend};
-use super::finding;
+use super::exchange::{Heard, Intent, Speaker, intend};
 use super::snapshot::Recorder;
+use super::{finding, raw_http};
 use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, unknown_tool_help};
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
 use crate::source::Sources;
 use crate::source::template::Names;
-use crate::suite::Step;
+use crate::suite::{Action, Step};
 use crate::wire::Frame;
 
 /// A conversation so far: what was said, what was learned.
@@ -25,6 +27,8 @@ pub(super) struct Conversation<'a> {
     pub(super) doubts: Vec<Finding>,
     /// Why expectations that were met prove nothing.
     pub(super) unseen: Option<&'static str>,
+    /// What went wrong with steps that ran during another one.
+    pub(super) meanwhile: Vec<Finding>,
 }
 
 /// Why nothing is known of a cancellation.
@@ -36,7 +40,16 @@ impl<'a> Conversation<'a> {
         for (name, value) in of_session(speaker.session) {
             names.entry(name).or_insert(value);
         }
-        Self { speaker, names, exchanges: Vec::new(), sources, recorder: None, doubts: Vec::new(), unseen: None }
+        Self {
+            speaker,
+            names,
+            exchanges: Vec::new(),
+            sources,
+            recorder: None,
+            doubts: Vec::new(),
+            unseen: None,
+            meanwhile: Vec::new(),
+        }
     }
 
     /// The names that another session may use too.
@@ -96,6 +109,10 @@ impl<'a> Conversation<'a> {
     /// Does one step and judges its answer.
     pub(super) async fn step(&mut self, phase: &str, step: &Step) -> Vec<Finding> {
         let (index, result) = self.speak(phase, step).await;
+        let meanwhile = std::mem::take(&mut self.meanwhile);
+        if !meanwhile.is_empty() {
+            return meanwhile;
+        }
         match result {
             Err(found) => {
                 let label = step.name.clone().unwrap_or_else(|| "this request".to_owned());
@@ -111,13 +128,43 @@ impl<'a> Conversation<'a> {
         }
     }
 
+    /// Sends a request, and does steps while its response is read, which ends with them.
+    async fn during(
+        &mut self,
+        mut request: Box<raw_http::Request>,
+        (step, steps): (&Step, &[Step]),
+        (index, linger): (usize, Duration),
+    ) -> Result<Option<Heard>, Finding> {
+        let enough = request.until_told();
+        let (session, owner) = (self.speaker.session, self.speaker.owner);
+        let mut exchange = self.exchanges[index].clone();
+        let answering = Box::pin(request.perform(session, owner, (step, &mut exchange)));
+        let meanwhile = async {
+            // Whoever reads is there before anything else is said.
+            tokio::time::sleep(linger).await;
+            let found = Box::pin(self.all("", steps)).await.err().unwrap_or_default();
+            tokio::time::sleep(linger).await;
+            enough.notify_one();
+            found
+        };
+        let (heard, found) = tokio::join!(answering, meanwhile);
+        self.exchanges[index] = exchange;
+        self.meanwhile.extend(found);
+        heard.map(Some)
+    }
+
     /// Does one step; its exchange is there from the beginning, so that a step that is cut off can be shown.
     async fn speak(&mut self, phase: &str, step: &Step) -> (usize, Result<Option<Heard>, Finding>) {
         let (exchange, intent) = intend(step, &self.names, phase);
         let index = self.exchanges.len();
         self.exchanges.push(exchange);
         let result = match intent {
-            Ok(intent) => self.speaker.perform(intent, step, &mut self.exchanges[index]).await,
+            Ok(intent) => match (intent, &step.action) {
+                (Intent::Http(request), Action::Http(http)) if !http.during.is_empty() => {
+                    self.during(request, (step, &http.during), (index, http.linger)).await
+                }
+                (intent, _) => self.speaker.perform(intent, step, &mut self.exchanges[index]).await,
+            },
             Err(found) => Err(found),
         };
         (index, result)

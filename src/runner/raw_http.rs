@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::exchange::Heard;
@@ -27,6 +28,8 @@ pub(super) struct Request {
     cuts: Cuts,
     end: End,
     until: Until,
+    /// Ends the reading.
+    enough: Option<Arc<Notify>>,
 }
 
 impl Request {
@@ -60,12 +63,18 @@ impl Request {
                 Then::Abort => End::Abort,
             },
             until: match http.read {
-                Extent::Answer => Until::Answer,
+                Extent::Answer if http.during.is_empty() => Until::Answer,
                 Extent::Head => Until::Head,
-                Extent::Body => Until::Body,
+                Extent::Answer | Extent::Body => Until::Body,
                 Extent::Events(count) => Until::Events(count),
             },
+            enough: None,
         })
+    }
+
+    /// Reads until somebody says that it is enough.
+    pub(super) fn until_told(&mut self) -> Arc<Notify> {
+        Arc::clone(self.enough.get_or_insert_default())
     }
 
     pub(super) fn title(&self) -> String {
@@ -98,7 +107,14 @@ impl Request {
         let begun = Instant::now();
         let pieces = self.cuts.pieces(&self.bytes(session));
         let (deadline, limit) = raw::deadline(session, step, pieces.len());
-        let request = RawRequest { pieces, method: self.method.clone(), end: self.end, until: self.until, deadline };
+        let request = RawRequest {
+            pieces,
+            method: self.method.clone(),
+            end: self.end,
+            until: self.until,
+            deadline,
+            enough: self.enough.clone(),
+        };
         let exchanged = match session.exchange_raw(owner, &request).await {
             Ok(exchanged) => exchanged,
             Err(failure) => {

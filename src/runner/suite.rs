@@ -23,6 +23,8 @@ pub(super) struct SuiteRun<'a> {
     running: JoinSet<(CaseResult, tokio::sync::OwnedSemaphorePermit)>,
     begun: std::collections::HashMap<tokio::task::Id, Arc<Case>>,
     broken: usize,
+    /// Cases that look at what all others said, and wait for them.
+    last: Vec<Arc<Case>>,
 }
 
 impl<'a> SuiteRun<'a> {
@@ -39,6 +41,7 @@ impl<'a> SuiteRun<'a> {
             running: JoinSet::new(),
             begun: std::collections::HashMap::new(),
             broken: 0,
+            last: Vec::new(),
         }
     }
 
@@ -59,6 +62,12 @@ impl<'a> SuiteRun<'a> {
         }
         for lane in &self.lanes {
             lane.finish().await;
+        }
+        for case in std::mem::take(&mut self.last) {
+            let lane = Arc::clone(&self.lanes[case.lane]);
+            let (options, emitter) = (Arc::clone(self.options), self.emitter.clone());
+            let result = Box::pin(case::run(lane, self.index, case, options, emitter)).await;
+            self.count(result);
         }
         let why = if self.options.stop.is_set() { INTERRUPTED } else { "`--bail` ended the run" };
         for case in &unreached {
@@ -102,6 +111,9 @@ impl<'a> SuiteRun<'a> {
         let times = usize::try_from(self.options.repeat).unwrap_or(1).max(1);
         for case in cases {
             self.lanes[case.lane].expect(case, times);
+            if let Body::Scan(codes) = &case.body {
+                self.lanes[case.lane].scanned.want(codes);
+            }
         }
     }
 
@@ -121,7 +133,8 @@ impl<'a> SuiteRun<'a> {
         };
         match known {
             Ok(catalog) => {
-                let cases = expand(self.plan, self.planned(), case, &catalog);
+                let offer = self.lanes[case.lane].offer(&catalog);
+                let cases = expand(self.plan, self.planned(), case, &offer);
                 self.expect(&cases);
                 cases
             }
@@ -135,6 +148,10 @@ impl<'a> SuiteRun<'a> {
 
     /// Begins a case once there is room; hands it back where the run ended while it waited.
     async fn begin(&mut self, case: Arc<Case>) -> Option<Arc<Case>> {
+        if matches!(case.body, Body::Scan(_)) {
+            self.last.push(case);
+            return None;
+        }
         let permit = loop {
             let slots = Arc::clone(&self.slots);
             tokio::select! {

@@ -6,7 +6,7 @@ use super::judge::Judge;
 use super::snapshot::{self, Recordings};
 use super::{Message, Observer, Summary, case};
 use crate::baseline::{self, Scope};
-use crate::event::{CaseResult, Event, FailureClass, Outcome};
+use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome};
 use crate::plan::Plan;
 
 /// Sees every message once, in order.
@@ -17,6 +17,10 @@ pub(super) struct Watch<'a> {
     /// What is known to fail.
     pub(super) known: baseline::Ledger<'a>,
     pub(super) summary: Summary,
+    /// The cases that stand for rules.
+    pub(super) ruled: Vec<CaseResult>,
+    /// How many processes were started.
+    pub(super) processes: usize,
     pub(super) recordings: Arc<Recordings>,
     pub(super) observer: &'a mut dyn Observer,
 }
@@ -32,6 +36,7 @@ impl Watch<'_> {
                 self.event(&event);
             }
             Message::Session(frames) => {
+                self.processes += usize::from(frames.transport == "stdio");
                 self.judge.session(&frames);
                 self.observer.session(&frames, &self.recordings.redactor);
             }
@@ -78,9 +83,18 @@ impl Watch<'_> {
         }
     }
 
+    /// How well servers keep the rules.
+    pub(super) fn compliance(&self) -> Vec<Compliance> {
+        Compliance::of(&self.ruled)
+    }
+
     fn count(&mut self, event: &Event) {
         match event {
             Event::CaseFinished(result) => {
+                if result.case.rule.is_some() {
+                    // What a score needs of them.
+                    self.ruled.push(CaseResult { findings: Vec::new(), exchanges: Vec::new(), ..(**result).clone() });
+                }
                 self.judge.case(result);
                 self.recorded.finished(result);
                 self.known.case(result);

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::call::era_meta;
 use super::peer::{Answered, Outgoing, Peer};
 use super::{CallFailure, Closed, Connector, NotOpened, OpenFailure, ServerIdentity, Session, Settings, negotiation};
+use crate::suite::Handshake;
 use crate::wire::{Era, Revision};
 
 /// The owner of handshakes and listings in the transcript.
@@ -25,6 +26,9 @@ impl Session {
         let begun = Instant::now();
         let deadline = begun + settings.start_timeout;
         let peer = connected(connect, &settings, &[]).await?;
+        if settings.handshake == Handshake::Left {
+            return Ok(unshaken(peer, settings));
+        }
         let opened = match settings.revision.or(settings.known) {
             Some(revision) => open_as(&peer, revision, &settings, deadline).await,
             None => match negotiation::negotiate(&peer, &settings, deadline).await {
@@ -39,6 +43,23 @@ impl Session {
         };
         finish(peer, opened, settings, begun, &[]).await
     }
+}
+
+/// A session in which nothing was said yet.
+fn unshaken(peer: Peer, settings: Settings) -> Session {
+    let revision = settings.revision.or(settings.known).unwrap_or(Revision::NEWEST_WITH_SESSION);
+    peer.lock().set_era(revision.era());
+    if revision.era() == Era::Stateless {
+        peer.lock().headers.speak(revision);
+    }
+    let server = ServerIdentity {
+        revision,
+        implementation: None,
+        capabilities: Value::Null,
+        ready: Duration::ZERO,
+        transport: peer.transport(),
+    };
+    Session { peer, settings, server, earlier: Vec::new() }
 }
 
 async fn connected(connect: &Connector<'_>, settings: &Settings, earlier: &[Closed]) -> Result<Peer, Box<NotOpened>> {

@@ -31,6 +31,7 @@ use serde_json::Value;
 
 use self::peer::Peer;
 use crate::event::Finding;
+use crate::suite::Handshake;
 use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
@@ -56,6 +57,8 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// What the client answers.
     pub answers: ClientAnswers,
+    /// Whether there is a handshake.
+    pub handshake: Handshake,
 }
 
 /// A conversation after its handshake.
@@ -143,6 +146,8 @@ pub struct Closed {
     pub frames: Vec<Frame>,
     /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
     pub owners: BTreeMap<String, Vec<u32>>,
+    /// By code of the scans, how much was looked at that could have broken the rule.
+    pub seen: BTreeMap<&'static str, u32>,
     /// `stdio`, `memory`, `http` or `sse`.
     pub transport: &'static str,
     /// How the server ended the conversation; `None` where it did not.

@@ -145,8 +145,9 @@ impl Peer {
         let mut violations = state.take_violations(None);
         violations.extend(state.take_violations(Some(NOBODY)));
         let owners = std::mem::take(&mut state.frames);
+        let seen = state.scanner.seen().clone();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
-        Closed { violations, frames, owners, transport, ending, untold }
+        Closed { violations, frames, owners, seen, transport, ending, untold }
     }
 
     /// How long a process of ours is still to be watched.

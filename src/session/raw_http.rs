@@ -134,7 +134,7 @@ impl Session {
             Some(first) => *first = [head.into_bytes(), std::mem::take(first)].concat(),
             None => pieces.push(head.into_bytes()),
         }
-        let request = RawRequest { pieces, method: "POST".to_owned(), end: End::Open, until, deadline };
+        let request = RawRequest { pieces, method: "POST".to_owned(), end: End::Open, until, deadline, enough: None };
         self.exchange_raw(owner, &request).await
     }
 

@@ -73,6 +73,7 @@ where
 
 fn settings() -> Settings {
     Settings {
+        handshake: crate::suite::Handshake::Made,
         revision: None,
         known: None,
         start_timeout: Duration::from_secs(30),

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{Action, Payload, Server, Step, Suite, Target, Test, Wanted};
+use super::decode::block_compliance;
+use super::model::{Action, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, Node, Span, did_you_mean};
+use crate::wire::Scanner;
 
 /// Everything that is wrong with a decoded suite as a whole.
 pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
@@ -17,8 +19,10 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     }
     duplicate_tests(suite, found);
     names(suite, found);
+    compliance(suite, found);
     for test in &suite.tests {
         expectations(test, found);
+        scans(test, found);
         server(test, suite, found);
         restarts(test, suite, found);
     }
@@ -28,6 +32,30 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
 pub(super) fn missing_server(suite: &Suite) -> Diagnostic {
     Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
         .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned())
+}
+
+/// Rules that no rule book has, and hints that no rule asks for.
+fn compliance(suite: &Suite, found: &mut Vec<Diagnostic>) {
+    let rules = || suite.rules.iter().filter_map(|test| test.rule.as_ref());
+    for asked in suite.blocks.iter().filter_map(block_compliance) {
+        let known = asked.known.iter().map(|(id, reason)| (id, reason.span));
+        for (id, span) in asked.only.iter().map(|id| (&id.value, id.span)).chain(known) {
+            if !rules().any(|rule| rule.id == *id) {
+                let help = did_you_mean(id, rules().map(|rule| rule.id.as_str()));
+                found.push(Diagnostic::error("unknown-rule", format!("there is no rule `{id}`"), span).with_help(help));
+            }
+        }
+        let mut hints: BTreeSet<&str> = ["safe_tools"].into();
+        hints.extend(suite.rules.iter().flat_map(|test| &test.needs).filter_map(|need| match need {
+            Need::Hint(name) => Some(name.as_str()),
+            Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) | Need::That { .. } => None,
+        }));
+        for (name, value) in asked.hints.iter().filter(|(name, _)| !hints.contains(name.as_str())) {
+            let help = did_you_mean(name, hints.iter().copied());
+            let message = format!("no rule asks for the hint `{name}`");
+            found.push(Diagnostic::error("unknown-hint", message, value.span).with_help(help));
+        }
+    }
 }
 
 fn duplicate_tests(suite: &Suite, found: &mut Vec<Diagnostic>) {
@@ -53,12 +81,23 @@ fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
     if test.steps.is_empty() && has_mistake(test, found, &|_| true) {
         return;
     }
-    let derives = test.negative_path.is_some() || test.output_schema.is_some();
+    let derives = test.negative_path.is_some() || test.output_schema.is_some() || !test.scans.is_empty();
     let expects = test.steps.iter().any(|step| step.expects);
     if !derives && !expects && test.unavailable.is_none() {
         found.push(
             Diagnostic::error("missing-expectation", "the test expects nothing, so it cannot fail", test.name.span)
                 .with_help("add `expect: [{ is_error: false }]`, or `expect: []` to say so on purpose".to_owned()),
+        );
+    }
+}
+
+/// A search for what nobody looks for would always find nothing.
+fn scans(test: &Test, found: &mut Vec<Diagnostic>) {
+    for code in test.scans.iter().filter(|code| !Scanner::CODES.contains(&code.value.as_str())) {
+        let message = format!("no scan looks for `{}`", code.value);
+        found.push(
+            Diagnostic::error("unknown-scan", message, code.span)
+                .with_help(did_you_mean(&code.value, Scanner::CODES.iter().copied())),
         );
     }
 }
@@ -114,7 +153,7 @@ fn names(suite: &Suite, found: &mut Vec<Diagnostic>) {
     known.extend(["session", "server"].map(str::to_owned));
     step_names(&suite.setup, &mut known, found);
     step_names(&suite.teardown, &mut known.clone(), found);
-    for test in &suite.tests {
+    for test in suite.tests.iter().chain(suite.rules.iter().map(AsRef::as_ref)) {
         test_names(test, known.clone(), found);
     }
 }
@@ -162,11 +201,21 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
         }
         known.insert(variable);
     }
+    if test.is_particular() {
+        known.extend(["offer", "hints"].map(str::to_owned));
+    }
+    for need in &test.needs {
+        if let Need::That { expression, .. } = need {
+            let offered = ["offer", "hints"].map(str::to_owned).into();
+            template::check_expression(&expression.value, expression.span, &offered, found);
+        }
+    }
     template::check_text(&test.name.value, test.name.span, &known, found);
     for node in [&test.answers.sampling, &test.answers.elicitation, &test.answers.roots].into_iter().flatten() {
         template::check(node, &known, found);
     }
     step_names(&test.setup, &mut known, found);
+    step_names(&test.witness, &mut known, found);
     step_names(&test.steps, &mut known, found);
     step_names(&test.teardown, &mut known, found);
 }
@@ -177,6 +226,9 @@ fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diag
         let reason = step.cancel.as_ref().and_then(|cancel| cancel.reason.as_ref());
         for node in action_nodes(&step.action).into_iter().chain(reason) {
             template::check(node, known, found);
+        }
+        if let Action::Http(http) = &step.action {
+            step_names(&http.during, known, found);
         }
         let mut seen = known.clone();
         seen.extend(step.capture.iter().map(|(name, _)| name.value.clone()));
@@ -254,6 +306,6 @@ fn action_nodes(action: &Action) -> Vec<&Node> {
             };
             send.lines.iter().map(Payload::node).chain(ids).collect()
         }
-        Action::List(_) | Action::Wait(_) | Action::Restart => Vec::new(),
+        Action::List(_) | Action::Wait(_) | Action::Alive | Action::Restart => Vec::new(),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -63,6 +64,9 @@ pub fn load_with(
         _ => Err(errors),
     }
 }
+
+/// What stands for every rule book that is part of the program.
+const ALL_RULES: &str = "builtin:compliance";
 
 struct Loader<'a> {
     files: &'a dyn Files,
@@ -150,6 +154,7 @@ impl Loader<'_> {
         let suite = Suite {
             name,
             file: self.sources.file(id).name.clone(),
+            asked: None,
             folder: folder.to_owned(),
             variables: root.get("variables").map(|node| node.entries().to_vec()).unwrap_or_default(),
             servers,
@@ -166,9 +171,27 @@ impl Loader<'_> {
             setup: decode::steps_around(root, "setup", found),
             teardown: decode::steps_around(root, "teardown", found),
             tests: self.tests(root, folder),
+            rules: self.rules(root, folder),
             blocks: decode::blocks(root),
         };
         Some(suite)
+    }
+
+    /// The tests of the rule books that a `compliance:` block works through.
+    fn rules(&mut self, root: &Node, folder: &Path) -> Vec<Arc<Test>> {
+        let Some(block) = root.get("compliance") else { return Vec::new() };
+        let mut tests = Vec::new();
+        let named = decode::texts(block.get("rules"));
+        if named.is_empty() || named.iter().any(|name| name.value == ALL_RULES) {
+            for (name, text) in builtin::rule_books() {
+                let path = PathBuf::from(format!("<builtin:{name}>"));
+                tests.extend(self.text(&path, folder, (*text).to_owned()).into_iter().flat_map(|book| book.tests));
+            }
+        }
+        for entry in named.iter().filter(|name| name.value != ALL_RULES) {
+            tests.extend(self.include(entry, folder).into_iter().flat_map(|book| book.tests));
+        }
+        tests.into_iter().filter(|test| test.rule.is_some()).map(Arc::new).collect()
     }
 
     fn tests(&mut self, root: &Node, folder: &Path) -> Vec<Test> {

@@ -27,6 +27,7 @@ pub(super) fn under(own: Suite, included: Suite) -> Suite {
     suite.setup = [included.setup, suite.setup].concat();
     suite.teardown = [suite.teardown, included.teardown].concat();
     suite.tests = [included.tests, suite.tests].concat();
+    suite.rules = [included.rules, suite.rules].concat();
     suite.blocks = [included.blocks, suite.blocks].concat();
     suite
 }

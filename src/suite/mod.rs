@@ -13,17 +13,20 @@ mod manual;
 mod merge;
 mod model;
 mod rows;
+mod rules;
 mod schema;
 mod snapshot;
 
 pub use self::builtin::builtin_names;
-pub use self::decode::{block_negative_path, skip_reason};
+pub use self::decode::{block_compliance, block_negative_path, skip_reason};
 pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
-    Action, Answers, Auth, Block, Cancel, CancelWhen, ClientCredentials, Cuts, Defaults, Extent, ForEach, Http,
-    HttpFlavour, Loop, NegativeCheck, NegativePath, Order, Payload, Protocol, RawHttp, RawSend, RestartPolicy, Row,
-    RunOptions, Server, Step, Suite, Target, Test, Then, ToolSelection, Wanted,
+    Action, Answers, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials, Compliance, Cuts, Defaults, Extent,
+    ForEach, Handshake, Http, HttpFlavour, Level, Loop, Need, NegativeCheck, NegativePath, Order, Payload, Protocol,
+    RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, Server, Step, Suite, Target, Test, Then, ToolSelection,
+    Wanted,
 };
+pub use self::rules::{built_in_rules, rules_manual};
 pub use self::schema::json_schema;
 pub use self::snapshot::{Per, Snapshot};

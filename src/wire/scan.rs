@@ -31,6 +31,7 @@ pub struct Scanner {
     server_ids: BTreeSet<Id>,
     /// Whether a raw step spoke: answers without an id, and batches, are its to judge.
     is_raw: bool,
+    seen: BTreeMap<&'static str, u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,12 @@ impl Scanner {
 
     /// Watches a session of an era.
     pub fn new(era: Era) -> Self {
-        Self { era, asked: BTreeMap::new(), server_ids: BTreeSet::new(), is_raw: false }
+        Self { era, asked: BTreeMap::new(), server_ids: BTreeSet::new(), is_raw: false, seen: BTreeMap::new() }
+    }
+
+    /// By code, how much was looked at that could have broken the rule.
+    pub fn seen(&self) -> &BTreeMap<&'static str, u32> {
+        &self.seen
     }
 
     /// The era of the session.

@@ -2,6 +2,8 @@
 
 pub(super) mod check;
 pub(super) mod completions;
+pub(super) mod compliance;
+mod explain;
 pub(super) mod fault_coverage;
 pub(super) mod plan;
 pub(super) mod prove;

@@ -288,8 +288,9 @@ fn remember(
     summary: &Summary,
     (files, picked): (&[String], state::Picked),
 ) -> Result<(), SinkError> {
-    // A run that was cut off tells nothing, not even that cases passed.
-    if summary.interrupted && summary.decided.is_empty() && summary.not_passed.is_empty() {
+    // A run that was cut off tells nothing, not even that cases passed; one without a file has no place for state.
+    if args.suites.given.is_some() || summary.interrupted && summary.decided.is_empty() && summary.not_passed.is_empty()
+    {
         return Ok(());
     }
     let files: Vec<&str> = files.iter().map(String::as_str).collect();

@@ -18,6 +18,7 @@ use super::super::server::{Conduct, Demo};
 use super::super::store::SharedStore;
 use super::super::transport::Input;
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::authorization::{Caller, User};
 use super::exchange::{Answers, Line};
 use super::refused::{Refused, json_response};
 use super::stream::{Log, Numbering, Opening, events};
@@ -37,6 +38,7 @@ pub(super) struct Sessions {
 /// One client's session.
 pub(super) struct Session {
     conduct: Conduct,
+    user: User,
     revision: ProtocolVersion,
     client: InitializeRequestParams,
     store: SharedStore,
@@ -77,22 +79,27 @@ impl Sessions {
 
     /// The session that a request names; `id` is the request's own.
     pub(super) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<Session>, Refused> {
-        let refuse = |status, message: String| {
+        let refuse = |message: String| {
             let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
-            Refused::of(status, refusal, UnreadId::LeftOut)
+            Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
         };
-        let named = super::single(headers, &SESSION_ID).map_err(|message| refuse(StatusCode::BAD_REQUEST, message))?;
+        let named = super::single(headers, &SESSION_ID).map_err(refuse)?;
         let Some(named) = named else {
             let message = "no session is named; send `initialize` first and its `Mcp-Session-Id` with every request, or \
                 name a revision in `params._meta`";
-            return Err(refuse(StatusCode::BAD_REQUEST, message.to_owned()));
+            return Err(refuse(message.to_owned()));
         };
         let found = lock(&self.open).get(named).cloned();
-        found.ok_or_else(|| {
-            let message =
-                format!("no session `{named}` is open; send `initialize` without `Mcp-Session-Id` to open one");
-            refuse(StatusCode::NOT_FOUND, message)
-        })
+        found.ok_or_else(|| unknown(named, id))
+    }
+
+    /// Refuses requests in a session of another user, as if there were none.
+    pub(super) fn admit(&self, headers: &HeaderMap, caller: Caller) -> Result<(), Refused> {
+        let Ok(Some(named)) = super::single(headers, &SESSION_ID) else { return Ok(()) };
+        match lock(&self.open).get(named) {
+            Some(session) if session.user != caller.user => Err(unknown(named, None)),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// How an answer to a message without a readable id shows that.
@@ -108,7 +115,7 @@ impl Sessions {
     }
 
     /// Opens a session with the message that asks for it.
-    pub(super) async fn open(&self, message: Value) -> Result<Response, Refused> {
+    pub(super) async fn open(&self, caller: Caller, message: Value) -> Result<Response, Refused> {
         post::check(&message, UnreadId::LeftOut)?;
         let id = message.get("id").cloned();
         let request = match judge(message) {
@@ -140,7 +147,7 @@ impl Sessions {
             response.headers_mut().insert(SESSION_ID, value);
         }
         let started = AtomicI64::new(0);
-        let session = Session { conduct, revision, client, store, input, running, started, streams };
+        let session = Session { conduct, user: caller.user, revision, client, store, input, running, started, streams };
         lock(&self.open).insert(name, Arc::new(session));
         Ok(response)
     }
@@ -320,6 +327,12 @@ fn status(answer: &Value) -> StatusCode {
 fn no_opening(id: Option<&Value>) -> Refused {
     let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, "`initialize` must be a request");
     Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
+}
+
+fn unknown(named: &str, id: Option<&Value>) -> Refused {
+    let message = format!("no session `{named}` is open; send `initialize` without `Mcp-Session-Id` to open one");
+    let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+    Refused::of(StatusCode::NOT_FOUND, refusal, UnreadId::LeftOut)
 }
 
 /// A name of 128 bits that nobody can guess.

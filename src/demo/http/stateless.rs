@@ -9,6 +9,7 @@ use super::super::era::unknown_method;
 use super::super::faulty::Check;
 use super::super::server::{Demo, MODERN};
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::authorization::Caller;
 use super::refused::{Refused, json_response};
 use super::stream::{CancelOnDrop, Numbering, Opening, events};
 use super::{Server, exchange, mirrored, post};
@@ -25,7 +26,12 @@ pub(super) fn names_version(message: &Value) -> bool {
 }
 
 /// Answers one message.
-pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value) -> Result<Response, Refused> {
+pub(super) async fn answer(
+    server: &Server,
+    headers: &HeaderMap,
+    caller: Caller,
+    message: Value,
+) -> Result<Response, Refused> {
     post::check(&message, UnreadId::LeftOut)?;
     let id = message.get("id").cloned();
     let is_complete = lacks(&message).is_empty();
@@ -39,7 +45,7 @@ pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value)
         Judged::Message(message) => {
             checked?;
             match *message {
-                JsonRpcMessage::Request(request) => Ok(reply(server, request, is_complete).await),
+                JsonRpcMessage::Request(request) => Ok(reply(server, caller, request, is_complete).await),
                 JsonRpcMessage::Notification(_) => Ok(StatusCode::ACCEPTED.into_response()),
                 JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Err(no_question()),
             }
@@ -64,13 +70,13 @@ fn no_question() -> Refused {
 }
 
 /// Answers a request of no era.
-pub(super) async fn admit(server: &Server, request: JsonRpcRequest<ClientRequest>) -> Response {
-    reply(server, request, true).await
+pub(super) async fn admit(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>) -> Response {
+    reply(server, caller, request, true).await
 }
 
 /// Answers a request that has no session; `is_complete` if `_meta` lacks nothing.
-async fn reply(server: &Server, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
-    let demo = Demo::new(server.store.clone(), server.input.subscribe(), server.conduct.clone());
+async fn reply(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
+    let demo = Demo::new(server.store(caller.user).clone(), server.input.subscribe(), server.conduct.clone());
     let log = exchange::start(demo, None, request, None);
     let guard = CancelOnDrop(log.clone());
     match log.first().await {

@@ -93,6 +93,11 @@ pub(super) fn input_schema(name: &str) -> Option<Arc<JsonObject>> {
     COMPILED.iter().find(|compiled| compiled.entry.name == name).map(|compiled| compiled.input.declared())
 }
 
+/// Does a call of the tool `name` change something?
+pub(super) fn changes(name: &str) -> bool {
+    TOOLS.iter().any(|entry| entry.name == name && !matches!(entry.effect, Effect::Reads))
+}
+
 /// Finds the tool `name` and checks its arguments.
 ///
 /// A tool that does not exist is the protocol's error, arguments that do not fit are the tool's own.

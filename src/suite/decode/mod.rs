@@ -7,6 +7,7 @@ mod auth;
 mod block;
 mod misplaced;
 mod raw;
+mod rule;
 mod server;
 mod snapshot;
 mod step;
@@ -19,6 +20,7 @@ use crate::source::{Located, Node, Span, parse_duration};
 
 pub use self::block::block_negative_path;
 pub(super) use self::block::blocks;
+pub use self::rule::block_compliance;
 pub(super) use self::server::{answers, run_options, servers};
 pub(super) use self::step::steps_around;
 pub use self::test::skip_reason;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{duration, flag, key_span};
+use super::{duration, flag, key_span, step};
 use crate::redact::from_base64;
 use crate::source::template::{has_template, is_template};
 use crate::source::{Diagnostic, Node, Value};
@@ -12,6 +12,9 @@ use crate::suite::model::{
 
 /// How long to look where no answer is awaited.
 const LOOK: Duration = Duration::from_millis(300);
+
+/// How long a response is read after the steps that run meanwhile.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// How long to look at what comes after a cancellation.
 const WATCH: Duration = Duration::from_millis(500);
@@ -49,6 +52,8 @@ pub(super) fn http(node: &Node, found: &mut Vec<Diagnostic>) -> RawHttp {
             _ => Then::Read,
         },
         read: extent(node.get("read"), found),
+        during: step::steps(node.get("during"), found),
+        linger: duration(node, "for").unwrap_or(LINGER),
     }
 }
 

@@ -8,8 +8,8 @@ use crate::suite::model::{Action, Step};
 use crate::wire::ListKind;
 
 /// The keys of which a step has exactly one.
-pub(super) const ACTIONS: [&str; 11] =
-    ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "restart", "send", "http"];
+pub(super) const ACTIONS: [&str; 12] =
+    ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "alive", "restart", "send", "http"];
 
 pub(in crate::suite) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     node.map(Node::items).unwrap_or_default().iter().filter_map(|item| step(item, found)).collect()
@@ -94,6 +94,7 @@ fn action(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Option<Action>
         "request" => Action::Request { method: value, params },
         "notify" => Action::Notify { method: value, params },
         "wait" => Action::Wait(parse_duration(value.text()?)?),
+        "alive" => Action::Alive,
         "restart" => Action::Restart,
         "http" => Action::Http(Box::new(raw::http(&value, found))),
         _ => Action::Send(Box::new(raw::send(&value, found)?)),

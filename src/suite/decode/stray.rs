@@ -3,7 +3,7 @@
 use crate::source::{Diagnostic, Node};
 
 /// What each action does something with.
-const USES: [(&str, &[&str]); 11] = [
+const USES: [(&str, &[&str]); 12] = [
     ("call", &["args", "expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
     ("read", &["expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
     ("prompt", &["args", "expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
@@ -12,6 +12,7 @@ const USES: [(&str, &[&str]); 11] = [
     ("request", &["params", "expect", "capture", "snapshot", "timeout", "progress", "cancel"]),
     ("notify", &["params"]),
     ("wait", &[]),
+    ("alive", &["timeout"]),
     ("restart", &[]),
     ("send", &["expect", "capture", "timeout"]),
     ("http", &["expect", "capture", "timeout"]),

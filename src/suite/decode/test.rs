@@ -2,7 +2,7 @@
 
 use super::server::answers;
 use super::step::{ACTIONS, step, steps as steps_of, steps_around};
-use super::{block, retries, texts};
+use super::{block, retries, rule, texts};
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Node};
 use crate::suite::model::{ForEach, Loop, Step, Test, ToolSelection};
@@ -39,6 +39,7 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
             }
             steps_of(Some(list), found)
         }
+        (None, None) if node.get("scan").is_some() => Vec::new(),
         (None, _) => step(node, found).map(|step| vec![Step { name: None, ..step }]).unwrap_or_default(),
     };
     Some(Test {
@@ -49,6 +50,11 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         only: node.get("only").filter(|only| only.flag() == Some(true)).map(|only| only.span),
         server: node.get("server").and_then(Node::located_text),
         setup: steps_around(node, "setup", found),
+        rule: rule::rule(node),
+        needs: rule::needs(node, found),
+        witness: rule::witness(node, found),
+        scans: rule::scans(node),
+        handshake: rule::handshake(node),
         steps,
         teardown: steps_around(node, "teardown", found),
         rows: Vec::new(),

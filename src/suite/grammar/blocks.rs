@@ -63,7 +63,7 @@ use BlockState::{NotAvailableYet, Runs};
 
 /// Every block.
 pub static BLOCKS: &[BlockEntry] = &[
-    entry(BlockKind::Compliance, "compliance", &["compliance", "conformance"], NotAvailableYet),
+    entry(BlockKind::Compliance, "compliance", &["compliance", "conformance"], Runs),
     entry(BlockKind::NegativePath, "negative_path", &["negative-path"], Runs),
     entry(BlockKind::OutputSchema, "output_schema", &["output-schema"], Runs),
     entry(BlockKind::SchemaLint, "schema_lint", &["schema-lint"], NotAvailableYet),
@@ -92,7 +92,7 @@ impl BlockKind {
 }
 
 pub(super) static BLOCK_KEYS: &[Key] = &[
-    key("compliance", Shape::Object(&COMPLIANCE), "Checks the server against the specification."),
+    key("compliance", Shape::Object(&super::rule::COMPLIANCE), "Checks the server against the specification."),
     key("negative_path", Shape::Object(&NEGATIVE_PATH), "Derives calls that must be refused from the tools' schemas."),
     key("output_schema", Shape::Object(&TOOLS_ONLY), "Checks structured content against the tools' declared schemas."),
     key(
@@ -148,20 +148,6 @@ static TOOLS_ONLY: Object = Object {
     name: "a tool selection",
     doc: "Which tools a block works on.",
     keys: &[&[key("tools", TOOLS, "The tools: `\"*\"` for all, or a list of names and patterns such as `get_*`.")]],
-};
-
-static COMPLIANCE: Object = Object {
-    name: "compliance",
-    doc: "Checks against the specification.",
-    keys: &[&[
-        key("level", Shape::Choice(&["must", "should"]), "How binding a rule must be to be checked."),
-        key(
-            "hints",
-            Shape::Map(&Shape::Any),
-            "Tools with which rows can be tested that need one, such as `slow_tool`.",
-        ),
-        key("baseline", Shape::Any, "Known failures."),
-    ]],
 };
 
 static FUZZ: Object = Object {

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod raw;
+mod rule;
 mod server;
 mod step;
 mod test;

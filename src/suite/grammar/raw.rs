@@ -50,6 +50,18 @@ pub(super) static HTTP: Object = Object {
             ),
         ],
         CUTS,
+        &[
+            key(
+                "during",
+                Shape::List(&Shape::Object(&super::step::STEP)),
+                "Steps that run while the response is read, which ends with them.",
+            ),
+            key(
+                "for",
+                Shape::Duration,
+                "How long the response is read after the steps under `during`; 100ms by default.",
+            ),
+        ],
     ],
 };
 

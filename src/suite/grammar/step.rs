@@ -28,6 +28,11 @@ pub(super) static STEP_KEYS: &[Key] = &[
     key("notify", Shape::Text, "Sends a notification with this method."),
     key("params", Shape::Any, "The parameters of `request` and `notify`."),
     key("wait", Shape::Duration, "Waits."),
+    key(
+        "alive",
+        Shape::Flag,
+        "Asks whether the server still answers: with `ping`, since 2026-07-28 with `server/discover`.",
+    ),
     key("restart", Shape::Flag, "Ends the server and starts it again; not for one that has a `url` and no `command`."),
     key("send", raw::SEND_SHAPE, "Writes a raw message on the session's stream."),
     key("http", Shape::Object(&raw::HTTP), "Sends a raw HTTP request."),

@@ -3,13 +3,14 @@
 use crate::source::shape::{Key, Object, Shape, key, required};
 
 use super::blocks::NEGATIVE_PATH;
+use super::rule::RULE_KEYS;
 use super::server::ANSWERS;
 use super::step::{STEP, STEP_KEYS};
 
 pub(super) static TEST: Object = Object {
     name: "a test",
     doc: "One thing that can pass or fail; the keys of a single step may stand here without `steps`.",
-    keys: &[TEST_KEYS, STEP_KEYS],
+    keys: &[TEST_KEYS, RULE_KEYS, STEP_KEYS],
 };
 
 static TEST_KEYS: &[Key] = &[

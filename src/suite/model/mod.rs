@@ -2,6 +2,7 @@
 
 mod block;
 mod raw;
+mod rule;
 mod server;
 mod step;
 mod test;
@@ -9,6 +10,7 @@ mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -17,9 +19,10 @@ use crate::source::{Located, Node};
 pub use self::block::{Block, NegativeCheck, NegativePath, ToolSelection};
 pub(super) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
+pub use self::rule::{Carrier, Compliance, Level, Need, Rule};
 pub use self::server::{Answers, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 pub use self::step::{Action, Step};
-pub use self::test::{ForEach, Loop, Row, Test};
+pub use self::test::{ForEach, Handshake, Loop, Row, Test};
 pub use self::web::{Auth, ClientCredentials, Http, HttpFlavour};
 
 /// One suite file with everything it includes.
@@ -29,6 +32,8 @@ pub struct Suite {
     pub name: Located<String>,
     /// The file as the user knows it.
     pub file: String,
+    /// The command that asked for it, where it was made from a command line and is no file.
+    pub asked: Option<String>,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
     /// Names for templates, unfilled.
@@ -49,6 +54,8 @@ pub struct Suite {
     pub teardown: Vec<Step>,
     /// The tests in declared order.
     pub tests: Vec<Test>,
+    /// The tests that a `compliance:` block runs, each with its rule.
+    pub rules: Vec<Arc<Test>>,
     /// The blocks in the order in which they run.
     pub blocks: Vec<Block>,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::Step;
 use crate::redact::from_base64;
 use crate::source::template::{Names, fill, text_of};
 use crate::source::{Located, Node};
@@ -27,6 +28,10 @@ pub struct RawHttp {
     pub then: Then,
     /// How much of the response is read.
     pub read: Extent,
+    /// Steps that run while it is read; with any, the response ends with them.
+    pub during: Vec<Step>,
+    /// How long it is read after them.
+    pub linger: Duration,
 }
 
 /// Whether headers are sent that nobody wrote.

@@ -78,6 +78,8 @@ pub enum Action {
     },
     /// Waits.
     Wait(Duration),
+    /// Asks whether the server still answers.
+    Alive,
     /// Ends the server and starts it again.
     Restart,
     /// Sends a raw request of HTTP.

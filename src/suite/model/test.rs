@@ -1,9 +1,11 @@
 //! Tests, their rows and loops.
 
+use std::sync::Arc;
+
 use crate::source::template::Names;
 use crate::source::{Located, Span};
 
-use super::{Answers, NegativePath, Step};
+use super::{Answers, Need, NegativePath, Rule, Step};
 
 /// One test.
 #[derive(Debug, Clone)]
@@ -22,6 +24,16 @@ pub struct Test {
     pub server: Option<Located<String>>,
     /// Steps before it.
     pub setup: Vec<Step>,
+    /// The rule for which it stands.
+    pub rule: Option<Arc<Rule>>,
+    /// What must be there before it says anything.
+    pub needs: Vec<Need>,
+    /// Steps that must go well before the others say anything.
+    pub witness: Vec<Step>,
+    /// The codes of what all frames are searched for, instead of steps.
+    pub scans: Vec<Located<String>>,
+    /// Whether its session begins with a handshake.
+    pub handshake: Handshake,
     /// Its steps.
     pub steps: Vec<Step>,
     /// Steps after it.
@@ -44,6 +56,23 @@ pub struct Test {
     pub unavailable: Option<&'static str>,
     /// Whether faults are planted in it.
     pub injects: bool,
+}
+
+impl Test {
+    /// Whether it says something only of servers that offer this or that.
+    pub fn is_particular(&self) -> bool {
+        self.rule.is_some() || !self.needs.is_empty()
+    }
+}
+
+/// Whether a session begins with a handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Handshake {
+    /// It does.
+    #[default]
+    Made,
+    /// The steps say everything.
+    Left,
 }
 
 /// One row of a data-driven test.

@@ -14,6 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
@@ -51,6 +52,8 @@ pub struct RawRequest {
     pub until: Until,
     /// The time for all of it.
     pub deadline: Instant,
+    /// Ends it sooner, as if the time were over.
+    pub enough: Option<Arc<Notify>>,
 }
 
 /// What follows the last byte of a request.
@@ -237,7 +240,16 @@ where
             ended = read(reader, response) => ended,
         }
     };
-    timeout_at(request.deadline, both).await.unwrap_or(Ended::TimedOut)
+    let enough = async {
+        match &request.enough {
+            Some(enough) => enough.notified().await,
+            None => pending().await,
+        }
+    };
+    tokio::select! {
+        ended = timeout_at(request.deadline, both) => ended.unwrap_or(Ended::TimedOut),
+        () = enough => Ended::TimedOut,
+    }
 }
 
 async fn written<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>]) -> io::Result<()> {

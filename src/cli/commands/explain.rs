@@ -1,0 +1,118 @@
+//! `mcprove compliance --explain` and `--list`: what the rules mean.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::cli::exit::Exit;
+use crate::cli::files::Disk;
+use crate::cli::output::Output;
+use crate::source::{Diagnostic, Sources, did_you_mean};
+use crate::suite::{self, Carrier, Level, Need, Rule, Test};
+
+/// What somebody wants to know.
+pub(super) struct Asked<'a> {
+    /// The rule; `None` for a list of all.
+    pub(super) id: Option<&'a str>,
+    /// The revisions of interest; empty for all.
+    pub(super) revisions: &'a [String],
+    /// Rule books to use instead of the built-in ones.
+    pub(super) rules: &'a [PathBuf],
+}
+
+pub(super) fn explain(asked: &Asked<'_>, output: &Output) -> Exit {
+    let mut sources = Sources::default();
+    let tests = match rules(asked, &mut sources) {
+        Ok(tests) => tests,
+        Err(mistakes) => {
+            output.diagnostics(&mistakes, &sources);
+            return Exit::Usage;
+        }
+    };
+    let is_meant = |rule: &Rule| {
+        let held = rule.revisions.iter().any(|revision| asked.revisions.iter().any(|word| word == revision.as_str()));
+        asked.revisions.is_empty() || held
+    };
+    let ruled = tests.iter().filter_map(|test| Some((test, test.rule.as_deref()?)));
+    let ruled: Vec<(&Test, &Rule)> =
+        ruled.map(|(test, rule)| (test.as_ref(), rule)).filter(|(_, rule)| is_meant(rule)).collect();
+    let Some(id) = asked.id else { return output.data(&list(&ruled)) };
+    let found: Vec<_> = ruled.iter().filter(|(_, rule)| rule.id.eq_ignore_ascii_case(id)).collect();
+    if found.is_empty() {
+        let help = did_you_mean(id, ruled.iter().map(|(_, rule)| rule.id.as_str()));
+        output.error(
+            &format!("there is no rule `{id}`"),
+            Some(&help.unwrap_or_else(|| "`mcprove compliance --list` shows all of them".to_owned())),
+        );
+        return Exit::Usage;
+    }
+    let told: Vec<String> = found.iter().map(|(check, rule)| told(check, rule, &sources)).collect();
+    output.data(&told.join("\n"))
+}
+
+/// The tests of the rule books.
+fn rules(asked: &Asked<'_>, sources: &mut Sources) -> Result<Vec<std::sync::Arc<Test>>, Vec<Diagnostic>> {
+    let books: Vec<String> = asked.rules.iter().map(|path| path.display().to_string()).collect();
+    let mut compliance = json!({});
+    if !books.is_empty() {
+        compliance["rules"] = json!(books);
+    }
+    let text = json!({"suite": "rules", "server": {"builtin": "demo"}, "compliance": compliance}).to_string();
+    let files = super::super::suites::Beside { name: "rules".into(), text, disk: Disk };
+    suite::load(Path::new("rules"), &files, sources, &mut Vec::new()).map(|suite| suite.rules)
+}
+
+fn list(ruled: &[(&Test, &Rule)]) -> String {
+    let mut text = String::new();
+    let width = ruled.iter().map(|(_, rule)| rule.id.len()).max().unwrap_or_default();
+    let mut page = String::new();
+    for (test, rule) in ruled {
+        let newest = rule.revisions.last().map_or("", |revision| revision.as_str());
+        let own = format!("{newest} {}", rule.section.split('#').next().unwrap_or_default());
+        if own != page {
+            let _ = writeln!(text, "{}{own}", if page.is_empty() { "" } else { "\n" });
+            page = own;
+        }
+        let level = if rule.level == Level::Must { "must  " } else { "should" };
+        let _ = writeln!(text, "  {:<width$}  {level}  {}", rule.id, test.name.value);
+    }
+    text
+}
+
+fn told(check: &Test, rule: &Rule, sources: &Sources) -> String {
+    let newest = rule.revisions.last().map_or("draft", |revision| revision.as_str());
+    let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
+    let over = match rule.over {
+        None => "stdio and HTTP",
+        Some(Carrier::Http) => "HTTP",
+        Some(Carrier::Stdio) => "stdio",
+    };
+    let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
+    let mut text = format!("{} {}\n\n", rule.id, check.name.value);
+    let _ = writeln!(text, "  {level}, {} over {over}", revisions.join(", "));
+    let _ = writeln!(text, "  https://modelcontextprotocol.io/specification/{newest}/{}\n", rule.section);
+    for (title, words) in [("what", &rule.says), ("why", &rule.why), ("good", &rule.good)] {
+        let _ = writeln!(text, "  {title:<5} {}", words.trim());
+    }
+    let hints = check.needs.iter().filter_map(|need| match need {
+        Need::Hint(name) => Some(format!("the hint `{name}`, as in `--hint {name}=…`")),
+        Need::Capability(path) => Some(format!("a server that declares `{path}`")),
+        Need::NoCapability(path) => Some(format!("a server that does not declare `{path}`")),
+        Need::Over(_) | Need::That { .. } => None,
+    });
+    for hint in hints {
+        let _ = writeln!(text, "  needs {hint}");
+    }
+    if rule.broken.is_some() {
+        let _ = writeln!(text, "  see   `mcprove serve faulty --rule {newest}/{}` breaks it", rule.id);
+    }
+    let _ = writeln!(text, "\n  how it is checked:\n");
+    let (file, line, _) = sources.place(check.span);
+    let lines = sources.file(check.span.source).text[check.span.start as usize..check.span.end as usize].trim_end();
+    for one in lines.lines() {
+        let _ = writeln!(text, "    {one}");
+    }
+    let _ = writeln!(text, "\n  from {file}:{line}");
+    text
+}

@@ -1,0 +1,92 @@
+//! What a server offers, as far as it decides which cases there are and what they work on.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::generate;
+use crate::source::Node;
+use crate::source::template::Names;
+use crate::suite::{Suite, block_compliance};
+use crate::wire::{Catalog, Revision, Tool};
+
+/// What a server said in its first session.
+#[derive(Debug, Clone, Copy)]
+pub struct Offer<'a> {
+    /// Its four lists.
+    pub catalog: &'a Catalog,
+    /// What it declared.
+    pub capabilities: &'a Json,
+    /// `stdio`, `memory`, `http` or `sse`; empty where nobody knows.
+    pub transport: &'a str,
+    /// The revision that is spoken.
+    pub revision: Option<Revision>,
+}
+
+impl Offer<'_> {
+    /// Whether something is declared, by its path in the capabilities.
+    pub(super) fn declares(&self, path: &str) -> bool {
+        let found = path.split('.').try_fold(self.capabilities, |value, name| value.get(name));
+        found.is_some_and(|value| !value.is_null() && *value != Json::Bool(false))
+    }
+
+    /// The names for templates: `offer` and `hints`.
+    pub(super) fn names(&self, suite: &Suite) -> Names {
+        let hints = self.hints(suite);
+        let listed = hints.get("safe_tools").and_then(Json::as_array);
+        let is_safe = |tool: &&Tool| match listed {
+            Some(listed) => listed.iter().any(|name| name.as_str() == Some(&tool.name)),
+            None => !tool.may_destroy() || suite.allow.contains(&tool.name),
+        };
+        let mut safe: Vec<(&Tool, Json)> = self
+            .catalog
+            .tools
+            .iter()
+            .filter(is_safe)
+            .filter_map(|tool| Some((tool, arguments(suite, tool)?)))
+            .collect();
+        let names: Vec<&str> = safe.iter().map(|(tool, _)| tool.name.as_str()).collect();
+        let arguments: Map<String, Json> = safe.iter().map(|(tool, args)| (tool.name.clone(), args.clone())).collect();
+        let mut offer = json!({
+            "tools": self.catalog.tools.iter().map(|tool| &tool.raw).collect::<Vec<_>>(),
+            "resources": self.catalog.resources,
+            "resource_templates": self.catalog.resource_templates,
+            "prompts": self.catalog.prompts,
+            "capabilities": self.capabilities,
+            "transport": self.transport,
+            "revision": self.revision.map(Revision::as_str),
+            "safe": names,
+            "arguments": arguments,
+        });
+        // A tool that says that it only reads is called before one that says nothing.
+        safe.sort_by_key(|(tool, _)| tool.raw["annotations"]["readOnlyHint"] != true);
+        if let Some((tool, args)) = safe.first() {
+            offer["call"] = json!({"name": tool.name, "arguments": args});
+        }
+        Names::from_iter([("offer".to_owned(), offer), ("hints".to_owned(), hints)])
+    }
+
+    /// What somebody said about what to test with; a tool comes with arguments.
+    fn hints(&self, suite: &Suite) -> Json {
+        let said = suite.blocks.iter().filter_map(block_compliance).flat_map(|compliance| compliance.hints);
+        said.map(|(name, value)| {
+            let value = if name.ends_with("_tool") { self.tool_hint(suite, &value) } else { value.to_json() };
+            (name, value)
+        })
+        .collect::<Map<_, _>>()
+        .into()
+    }
+
+    fn tool_hint(&self, suite: &Suite, value: &Node) -> Json {
+        let name = value.text().or_else(|| value.get("name").and_then(Node::text)).unwrap_or_default();
+        let made = || self.catalog.tool(name).and_then(|tool| arguments(suite, tool));
+        let arguments = value.get("arguments").map(Node::to_json).or_else(made).unwrap_or_else(|| json!({}));
+        json!({"name": name, "arguments": arguments})
+    }
+}
+
+/// Valid arguments for a tool: those that the suite gives, or those that its schema allows.
+fn arguments(suite: &Suite, tool: &Tool) -> Option<Json> {
+    match suite.arguments.get(&tool.name) {
+        Some(args) => Some(args.to_json()),
+        None => generate::valid(tool.input_schema()),
+    }
+}

@@ -1,0 +1,86 @@
+//! The rules of a specification as cases, one for each that holds in the revision and over the transport.
+
+use super::Offer;
+use super::case::{Body, Case, Mistake, SkipReason};
+use super::expand::for_each;
+use super::planner::{Planner, script};
+use crate::source::template::{Names, holds};
+use crate::suite::{Carrier, Compliance, Need, Rule, Test};
+
+/// The cases of a `compliance:` block.
+pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Compliance, offer: &Offer<'_>) -> Vec<Case> {
+    let names = offer.names(planner.suite);
+    let wanted = |rule: &Rule| {
+        let is_named = compliance.only.is_empty() || compliance.only.iter().any(|id| id.value == rule.id);
+        is_named
+            && rule.level <= compliance.level
+            && offer.revision.is_none_or(|spoken| rule.revisions.contains(&spoken))
+    };
+    let rules = planner.suite.rules.iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
+    let mut cases = Vec::new();
+    for (test, rule) in rules.filter(|(_, rule)| wanted(rule)) {
+        for mut case in particular(planner, test, &names, offer) {
+            case.name = format!("{} {}", rule.id, case.name);
+            case.id = planner.id(&case.name, case.row.as_deref());
+            case.place.clone_from(&template.place);
+            case.tags.extend(template.tags.iter().cloned());
+            case.probes.extend(template.probes.iter().cloned());
+            case.known = compliance.known.get(&rule.id).map(|reason| reason.value.clone());
+            cases.push(case);
+        }
+    }
+    cases
+}
+
+/// The cases of a test of a suite's own that says something only of some servers.
+pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
+    particular(planner, test, &offer.names(planner.suite), offer)
+}
+
+fn particular(planner: &Planner<'_>, test: &Test, names: &Names, offer: &Offer<'_>) -> Vec<Case> {
+    let over = test.rule.as_ref().and_then(|rule| rule.over).map(Need::Over);
+    let unmet = over.iter().chain(&test.needs).find_map(|need| unmet(need, names, offer));
+    let mut cases = match unmet {
+        Some(body) => vec![planner.test_case(test, None, body)],
+        None if test.for_each.is_some() => for_each(planner, test, offer.catalog, names),
+        None if test.rows.is_empty() => vec![planner.test_case(test, None, script(test))],
+        None => test.rows.iter().map(|row| planner.test_case(test, Some(row), script(test))).collect(),
+    };
+    if cases.is_empty() {
+        let reason = "the server offers nothing that this applies to".to_owned();
+        cases.push(planner.test_case(test, None, Body::Skipped(SkipReason::NotApplicable(reason))));
+    }
+    for case in &mut cases {
+        let own = std::mem::take(&mut case.names);
+        case.names = names.clone().into_iter().chain(own).collect();
+    }
+    cases
+}
+
+/// What becomes of a case whose need is not met.
+fn unmet(need: &Need, names: &Names, offer: &Offer<'_>) -> Option<Body> {
+    let reason = match need {
+        Need::Hint(hint) if names["hints"].get(hint).is_none() => {
+            format!("it needs the hint `{hint}`: `compliance: {{ hints: {{ {hint}: … }} }}`")
+        }
+        Need::Capability(path) if !offer.declares(path) => format!("the server does not declare `{path}`"),
+        Need::NoCapability(path) if offer.declares(path) => format!("the server declares `{path}`"),
+        Need::Over(carrier) if Carrier::of(offer.transport) != *carrier => {
+            let word = match carrier {
+                Carrier::Http => "HTTP",
+                Carrier::Stdio => "stdio",
+            };
+            format!("it is about {word}, and the server is spoken to over {}", offer.transport)
+        }
+        Need::That { expression, reason } => match holds(&expression.value, names) {
+            Ok(true) => return None,
+            Ok(false) => reason.clone(),
+            Err(message) => {
+                let mistake = Mistake { code: "unknown-name", message, help: None, span: expression.span };
+                return Some(Body::Failed(mistake));
+            }
+        },
+        Need::Hint(_) | Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) => return None,
+    };
+    Some(Body::Skipped(SkipReason::NotApplicable(reason)))
+}

@@ -1,0 +1,86 @@
+//! What the scans of all sessions of a lane found, kept for the cases that stand for a rule each.
+//!
+//! A case that stands for one rule is not to fail because another rule was broken meanwhile: where a case of the lane
+//! looks for a code, whatever breaks it is that case's to tell, wherever it came up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::attempt::Attempted;
+use super::phases;
+use crate::event::{Finding, Outcome};
+use crate::plan::Case;
+use crate::session::OwnedViolation;
+use crate::wire::Frame;
+
+/// How many findings of one code a case tells.
+const MOST_TOLD: usize = 3;
+
+/// What was found in a lane so far.
+#[derive(Default)]
+pub(super) struct Scanned(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// The codes that some case looks for.
+    wanted: BTreeSet<String>,
+    /// By code: what was found, each with the case in whose session it was.
+    found: BTreeMap<&'static str, Vec<Finding>>,
+    /// How often each code could have been found.
+    seen: BTreeMap<&'static str, u32>,
+}
+
+impl Scanned {
+    /// Takes note of what a case looks for.
+    pub(super) fn want(&self, codes: &[String]) {
+        self.lock().wanted.extend(codes.iter().cloned());
+    }
+
+    /// Takes in what was found in a session; returns what no other case tells.
+    pub(super) fn sift(
+        &self,
+        case: Option<&Case>,
+        found: Vec<OwnedViolation>,
+        frames: &[Frame],
+    ) -> Vec<OwnedViolation> {
+        let mut state = self.lock();
+        for owned in &found {
+            let [finding] = &phases::violations(std::slice::from_ref(owned), frames)[..] else { continue };
+            let name = case.map(|case| case.name.clone()).unwrap_or_default();
+            let finding = finding.clone().with_evidence("during", name);
+            state.found.entry(owned.violation.code).or_default().push(finding);
+        }
+        let tells = case.is_none_or(|case| case.rule.is_some());
+        let is_left = |owned: &OwnedViolation| !tells || !state.wanted.contains(owned.violation.code);
+        found.into_iter().filter(is_left).collect()
+    }
+
+    /// Takes in how often each code could have been found in a session that is over.
+    pub(super) fn count(&self, seen: &BTreeMap<&'static str, u32>) {
+        let mut state = self.lock();
+        for (code, times) in seen {
+            *state.seen.entry(code).or_default() += times;
+        }
+    }
+
+    /// The verdict on some codes, once every session is over.
+    pub(super) fn verdict(&self, codes: &[String]) -> Attempted {
+        let state = self.lock();
+        let of = |code: &String| state.found.get(code.as_str()).into_iter().flatten().take(MOST_TOLD).cloned();
+        let findings: Vec<Finding> = codes.iter().flat_map(of).collect();
+        let seen: u32 = codes.iter().filter_map(|code| state.seen.get(code.as_str())).sum();
+        let (outcome, reason) = match (findings.is_empty(), seen) {
+            (false, _) => (Outcome::Failed, None),
+            (true, 0) => {
+                let reason = "the server said nothing in this run that could have broken the rule".to_owned();
+                (Outcome::Inconclusive, Some(reason))
+            }
+            (true, _) => (Outcome::Passed, None),
+        };
+        Attempted::of_scan(outcome, reason, findings)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

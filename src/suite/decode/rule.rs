@@ -1,0 +1,120 @@
+//! Rules, needs, and what a `compliance:` block asks for.
+
+use std::sync::Arc;
+
+use super::step::steps;
+use super::texts;
+use crate::source::template::expression_problem;
+use crate::source::{Diagnostic, Located, Node};
+use crate::suite::grammar::BlockKind;
+use crate::suite::model::{Block, Carrier, Compliance, Handshake, Level, Need, Rule, Step};
+use crate::wire::Revision;
+
+/// The rule for which a test stands.
+pub(super) fn rule(node: &Node) -> Option<Arc<Rule>> {
+    let rule = node.get("rule")?;
+    let text = |key: &str| rule.get(key).and_then(Node::text).map(str::to_owned);
+    let named = texts(rule.get("revisions"));
+    let mut revisions: Vec<Revision> = named.iter().filter_map(|name| Revision::parse(&name.value)).collect();
+    if revisions.is_empty() {
+        revisions.extend(Revision::ALL);
+    }
+    revisions.sort_unstable();
+    Some(Arc::new(Rule {
+        id: text("id")?,
+        section: text("section")?,
+        level: level(rule, Level::Must),
+        revisions,
+        over: carrier(rule),
+        says: text("says")?,
+        why: text("why")?,
+        good: text("good")?,
+        broken: rule.get("broken").cloned(),
+        reference: rule.get("reference").cloned(),
+        span: rule.span,
+    }))
+}
+
+fn level(node: &Node, default: Level) -> Level {
+    match node.get("level").and_then(Node::text) {
+        Some("must") => Level::Must,
+        Some("should") => Level::Should,
+        _ => default,
+    }
+}
+
+fn carrier(node: &Node) -> Option<Carrier> {
+    node.get("over").and_then(Node::text).map(|word| if word == "http" { Carrier::Http } else { Carrier::Stdio })
+}
+
+/// What a test needs, item by item.
+pub(super) fn needs(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
+    node.get("needs").map(Node::items).unwrap_or_default().iter().flat_map(|item| need(item, found)).collect()
+}
+
+fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
+    let text = |key: &str| item.get(key).and_then(Node::text).map(str::to_owned);
+    let that = item.get("that").and_then(Node::located_text);
+    if let Some(expression) = &that
+        && let Some(reason) = expression_problem(&expression.value)
+    {
+        found.push(Diagnostic::error("bad-expression", format!("the expression is wrong: {reason}"), expression.span));
+    }
+    if item.entries().is_empty() {
+        let help = "say what must be there, for example `{ capability: tools }`".to_owned();
+        found.push(Diagnostic::error("missing-key", "the need asks for nothing", item.span).with_help(help));
+    }
+    let reason = text("else");
+    let because = |expression: Located<String>| Need::That {
+        reason: reason.clone().unwrap_or_else(|| format!("it needs `{}`", expression.value)),
+        expression,
+    };
+    [
+        text("hint").map(Need::Hint),
+        text("capability").map(Need::Capability),
+        text("no_capability").map(Need::NoCapability),
+        carrier(item).map(Need::Over),
+        that.map(because),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Steps that must go well before the others count.
+pub(super) fn witness(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+    steps(node.get("witness"), found)
+}
+
+/// What all frames are searched for.
+pub(super) fn scans(node: &Node) -> Vec<Located<String>> {
+    let Some(scan) = node.get("scan") else { return Vec::new() };
+    scan.located_text().map_or_else(|| texts(Some(scan)), |one| vec![one])
+}
+
+/// Whether the session of a test begins with a handshake.
+pub(super) fn handshake(node: &Node) -> Handshake {
+    if node.get("handshake").and_then(Node::flag) == Some(false) { Handshake::Left } else { Handshake::Made }
+}
+
+/// What a block asks for, if it is a `compliance:` block.
+pub fn block_compliance(block: &Block) -> Option<Compliance> {
+    if block.kind != BlockKind::Compliance {
+        return None;
+    }
+    let settings = &block.settings;
+    let unexplained = |id: Located<String>| {
+        let reason = Located { value: "it is in the baseline".to_owned(), span: id.span };
+        (id.value, reason)
+    };
+    let explained = settings.get("baseline").map(Node::entries).unwrap_or_default().iter();
+    let explained = explained.filter_map(|(id, reason)| Some((id.value.clone(), reason.located_text()?)));
+    let hints = settings.get("hints").map(Node::entries).unwrap_or_default().iter();
+    Some(Compliance {
+        span: block.span,
+        level: level(settings, Level::Should),
+        only: texts(settings.get("only")),
+        hints: hints.map(|(name, value)| (name.value.clone(), value.clone())).collect(),
+        known: texts(settings.get("baseline")).into_iter().map(unexplained).chain(explained).collect(),
+    })
+}

@@ -1,0 +1,101 @@
+//! Rules of a specification, and what must be there before a test says anything.
+
+use std::collections::BTreeMap;
+
+use crate::source::{Located, Node, Span};
+use crate::wire::Revision;
+
+/// What a specification demands, where a test stands for it.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// Its id, unique in its rule book: `B2`.
+    pub id: String,
+    /// Where the specification says so: a page and a section, such as `basic/transports#stdio`.
+    pub section: String,
+    /// How binding it is.
+    pub level: Level,
+    /// The revisions in which it holds, oldest first.
+    pub revisions: Vec<Revision>,
+    /// The transport that it is about; `None` for every one.
+    pub over: Option<Carrier>,
+    /// What a server has to do.
+    pub says: String,
+    /// Why it matters.
+    pub why: String,
+    /// How a good server answers.
+    pub good: String,
+    /// What a server does that breaks this rule and no other: flaws of the demo server.
+    pub broken: Option<Node>,
+    /// The settings that the demo server needs to show it.
+    pub reference: Option<Node>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// How binding a rule is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// A server that breaks it is wrong.
+    Must,
+    /// A server that breaks it should have a reason.
+    Should,
+}
+
+/// What carries messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// A pair of streams: a process, or memory.
+    Stdio,
+    /// HTTP.
+    Http,
+}
+
+impl Carrier {
+    /// The word in a suite.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+        }
+    }
+
+    /// What a transport of that name is.
+    pub fn of(transport: &str) -> Self {
+        if matches!(transport, "http" | "sse") { Self::Http } else { Self::Stdio }
+    }
+}
+
+/// What must be there before a test says anything about a server; otherwise it is skipped.
+#[derive(Debug, Clone)]
+pub enum Need {
+    /// Somebody named what the test works on.
+    Hint(String),
+    /// The server declared it, a path in its capabilities.
+    Capability(String),
+    /// The server did not declare it.
+    NoCapability(String),
+    /// The server is spoken to over it.
+    Over(Carrier),
+    /// An expression holds.
+    That {
+        /// The expression.
+        expression: Located<String>,
+        /// Why the test is skipped where it does not hold.
+        reason: String,
+    },
+}
+
+/// What a `compliance:` block asks for.
+#[derive(Debug, Clone)]
+pub struct Compliance {
+    /// Where it is written.
+    pub span: Span,
+    /// The least binding level that is looked at.
+    pub level: Level,
+    /// The ids of the only rules to look at; empty for all.
+    pub only: Vec<Located<String>>,
+    /// What tests work on, by name.
+    pub hints: BTreeMap<String, Node>,
+    /// Rules that are known to be broken, with the reason.
+    pub known: BTreeMap<String, Located<String>>,
+}
