@@ -129,6 +129,18 @@ async fn a_story_is_the_same_in_both_eras() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_question_that_nobody_answers_is_taken_back() {
+    let mut peer = open(Era::Legacy).await;
+    let call = peer.start("tools/call", json!({ "name": "test_sampling", "arguments": { "prompt": "?" } })).await;
+    let question = peer.receive().await;
+    let taken_back = peer.receive().await;
+    assert_eq!(taken_back["method"], "notifications/cancelled");
+    assert_eq!(taken_back["params"]["requestId"], question["id"]);
+    let answer = peer.receive().await;
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(call), &json!(true)));
+}
+
 /// The result or the error of a call in 2026-07-28.
 async fn call(peer: &mut Peer, tool: &str, more: Value) -> Value {
     let mut params = json!({ "name": tool, "_meta": { "io.modelcontextprotocol/clientCapabilities": capabilities() } });
