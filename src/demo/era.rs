@@ -16,9 +16,6 @@ use serde_json::Value;
 use super::faulty::Request;
 use super::server::Demo;
 
-/// How long lists may be kept: they never change while the server runs.
-const LISTS_STAY_FRESH: u64 = 3_600_000;
-
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The era in which a request is answered.
@@ -45,17 +42,20 @@ impl Eras {
     pub(super) async fn answer(
         &self,
         request: ClientRequest,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let method = request.method().to_owned();
         let era = match admit(&request, &context) {
             Err(_) if self.demo.fault().admits(&request) => Era::Legacy,
             admitted => admitted?,
         };
+        if let Some(fixtures) = self.demo.fixtures() {
+            fixtures.note(&request, &mut context);
+        }
         let mut result =
             Service::handle_request(&self.demo, request, context).await.map_err(|error| explain(error, &method))?;
         if era == Era::Modern {
-            complete(&mut result);
+            complete(&mut result, self.demo.freshness());
         }
         Ok(result)
     }
@@ -131,11 +131,12 @@ pub(super) fn unknown_method(method: &str) -> String {
     format!("the server offers no method `{method}`; it serves tools, resources, prompts and completions")
 }
 
-/// Adds the server's name, and how long a list may be kept.
+/// Adds the server's name, and how many milliseconds a list may be kept.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the server gives no other results in this era")]
-fn complete(result: &mut ServerResult) {
+fn complete(result: &mut ServerResult, lists_stay_fresh: u64) {
     let (meta, freshness) = match result {
         ServerResult::CallToolResult(result) => (&mut result.meta, None),
+        ServerResult::InputRequiredResult(result) => (&mut result.meta, None),
         ServerResult::CompleteResult(result) => (&mut result.meta, None),
         ServerResult::GetPromptResult(result) => (&mut result.meta, None),
         // What users are there can change at any time, so this keeps rmcp's "stale at once, for this client alone".
@@ -153,7 +154,7 @@ fn complete(result: &mut ServerResult) {
             (&mut result.meta, Some((&mut result.ttl_ms, &mut result.cache_scope)))
         }
         ServerResult::DiscoverResult(result) => {
-            result.ttl_ms = LISTS_STAY_FRESH;
+            result.ttl_ms = lists_stay_fresh;
             result.cache_scope = CacheScope::Public;
             return;
         }
@@ -161,7 +162,7 @@ fn complete(result: &mut ServerResult) {
     };
     meta.get_or_insert_with(MetaObject::new).0.insert(SERVER_INFO.to_owned(), server_info());
     if let Some((ttl, scope)) = freshness {
-        *ttl = Some(LISTS_STAY_FRESH);
+        *ttl = Some(lists_stay_fresh);
         *scope = Some(CacheScope::Public);
     }
 }

@@ -4,12 +4,16 @@
 //! in the check. [`serve`] holds one conversation over any pair of byte streams, in both eras of the protocol, and knows
 //! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels `transport` (lines
 //! and envelopes) → `era` (which era, is it open) → `server` (rmcp's handler) → `tools`, `resources` or `prompts`.
-//! [`faulty`] are the servers with one fault written into them.
+//! [`faulty`] are the servers with one fault written into them, [`flaw`] what makes one from a few lines of YAML, and
+//! `fixtures` is what the official conformance suite asks for.
 
 mod era;
 pub mod faulty;
+mod fixtures;
+pub mod flaw;
 pub mod http;
 mod prompts;
+pub mod reference;
 mod resources;
 mod schema;
 mod server;
@@ -37,6 +41,7 @@ use tokio::time::timeout;
 pub use self::settings::{Settings, Spelling};
 
 use self::faulty::Fault;
+use self::fixtures::Fixtures;
 
 /// How long a client that stopped reading may hold up the end of a conversation.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -85,6 +90,18 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
+    match fault.playing().cloned() {
+        Some(playing) => flaw::lines::serve(settings, fault, playing, (reader, writer)).await,
+        None => converse(settings, fault, reader, writer).await,
+    }
+}
+
+/// Holds one conversation with nothing between the server and the streams.
+async fn converse<R, W>(settings: Settings, fault: Arc<Fault>, reader: R, writer: W) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
     let conduct = conduct(settings, &fault)?;
     let (answers, lines) = mpsc::unbounded_channel();
     let (end, ended) = watch::channel(transport::Input::Open);
@@ -114,6 +131,11 @@ where
     if let transport::Input::Failed(error) = &*ended.borrow() {
         return Err(ServeError::Read(io::Error::new(error.kind(), error.to_string())));
     }
+    only_real_failures(written)
+}
+
+/// A client that went away is no failure.
+fn only_real_failures(written: io::Result<()>) -> Result<(), ServeError> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(ServeError::Write(error)),
         Err(_) | Ok(()) => Ok(()),
@@ -123,7 +145,8 @@ where
 /// How a server behaves under settings and with what it does wrong.
 fn conduct(settings: Settings, fault: &Arc<Fault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
-    Ok(server::Conduct { rules: Arc::new(rules), fault: fault.clone() })
+    let fixtures = rules.wants_fixtures().then(Fixtures::new).transpose().map_err(ServeError::Setting)?;
+    Ok(server::Conduct { rules: Arc::new(rules), fault: fault.clone(), fixtures: fixtures.map(Arc::new) })
 }
 
 /// Writes every line that is queued; ends when the transport is gone and the queue is empty.

@@ -23,6 +23,11 @@ pub(super) fn list() -> Vec<Prompt> {
     vec![Prompt::new(WELCOME, Some(description), Some(vec![name, tone])).with_title("Welcome a user")]
 }
 
+/// Is it the name of a prompt?
+pub(super) fn offers(prompt: &str) -> bool {
+    prompt == WELCOME
+}
+
 /// The prompt called `prompt`, filled in.
 pub(super) fn get(prompt: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     known(prompt)?;
@@ -52,7 +57,7 @@ pub(super) fn complete(prompt: &str, argument: &ArgumentInfo) -> Result<Completi
 }
 
 fn known(prompt: &str) -> Result<(), ErrorData> {
-    if prompt == WELCOME {
+    if offers(prompt) {
         return Ok(());
     }
     Err(invalid(format!("the server offers no prompt `{prompt}`; the only one is `{WELCOME}`")))

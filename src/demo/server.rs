@@ -5,16 +5,17 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
-    ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities, ServerConfig,
-    SubscriptionFilter,
+    CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::watch;
 
 use super::faulty::{Call, Fault};
+use super::fixtures::{self, Fixtures};
 use super::settings::Rules;
 use super::store::{SharedStore, Store};
 use super::transport::Input;
@@ -31,6 +32,9 @@ pub(super) const LEGACY: [ProtocolVersion; 4] = [
 /// Revisions that a request can name for itself.
 pub(super) const MODERN: [ProtocolVersion; 1] = [ProtocolVersion::V_2026_07_28];
 
+/// How many milliseconds lists may be kept that never change while the server runs.
+const LISTS_STAY_FRESH: u64 = 3_600_000;
+
 const INSTRUCTIONS: &str = "A directory of users that starts empty and forgets everything when the conversation ends. \
     Call `create_user` first; every other tool takes the ids that it and `list_users` return.";
 
@@ -41,12 +45,28 @@ pub(super) struct Conduct {
     pub(super) rules: Arc<Rules>,
     /// What it does wrong.
     pub(super) fault: Arc<Fault>,
+    /// What it offers besides the directory.
+    pub(super) fixtures: Option<Arc<Fixtures>>,
+}
+
+impl Conduct {
+    /// The same in another conversation.
+    pub(super) fn in_session(&self) -> Self {
+        let fixtures = self.fixtures.as_ref().map(|fixtures| Arc::new(fixtures.afresh()));
+        Self { fixtures, ..self.clone() }
+    }
+
+    /// The schema of the input of a tool.
+    pub(super) fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
+        let fixture = self.fixtures.as_ref().and_then(|_| fixtures::input_schema(tool));
+        fixture.or_else(|| tools::input_schema(tool))
+    }
 }
 
 impl Default for Conduct {
     /// Told nothing, and right in every respect.
     fn default() -> Self {
-        Self { rules: Arc::default(), fault: Arc::new(Fault::none()) }
+        Self { rules: Arc::default(), fault: Arc::new(Fault::none()), fixtures: None }
     }
 }
 
@@ -66,6 +86,16 @@ impl Demo {
     /// What it does wrong.
     pub(super) fn fault(&self) -> &Arc<Fault> {
         &self.conduct.fault
+    }
+
+    /// What it offers besides the directory.
+    pub(super) fn fixtures(&self) -> Option<&Fixtures> {
+        self.conduct.fixtures.as_deref()
+    }
+
+    /// How many milliseconds lists may be kept.
+    pub(super) fn freshness(&self) -> u64 {
+        if self.fixtures().is_some() { 0 } else { LISTS_STAY_FRESH }
     }
 
     /// Name and version, as both eras show them.
@@ -127,6 +157,9 @@ impl ServerHandler for Demo {
             .build();
         let mut info =
             ServerConfig::new(capabilities).with_server_info(Self::identity()).with_instructions(INSTRUCTIONS);
+        if self.fixtures().is_some() {
+            fixtures::declare(&mut info);
+        }
         self.conduct.fault.info(&mut info);
         info
     }
@@ -154,7 +187,9 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.only_page(request)?;
-        let mut list = ListToolsResult::with_all_items(tools::list());
+        let mut list = tools::list();
+        list.extend(self.fixtures().into_iter().flat_map(Fixtures::tools));
+        let mut list = ListToolsResult::with_all_items(list);
         self.conduct.fault.tools(&mut list);
         Ok(list)
     }
@@ -164,6 +199,9 @@ impl ServerHandler for Demo {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(fixtures) = self.fixtures().filter(|_| tools::input_schema(&request.name).is_none()) {
+            return fixtures.turn(&context, self.input.clone()).call(request).await;
+        }
         let call = Call::new(&self.conduct.fault, self, request, &context);
         self.conduct.fault.call(call).await.map(Into::into)
     }
@@ -174,7 +212,9 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         self.only_page(request)?;
-        let mut list = ListResourcesResult::with_all_items(resources::list());
+        let mut list = resources::list();
+        list.extend(self.fixtures().into_iter().flat_map(|_| fixtures::resources()));
+        let mut list = ListResourcesResult::with_all_items(list);
         self.conduct.fault.resources(&mut list);
         Ok(list)
     }
@@ -185,7 +225,9 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         self.only_page(request)?;
-        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+        let mut list = resources::templates();
+        list.extend(self.fixtures().into_iter().flat_map(|_| fixtures::templates()));
+        Ok(ListResourceTemplatesResult::with_all_items(list))
     }
 
     async fn read_resource(
@@ -196,7 +238,10 @@ impl ServerHandler for Demo {
         if let Some(found) = self.conduct.fault.read(&request.uri).await {
             return Ok(found.into());
         }
-        Ok(resources::read(&self.store(), &request.uri)?.into())
+        match self.fixtures().filter(|_| fixtures::offers_resource(&request.uri)) {
+            Some(fixtures) => Ok(fixtures.read(&request.uri)?.into()),
+            None => Ok(resources::read(&self.store(), &request.uri)?.into()),
+        }
     }
 
     async fn list_prompts(
@@ -205,14 +250,19 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         self.only_page(request)?;
-        Ok(ListPromptsResult::with_all_items(prompts::list()))
+        let mut list = prompts::list();
+        list.extend(self.fixtures().into_iter().flat_map(Fixtures::prompts));
+        Ok(ListPromptsResult::with_all_items(list))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        if let Some(fixtures) = self.fixtures().filter(|_| !prompts::offers(&request.name)) {
+            return fixtures.turn(&context, self.input.clone()).prompt(request).await;
+        }
         let mut arguments = request.arguments.unwrap_or_default();
         self.conduct.fault.prompt(&mut arguments);
         Ok(prompts::get(&request.name, &arguments)?.into())
@@ -223,17 +273,34 @@ impl ServerHandler for Demo {
         request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let completion = match &request.r#ref {
-            Reference::Prompt(prompt) => prompts::complete(&prompt.name, &request.argument),
-            Reference::Resource(template) => resources::complete(&self.store(), &template.uri, &request.argument),
-            reference => Err(unknown_reference(reference)),
+        let completion = match (&request.r#ref, self.fixtures()) {
+            (Reference::Prompt(prompt), Some(fixtures)) if !prompts::offers(&prompt.name) => {
+                fixtures.complete_prompt(&prompt.name, &request.argument)
+            }
+            (Reference::Resource(template), Some(_)) if fixtures::offers_resource(&template.uri) => {
+                fixtures::complete_template(&template.uri, &request.argument)
+            }
+            (Reference::Prompt(prompt), _) => prompts::complete(&prompt.name, &request.argument),
+            (Reference::Resource(template), _) => resources::complete(&self.store(), &template.uri, &request.argument),
+            (reference, _) => Err(unknown_reference(reference)),
         };
         completion.map(CompleteResult::new)
     }
 
-    /// Accepts every subscription and promises nothing in it: no list changes, and resources are not watched.
-    fn accepted_subscription_filter(&self, _requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(SubscriptionFilter::default())
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let is_of_session = context.meta.protocol_version().is_none();
+        let fixtures = self.fixtures().filter(|_| is_of_session);
+        let done = fixtures.and_then(|fixtures| fixtures.set(&request));
+        done.unwrap_or_else(|| Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None)))
+    }
+
+    /// Accepts every subscription. The directory promises nothing in it: its lists never change, and users are not watched.
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(self.fixtures().map(|_| fixtures::accepted(requested)).unwrap_or_default())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -241,6 +308,7 @@ impl ServerHandler for Demo {
         tokio::select! {
             () = context.cancelled() => {}
             _ = input.wait_for(Input::is_over) => {}
+            () = fixtures::relay(&context), if self.fixtures().is_some() => {}
         }
         Ok(())
     }

@@ -15,10 +15,16 @@ pub struct Settings {
     pub domain: Option<String>,
     /// Names with this word in them are refused.
     pub blocked: Option<String>,
-    /// The only bearer token that is served over HTTP.
+    /// The bearer token that is served over HTTP.
     pub token: Option<String>,
+    /// The one of a second user.
+    pub second_token: Option<String>,
+    /// Another one of the first user, which allows no changes.
+    pub low_scope_token: Option<String>,
     /// How that word is looked for.
     pub spelling: Spelling,
+    /// Besides the directory there is what the official conformance suite asks for.
+    pub conformance_fixtures: bool,
 }
 
 /// How a word is looked for.
@@ -55,14 +61,55 @@ impl Settings {
                 Ok(_) | Err(_) => return Err(format!("`--max-users` is `{text}`; it must be a whole number from 1")),
             },
         };
+        self.check_tokens()?;
         Ok(Rules { settings: self, max_users })
+    }
+
+    fn check_tokens(&self) -> Result<(), String> {
+        let all = [&self.token, &self.second_token, &self.low_scope_token];
+        let mut tokens: Vec<_> = all.into_iter().flatten().collect();
+        if !tokens.iter().all(|token| is_token(token)) {
+            return Err(
+                "a token may have letters, digits, `-._~+/`, and `=` at its end, and no other characters".to_owned()
+            );
+        }
+        let count = tokens.len();
+        tokens.sort();
+        tokens.dedup();
+        if tokens.len() < count {
+            return Err(
+                "two tokens are the same, so nobody could tell whose it is; give each user another one".to_owned()
+            );
+        }
+        Ok(())
     }
 }
 
+/// Is this what a header can carry as a bearer token (RFC 6750, 2.1)?
+pub(super) fn is_token(text: &str) -> bool {
+    let digits = text.trim_end_matches('=');
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
+}
+
 impl Rules {
-    /// The bearer token that every request over HTTP needs.
+    /// The bearer token of the first user; without it, nobody needs one.
     pub(super) fn token(&self) -> Option<&str> {
         self.settings.token.as_deref()
+    }
+
+    /// Is there what the official conformance suite asks for?
+    pub(super) fn wants_fixtures(&self) -> bool {
+        self.settings.conformance_fixtures
+    }
+
+    /// The one of the second user.
+    pub(super) fn second_token(&self) -> Option<&str> {
+        self.settings.second_token.as_deref()
+    }
+
+    /// The one of the first user that allows no changes.
+    pub(super) fn low_scope_token(&self) -> Option<&str> {
+        self.settings.low_scope_token.as_deref()
     }
 
     /// Why a call is refused, if it is.

@@ -141,6 +141,9 @@ pub struct RunFinished {
     /// How well servers keep the rules of the specification, where that was looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compliance: Vec<Compliance>,
+    /// How many processes of servers were started where rules were looked at.
+    #[serde(default)]
+    pub processes: usize,
     /// What the suite would catch, where that was proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<Proof>>,

@@ -32,6 +32,16 @@ pub enum RuleLevel {
     Should,
 }
 
+impl RuleLevel {
+    /// The word of the specification.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "MUST",
+            Self::Should => "SHOULD",
+        }
+    }
+}
+
 /// How well one server keeps the rules of one revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compliance {

@@ -23,6 +23,7 @@ pub use self::decode::{decode, decode_match};
 pub use self::draw::{DrawKey, draw};
 pub use self::exchange::{Asked, Ended, Exchange, Known, Reply, What};
 pub use self::grammar::{FAULT, MATCH, WHOLE};
+pub use self::place::Place;
 
 use self::effect::{Effect, Work};
 

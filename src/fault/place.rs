@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A compiled path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     steps: Vec<Step>,
 }
 
@@ -21,7 +21,7 @@ enum Step {
 
 impl Place {
     /// Compiles a path; the sentence says what is wrong with it.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut steps = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
@@ -40,22 +40,22 @@ impl Place {
     }
 
     /// Whether the path is one of what notifications carry, rather than answers.
-    pub(super) fn is_of_notification(&self) -> bool {
+    pub fn is_of_notification(&self) -> bool {
         matches!(&self.steps[0], Step::Member(name) if name == "params" || name == "method")
     }
 
     /// Whether something at the path is as wanted.
-    pub(super) fn any(&self, value: &Value, wanted: &mut dyn FnMut(&Value) -> bool) -> bool {
+    pub fn any(&self, value: &Value, wanted: &mut dyn FnMut(&Value) -> bool) -> bool {
         any(&self.steps, value, wanted)
     }
 
     /// Changes everything at the path.
-    pub(super) fn edit(&self, value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
+    pub fn edit(&self, value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
         edit(&self.steps, value, change);
     }
 
     /// Writes a value to the path; a member that is not there yet is made, the object that holds it is not.
-    pub(super) fn set(&self, value: &mut Value, new: &Value) {
+    pub fn set(&self, value: &mut Value, new: &Value) {
         self.at_parents(value, &mut |parent, last| match (parent, last) {
             (Value::Object(members), Step::Member(name)) => {
                 members.insert(name.clone(), new.clone());
@@ -65,7 +65,7 @@ impl Place {
     }
 
     /// Takes everything at the path away.
-    pub(super) fn remove(&self, value: &mut Value) {
+    pub fn remove(&self, value: &mut Value) {
         self.at_parents(value, &mut |parent, last| match (parent, last) {
             (Value::Object(members), Step::Member(name)) => drop(members.shift_remove(name)),
             (Value::Object(members), Step::Each) => members.clear(),
@@ -80,7 +80,7 @@ impl Place {
     }
 
     /// Gives the member at the path another name, at the same position.
-    pub(super) fn rename(&self, value: &mut Value, new: &str) {
+    pub fn rename(&self, value: &mut Value, new: &str) {
         self.at_parents(value, &mut |parent, last| {
             if let (Value::Object(members), Step::Member(name)) = (parent, last) {
                 let renamed = std::mem::take(members).into_iter();

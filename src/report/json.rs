@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Coverage, Event, Isolation, ServerReady, SessionJudged};
+use crate::event::{CaseResult, Compliance, Coverage, Event, Isolation, ServerReady, SessionJudged};
 
 use super::Format;
 use super::fold::{Report, Suite, Totals};
@@ -58,6 +58,9 @@ struct Document<'a> {
     /// Whether cases depend on one another, where that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<&'a Isolation>,
+    /// How well servers keep the rules of the specification, where that was looked at.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    compliance: &'a [Compliance],
     /// What the suite would catch, where that was proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<proven::Document<'a>>,
@@ -99,6 +102,7 @@ fn document(report: &Report) -> Document<'_> {
         seed: started.and_then(|run| run.seed),
         repetition: report.repetition(),
         isolation: finished.and_then(|run| run.isolation.as_ref()),
+        compliance: finished.map_or(&[], |run| run.compliance.as_slice()),
         proof: finished.and_then(|run| run.proof.as_deref()).map(proven::Document::of),
     }
 }

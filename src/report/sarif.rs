@@ -82,8 +82,8 @@ fn result(
     };
     let kind = if case.outcome == Outcome::Inconclusive { "open" } else { "fail" };
     let mut result = json!({
-        "ruleId": finding.code,
-        "ruleIndex": rules.index(finding),
+        "ruleId": rule_id(case, finding),
+        "ruleIndex": rules.index(case, finding),
         "kind": kind,
         "level": level,
         "message": {"text": message(case, finding)},
@@ -176,32 +176,48 @@ fn encoded(path: &str) -> String {
 /// The rules in the order in which they were met.
 #[derive(Default)]
 struct Rules {
-    codes: Vec<(String, String)>,
+    codes: Vec<Met>,
+}
+
+/// A rule that was met.
+struct Met {
+    id: String,
+    help: String,
+    link: Option<String>,
 }
 
 impl Rules {
-    fn index(&mut self, finding: &Finding) -> usize {
-        self.place(&finding.code, || help(finding))
+    fn index(&mut self, case: &CaseResult, finding: &Finding) -> usize {
+        let rule = case.case.rule.as_deref();
+        let at = self.place(&rule_id(case, finding), || rule.map_or_else(|| help(finding), |rule| rule.says.clone()));
+        self.codes[at].link = rule.map(|rule| rule.link.clone());
+        at
     }
 
     fn place(&mut self, code: &str, help: impl FnOnce() -> String) -> usize {
-        let known = self.codes.iter().position(|(known, _)| known == code);
+        let known = self.codes.iter().position(|known| known.id == code);
         known.unwrap_or_else(|| {
-            self.codes.push((code.to_owned(), help()));
+            self.codes.push(Met { id: code.to_owned(), help: help(), link: None });
             self.codes.len() - 1
         })
     }
 
     fn listed(&self) -> Vec<Value> {
-        let rule = |(code, help): &(String, String)| {
-            json!({
-                "id": code,
-                "shortDescription": {"text": help},
-                "help": {"text": help},
-            })
+        let rule = |Met { id, help, link }: &Met| {
+            let mut rule = json!({"id": id, "shortDescription": {"text": help}, "help": {"text": help}});
+            if let Some(link) = link {
+                rule["helpUri"] = link.clone().into();
+            }
+            rule
         };
         self.codes.iter().map(rule).collect()
     }
+}
+
+/// The rule of the specification that a case stands for, or the code of what was found.
+fn rule_id(case: &CaseResult, finding: &Finding) -> String {
+    let rule = case.case.rule.as_deref().and_then(|rule| Some((rule, rule.link.split('/').nth(4)?)));
+    rule.map_or_else(|| finding.code.clone(), |(rule, revision)| format!("{revision}/{}", rule.id))
 }
 
 /// What a code is about, in one sentence.

@@ -6,8 +6,10 @@ use crate::plan::{Case, SuitePlan};
 pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
     if let Some(asked) = &planned.suite.asked {
         let rule = case.rule.as_ref().map(|rule| format!(" --rule {}", rule.id)).unwrap_or_default();
-        let (command, target) = asked.split_once(" -- ").unwrap_or((asked, ""));
-        let target = if target.is_empty() { String::new() } else { format!(" -- {target}") };
+        let (command, target) = match asked.split_once(" -- ") {
+            Some((command, target)) => (command, format!(" -- {target}")),
+            None => (asked.as_str(), String::new()),
+        };
         return format!("{command}{rule}{target}");
     }
     let file = &planned.suite.file;

@@ -121,6 +121,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         known: baseline::Ledger::new(&baseline),
         summary: Summary::default(),
         ruled: Vec::new(),
+        processes: 0,
         recordings,
         observer,
     };
@@ -150,6 +151,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         stale_snapshots,
         isolation,
         compliance: watch.compliance(),
+        processes: watch.processes,
         proof: None,
     };
     watch.event(&Event::RunFinished(Box::new(finished)));

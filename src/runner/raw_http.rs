@@ -64,9 +64,8 @@ impl Request {
             },
             until: match http.read {
                 Extent::Answer if http.during.is_empty() => Until::Answer,
-                Extent::Answer => Until::Body,
                 Extent::Head => Until::Head,
-                Extent::Body => Until::Body,
+                Extent::Answer | Extent::Body => Until::Body,
                 Extent::Events(count) => Until::Events(count),
             },
             enough: None,

@@ -19,6 +19,8 @@ pub(super) struct Watch<'a> {
     pub(super) summary: Summary,
     /// The cases that stand for rules.
     pub(super) ruled: Vec<CaseResult>,
+    /// How many processes were started.
+    pub(super) processes: usize,
     pub(super) recordings: Arc<Recordings>,
     pub(super) observer: &'a mut dyn Observer,
 }
@@ -34,6 +36,7 @@ impl Watch<'_> {
                 self.event(&event);
             }
             Message::Session(frames) => {
+                self.processes += usize::from(frames.transport == "stdio");
                 self.judge.session(&frames);
                 self.observer.session(&frames, &self.recordings.redactor);
             }

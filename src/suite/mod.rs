@@ -13,6 +13,7 @@ mod manual;
 mod merge;
 mod model;
 mod rows;
+mod rules;
 mod schema;
 mod snapshot;
 
@@ -26,5 +27,6 @@ pub use self::model::{
     RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, Server, Step, Suite, Target, Test, Then, ToolSelection,
     Wanted,
 };
+pub use self::rules::{built_in_rules, rules_manual};
 pub use self::schema::json_schema;
 pub use self::snapshot::{Per, Snapshot};

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -122,8 +122,28 @@ impl Scene {
         self.start(PROGRAM, &format!("mcprove {arguments}"), &words, &[])
     }
 
+    /// Starts `mcprove serve` with arguments that contain no quotes, over HTTP at a port that is free.
+    pub(crate) fn serve(&self, arguments: &str) -> Served {
+        let words = format!("serve {arguments} --http 127.0.0.1:0");
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let mut child = self.command(PROGRAM, &words, &[]).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim_end().strip_prefix("serving ").map(str::to_owned);
+        let served = Served { child, url: url.unwrap_or_default() };
+        assert!(!served.url.is_empty(), "`mcprove {}` says `{line}` instead of where it is", words.join(" "));
+        served
+    }
+
     fn start(&self, program: &str, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Running {
-        let mut child = Command::new(program)
+        let mut child = self.command(program, arguments, variables).spawn().unwrap();
+        let (stdout, stderr) = (drain(child.stdout.take().unwrap()), drain(child.stderr.take().unwrap()));
+        Running { line: line.to_owned(), child, stdout, stderr }
+    }
+
+    fn command(&self, program: &str, arguments: &[String], variables: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .current_dir(&self.folder)
             .env_clear()
@@ -133,11 +153,8 @@ impl Scene {
             .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (stdout, stderr) = (drain(child.stdout.take().unwrap()), drain(child.stderr.take().unwrap()));
-        Running { line: line.to_owned(), child, stdout, stderr }
+            .stderr(Stdio::piped());
+        command
     }
 
     /// Servers inherit HOME, so it marks every process that a run starts, and those that they start.
@@ -200,6 +217,20 @@ impl Running {
         };
         let status = self.child.wait().unwrap().code().unwrap_or(-1);
         Seen { line: self.line, stdout, stderr, status }
+    }
+}
+
+/// A server of ours, which ends with this.
+pub(crate) struct Served {
+    child: Child,
+    /// Where it is.
+    pub(crate) url: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `cases`, `diagnostics` and `hostile` feed it
 //! files and compare with snapshots; `faulty` shows which suites notice which fault; `interrupted` stops it half-way;
-//! `full_disk` leaves it no room; `leaks` looks at what many runs leave; `real` drives servers that nobody here wrote;
+//! `full_disk` leaves it no room; `leaks` looks at what many runs leave; `real` drives servers that nobody here wrote, and
+//! `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `over_http` makes ports and certificates for servers.
 //! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
 //! `testing` runs suites on servers in this process, as the tests of others do.
@@ -11,6 +12,7 @@
 mod architecture;
 mod cases;
 mod ci;
+mod conformance;
 mod diagnostics;
 mod examples;
 mod faulty;

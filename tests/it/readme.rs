@@ -19,6 +19,7 @@ const PARTS: &[Part] = &[
     ("README.md", "a failing run", picture),
     ("README.md", "commands", commands),
     ("README.md", "exit codes", exit_codes),
+    ("docs/flaws.md", "reference", mcprove::demo::flaw::manual),
     ("docs/proving.md", "a proof", proof),
     ("docs/reports.md", "formats", formats),
     ("docs/suites.md", "a first run", first_run),
@@ -44,6 +45,20 @@ fn parts_made_from_the_code_are_up_to_date() {
         }
     }
     assert!(stale.is_empty(), "out of date: {}; run `UPDATE=1 cargo test readme`", stale.join(", "));
+}
+
+#[test]
+fn flaws_in_the_documentation_are_flaws() {
+    let page = fs::read_to_string(root().join("docs/flaws.md")).unwrap();
+    let blocks = Regex::new(r"(?s)```yaml\n(.*?)```").unwrap();
+    let flaws: Vec<&str> = blocks.captures_iter(&page).map(|found| found.extract::<1>().1[0]).collect();
+    assert!(flaws.len() > 2);
+    let scene = scene("readme/flaws");
+    for flaw in &flaws {
+        scene.write("flaw.yml", flaw);
+        let seen = scene.line("mcprove serve faulty --flaw flaw.yml");
+        assert_eq!((seen.status, seen.stderr.as_str()), (0, ""), "{flaw}");
+    }
 }
 
 fn split<'a>(text: &'a str, name: &str) -> (&'a str, &'a str, &'a str) {

@@ -66,7 +66,7 @@ fn run(scene: &Scene, suite: &Path, variables: &str) -> Option<String> {
 }
 
 /// Fails where the servers are missing, unless the environment says that this is known.
-fn is_installed() -> bool {
+pub(crate) fn is_installed() -> bool {
     let missing = ["node_modules", "venv", "scratch"]
         .iter()
         .any(|folder| !root().join("tests/real").join(folder).join(".stamp").exists());

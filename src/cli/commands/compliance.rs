@@ -60,7 +60,7 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
     if args.explain.is_some() || args.list {
         return explain::explain(&asked, output);
     }
-    let given = server(&words, &args).and_then(|server| Ok(given(&server, &words, settings(&args)?)));
+    let given = server(&words, &args).and_then(|server| Ok(given(&server, (&words, &args), &settings(&args)?)));
     match given {
         Ok(given) => {
             args.run.suites.given = Some(given);
@@ -154,8 +154,22 @@ fn hint(name: &str, value: &str) -> Value {
     }
 }
 
+/// The flags without which the same server would be asked something else; values that may be secret are left out.
+fn flags(args: &ComplianceArgs) -> Vec<String> {
+    let public = |text: &&String| text.contains("{{");
+    let name_only = |text: &String| text.split('=').next().unwrap_or_default().to_owned();
+    let named = [("--revision", args.revision.clone()), ("--hint", args.hint.clone())];
+    let secret = [
+        ("--header", args.header.iter().filter(public).cloned().collect()),
+        ("--env", args.env.iter().map(name_only).collect::<Vec<_>>()),
+        ("--rules", args.rules.iter().map(|path| path.display().to_string()).collect()),
+    ];
+    let all = named.into_iter().chain(secret);
+    all.flat_map(|(flag, values)| values.into_iter().flat_map(move |value| [flag.to_owned(), value])).collect()
+}
+
 /// The suite, as somebody might have written it.
-fn given(server: &Value, words: &[String], compliance: Value) -> Given {
+fn given(server: &Value, (words, args): (&[String], &ComplianceArgs), compliance: &Value) -> Given {
     let target = shell_words::join(words);
     let suite = json!({
         "suite": format!("compliance of {target}"),
@@ -163,8 +177,12 @@ fn given(server: &Value, words: &[String], compliance: Value) -> Given {
         "run_options": {"parallel": AT_A_TIME},
         "compliance": compliance,
     });
-    let needs_dashes = words.iter().any(|word| word.starts_with('-'));
-    let asked = format!("mcprove compliance {}{target}", if needs_dashes { "-- " } else { "" });
+    let mut flags = shell_words::join(flags(args));
+    if !flags.is_empty() {
+        flags.push(' ');
+    }
+    let dashes = if server.get("command").is_some() { "-- " } else { "" };
+    let asked = format!("mcprove compliance {flags}{dashes}{target}");
     // JSON is YAML, and a member a line can be quoted.
     let text = serde_json::to_string_pretty(&suite).unwrap_or_default();
     Given { name: PathBuf::from("compliance"), text, asked }

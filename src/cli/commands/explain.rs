@@ -47,8 +47,8 @@ pub(super) fn explain(asked: &Asked<'_>, output: &Output) -> Exit {
         );
         return Exit::Usage;
     }
-    let texts: Vec<String> = found.iter().map(|(test, rule)| text(test, rule, &sources)).collect();
-    output.data(&texts.join("\n"))
+    let told: Vec<String> = found.iter().map(|(check, rule)| told(check, rule, &sources)).collect();
+    output.data(&told.join("\n"))
 }
 
 /// The tests of the rule books.
@@ -80,7 +80,7 @@ fn list(ruled: &[(&Test, &Rule)]) -> String {
     text
 }
 
-fn text(test: &Test, rule: &Rule, sources: &Sources) -> String {
+fn told(check: &Test, rule: &Rule, sources: &Sources) -> String {
     let newest = rule.revisions.last().map_or("draft", |revision| revision.as_str());
     let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
     let over = match rule.over {
@@ -89,13 +89,13 @@ fn text(test: &Test, rule: &Rule, sources: &Sources) -> String {
         Some(Carrier::Stdio) => "stdio",
     };
     let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
-    let mut text = format!("{} {}\n\n", rule.id, test.name.value);
+    let mut text = format!("{} {}\n\n", rule.id, check.name.value);
     let _ = writeln!(text, "  {level}, {} over {over}", revisions.join(", "));
     let _ = writeln!(text, "  https://modelcontextprotocol.io/specification/{newest}/{}\n", rule.section);
     for (title, words) in [("what", &rule.says), ("why", &rule.why), ("good", &rule.good)] {
         let _ = writeln!(text, "  {title:<5} {}", words.trim());
     }
-    let hints = test.needs.iter().filter_map(|need| match need {
+    let hints = check.needs.iter().filter_map(|need| match need {
         Need::Hint(name) => Some(format!("the hint `{name}`, as in `--hint {name}=…`")),
         Need::Capability(path) => Some(format!("a server that declares `{path}`")),
         Need::NoCapability(path) => Some(format!("a server that does not declare `{path}`")),
@@ -108,8 +108,8 @@ fn text(test: &Test, rule: &Rule, sources: &Sources) -> String {
         let _ = writeln!(text, "  see   `mcprove serve faulty --rule {newest}/{}` breaks it", rule.id);
     }
     let _ = writeln!(text, "\n  how it is checked:\n");
-    let (file, line, _) = sources.place(test.span);
-    let lines = sources.file(test.span.source).text[test.span.start as usize..test.span.end as usize].trim_end();
+    let (file, line, _) = sources.place(check.span);
+    let lines = sources.file(check.span.source).text[check.span.start as usize..check.span.end as usize].trim_end();
     for one in lines.lines() {
         let _ = writeln!(text, "    {one}");
     }

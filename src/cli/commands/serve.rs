@@ -15,6 +15,10 @@ use crate::demo::{self, ServeError, Settings};
 /// The variable with the token that `--require-token` requires.
 const TOKEN: &str = "MCPROVE_DEMO_TOKEN";
 
+/// The variables with the tokens that may be there as well.
+const SECOND_TOKEN: &str = "MCPROVE_DEMO_SECOND_TOKEN";
+const LOW_SCOPE_TOKEN: &str = "MCPROVE_DEMO_LOW_SCOPE_TOKEN";
+
 /// Serves an example server over standard input and output, or over HTTP.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServeArgs {
@@ -36,7 +40,8 @@ pub(super) struct StartArgs {
     /// Serve streamable HTTP at this address of this machine, such as 127.0.0.1:3000; port 0 takes one that is free.
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
     pub(super) http: Option<SocketAddr>,
-    /// Serves only clients with the bearer token in the environment variable `MCPROVE_DEMO_TOKEN`.
+    /// Serves only clients with the bearer token in the environment variable `MCPROVE_DEMO_TOKEN`; a second user may
+    /// have the one in `MCPROVE_DEMO_SECOND_TOKEN`, and the one in `MCPROVE_DEMO_LOW_SCOPE_TOKEN` allows no changes.
     #[arg(long, requires = "http")]
     require_token: bool,
     /// Refuses every call that would change the directory.
@@ -51,11 +56,16 @@ pub(super) struct StartArgs {
     /// Refuses names with this word in them, in upper and lower case.
     #[arg(long, value_name = "WORD")]
     block: Option<String>,
+    /// Offers, besides the directory, what the official conformance suite asks for.
+    #[arg(long)]
+    conformance_fixtures: bool,
 }
 
 impl StartArgs {
     fn settings(&self, environment: &Environment) -> Result<Settings, Failure> {
-        let token = environment.get(TOKEN).filter(|_| self.require_token).map(str::to_owned);
+        let token = |name| environment.get(name).filter(|_| self.require_token).map(str::to_owned);
+        let (second_token, low_scope_token) = (token(SECOND_TOKEN), token(LOW_SCOPE_TOKEN));
+        let token = token(TOKEN);
         if self.require_token && token.is_none() {
             return Err(Failure {
                 exit: Exit::Usage,
@@ -69,6 +79,9 @@ impl StartArgs {
             domain: self.domain.clone(),
             blocked: self.block.clone(),
             token,
+            conformance_fixtures: self.conformance_fixtures,
+            second_token,
+            low_scope_token,
             ..Settings::default()
         })
     }
@@ -104,6 +117,28 @@ pub(in crate::cli) fn serve(args: &ServeArgs, environment: &Environment, output:
 
 /// Runs a server on one thread, until its input or a signal ends it.
 pub(super) fn start(args: &StartArgs, fault: Fault, environment: &Environment, output: &Output) -> Exit {
+    started(args.http, args.settings(environment), fault, output)
+}
+
+/// The same with settings that flags only add to.
+pub(super) fn start_with(
+    args: &StartArgs,
+    reference: Settings,
+    fault: Fault,
+    environment: &Environment,
+    output: &Output,
+) -> Exit {
+    let settings = args.settings(environment).map(|own| Settings {
+        conformance_fixtures: own.conformance_fixtures || reference.conformance_fixtures,
+        token: own.token.clone().or(reference.token),
+        second_token: own.second_token.clone().or(reference.second_token),
+        low_scope_token: own.low_scope_token.clone().or(reference.low_scope_token),
+        ..own
+    });
+    started(args.http, settings, fault, output)
+}
+
+fn started(address: Option<SocketAddr>, settings: Result<Settings, Failure>, fault: Fault, output: &Output) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -111,9 +146,9 @@ pub(super) fn start(args: &StartArgs, fault: Fault, environment: &Environment, o
             return Exit::Environment;
         }
     };
-    let served = args.settings(environment).and_then(|settings| {
+    let served = settings.and_then(|settings| {
         runtime.block_on(async {
-            if let Some(address) = args.http {
+            if let Some(address) = address {
                 return serve_http(address, settings, fault.into()).await;
             }
             let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());

@@ -1,16 +1,19 @@
-//! `mcprove serve faulty`: the demo server with one fault, and the list of all such servers.
+//! `mcprove serve faulty`: the demo server with one fault or with a flaw, and the list of all such servers.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::serve::{StartArgs, start};
+use super::serve::{StartArgs, start, start_with};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::demo::faulty::{self as servers, Fault, Surroundings};
-use crate::source::did_you_mean;
+use crate::demo::flaw::Flaw;
+use crate::demo::reference::Reference;
+use crate::source::{Diagnostic, SourceFile, Sources, did_you_mean};
+use crate::suite::{Rule, built_in_rules, why_unreadable};
 use crate::taxonomy::{Registry, Transport};
 
 /// The variable whose value no answer should contain, and what stands in for it.
@@ -19,8 +22,14 @@ const SECRET: (&str, &str) = ("DEMO_TOKEN", "demo-token-5f3759df");
 #[derive(Debug, Args)]
 pub(super) struct FaultyArgs {
     /// The variant of the fault taxonomy that the server has.
-    #[arg(long, value_name = "VARIANT", required_unless_present = "list")]
+    #[arg(long, value_name = "VARIANT", required_unless_present_any = ["list", "flaw", "rule"])]
     fault: Option<String>,
+    /// A YAML file that says what the server does wrong, as in docs/flaws.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fault", "list"])]
+    flaw: Option<PathBuf>,
+    /// The rule of the specification that the server breaks, such as `2025-11-25/H3`; `mcprove compliance --list` shows them.
+    #[arg(long, value_name = "REVISION/ID", conflicts_with_all = ["fault", "list", "flaw"])]
+    rule: Option<String>,
     /// The folder in which the server keeps files; by default the one it starts in.
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     state: PathBuf,
@@ -32,6 +41,21 @@ pub(super) struct FaultyArgs {
 }
 
 pub(super) fn faulty(args: &FaultyArgs, environment: &Environment, output: &Output) -> Exit {
+    if let Some(file) = &args.flaw {
+        return match read(file, output) {
+            Ok(flaw) => start(&args.start, Fault::flawed(flaw), environment, output),
+            Err(exit) => exit,
+        };
+    }
+    if let Some(rule) = &args.rule {
+        return match breaking(rule, output) {
+            Ok(reference) => {
+                let fault = reference.flaw.map_or_else(Fault::none, Fault::flawed);
+                start_with(&args.start, reference.settings, fault, environment, output)
+            }
+            Err(exit) => exit,
+        };
+    }
     let Some(variant) = args.fault.as_deref().filter(|_| !args.list) else {
         return output.data(&list());
     };
@@ -49,6 +73,48 @@ pub(super) fn faulty(args: &FaultyArgs, environment: &Environment, output: &Outp
     let secret = environment.get(SECRET.0).unwrap_or(SECRET.1).to_owned();
     let fault = Fault::of(entry, Surroundings { folder: args.state.clone(), secret });
     start(&args.start, fault, environment, output)
+}
+
+/// The server that breaks a rule, `REVISION/ID`.
+fn breaking(named: &str, output: &Output) -> Result<Reference, Exit> {
+    let mut sources = Sources::default();
+    let refuse = |mistakes: Vec<Diagnostic>, sources: &Sources| {
+        output.diagnostics(&mistakes, sources);
+        Exit::Usage
+    };
+    let tests = built_in_rules(&mut sources).map_err(|mistakes| refuse(mistakes, &sources))?;
+    let rules: Vec<_> = tests.iter().filter_map(|test| test.rule.as_deref()).collect();
+    let name = |rule: &Rule| format!("{}/{}", rule.revisions.last().map_or("", |newest| newest.as_str()), rule.id);
+    let Some(rule) = rules.iter().find(|rule| name(rule).eq_ignore_ascii_case(named)) else {
+        let known: Vec<String> = rules.iter().map(|rule| name(rule)).collect();
+        let help = did_you_mean(named, known.iter().map(String::as_str));
+        output.error(&format!("there is no rule `{named}`"), help.as_deref());
+        return Err(Exit::Usage);
+    };
+    let mut found = Vec::new();
+    let reference = Reference::of(rule, &mut found);
+    if !found.is_empty() {
+        return Err(refuse(found, &sources));
+    }
+    if reference.flaw.is_none() {
+        output.error(&format!("no server is known that breaks `{named}` and nothing else"), None);
+        return Err(Exit::Usage);
+    }
+    Ok(reference)
+}
+
+/// Reads a flaw; what is wrong with the file is shown.
+fn read(file: &Path, output: &Output) -> Result<Flaw, Exit> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        output.error(&format!("cannot read the flaw `{}`: {}", file.display(), why_unreadable(&error)), None);
+        Exit::Usage
+    })?;
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new(file.display().to_string(), text));
+    Flaw::load(&sources, source).map_err(|mistakes| {
+        output.diagnostics(&mistakes, &sources);
+        Exit::Usage
+    })
 }
 
 /// Every variant with what its server does wrong, then those without a server.

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::Entry;
 use super::hooks::{Answer, Call, Check, Hooks, Request, SOUND};
+use crate::demo::flaw::{Flaw, Playing};
 use crate::demo::schema::Schema;
 use crate::demo::settings::Settings;
 use crate::demo::store::SharedStore;
@@ -21,10 +22,11 @@ use crate::demo::store::SharedStore;
 /// What a server does wrong: nothing, or one thing.
 ///
 /// One belongs to a whole server, so all its conversations share it. Whoever carries bytes asks [`Fault::heard`] and
-/// [`Fault::said`], and ends when [`Fault::fallen`] does.
+/// [`Fault::said`], and ends when [`Fault::fallen`] does. A [`Flaw`] stands around all of it.
 pub struct Fault {
     hooks: &'static Hooks,
     memory: Memory,
+    playing: Option<Arc<Playing>>,
 }
 
 /// What a line that came in, or the body of a POST, does to the server.
@@ -72,7 +74,22 @@ impl Fault {
     }
 
     fn with(hooks: &'static Hooks, surroundings: Surroundings) -> Self {
-        Self { hooks, memory: Memory::new(surroundings) }
+        Self { hooks, memory: Memory::new(surroundings), playing: None }
+    }
+
+    /// A server that does everything right inside, with a flaw at its edge.
+    pub fn flawed(flaw: Flaw) -> Self {
+        Self { playing: Some(Arc::new(Playing::new(flaw))), ..Self::none() }
+    }
+
+    /// The flaw at the edge of the server.
+    pub(in crate::demo) fn playing(&self) -> Option<&Arc<Playing>> {
+        self.playing.as_ref()
+    }
+
+    /// Makes the server fall over.
+    pub(in crate::demo) fn fall(&self) {
+        self.memory.fall();
     }
 
     /// What a line that came in, or the body of a POST, does.

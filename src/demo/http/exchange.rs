@@ -1,34 +1,94 @@
 //! One request on its way through rmcp, in a service of its own, so that what is said about it can go nowhere else.
 
-use std::convert::Infallible;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientRequest, InitializeRequestParams,
-    JsonRpcMessage, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
+    JsonRpcMessage, JsonRpcRequest, RequestId, ServerJsonRpcMessage, ServerNotification,
 };
 use rmcp::service::serve_directly;
 use rmcp::transport::Transport;
 use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::mpsc;
 
 use super::super::era::Eras;
 use super::super::faulty::Fault;
 use super::super::server::Demo;
 use super::stream::Log;
 
-/// Starts to work on `request`; `client` is who opened its session.
+/// How many questions of one exchange have numbers of their own.
+const QUESTIONS: i64 = 1 << 20;
+
+/// How the server asks the client while it works on a request.
+pub(super) struct Line {
+    /// The number of the exchange in its session. rmcp counts the questions of each exchange from 0, but no two of a
+    /// session may have one number.
+    number: i64,
+    answers: mpsc::UnboundedReceiver<ClientJsonRpcMessage>,
+}
+
+/// Where the answers to the questions of an exchange go.
+pub(super) struct Answers {
+    number: i64,
+    answers: mpsc::UnboundedSender<ClientJsonRpcMessage>,
+}
+
+/// Nobody can be asked on the way that a request took.
+#[derive(Debug, Error)]
+#[error("the client cannot be asked on the way that the request took")]
+pub(super) struct NoLine;
+
+impl Line {
+    /// The line of an exchange, and its other end.
+    pub(super) fn new(number: i64) -> (Self, Answers) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self { number, answers: receiver }, Answers { number, answers: sender })
+    }
+
+    /// The number in the session for one of rmcp's.
+    fn outside(&self, id: &RequestId) -> RequestId {
+        match id {
+            RequestId::Number(id) => RequestId::Number(self.number * QUESTIONS + id),
+            RequestId::String(_) => id.clone(),
+        }
+    }
+}
+
+impl Answers {
+    /// Takes an answer if the question was one of this exchange.
+    pub(super) fn take(&self, answer: &ClientJsonRpcMessage) {
+        let mut answer = answer.clone();
+        let id = match &mut answer {
+            JsonRpcMessage::Response(response) => Some(&mut response.id),
+            JsonRpcMessage::Error(error) => error.id.as_mut(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(RequestId::Number(id)) = id
+            && id.div_euclid(QUESTIONS) == self.number
+        {
+            *id = id.rem_euclid(QUESTIONS);
+            // It fails when the exchange is over, and then nobody waits for it.
+            let _ = self.answers.send(answer);
+        }
+    }
+}
+
+/// Starts to work on `request`; `client` is who opened its session, and can be asked on `line`.
 pub(super) fn start(
     demo: Demo,
     client: Option<InitializeRequestParams>,
     request: JsonRpcRequest<ClientRequest>,
+    line: Option<Line>,
 ) -> Arc<Log> {
     let log = Log::new();
     let transport = Single {
         id: request.id.clone(),
         request: Some(request),
         is_cancelled: false,
+        line,
         log: Arc::clone(&log),
         fault: Arc::clone(demo.fault()),
     };
@@ -52,15 +112,20 @@ struct Single {
     id: RequestId,
     request: Option<JsonRpcRequest<ClientRequest>>,
     is_cancelled: bool,
+    line: Option<Line>,
     log: Arc<Log>,
     fault: Arc<Fault>,
 }
 
 impl Transport<RoleServer> for Single {
-    type Error = Infallible;
+    type Error = NoLine;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+    fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), NoLine>> + Send + 'static {
         let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
+        if let Some(id) = question(&mut message) {
+            let Some(line) = &self.line else { return ready(Err(NoLine)) };
+            *id = line.outside(id);
+        }
         // A message always serializes.
         let message = self.fault.said(serde_json::to_vec(&message).unwrap_or_default());
         self.log.say(serde_json::from_slice(&message).unwrap_or_default());
@@ -78,7 +143,14 @@ impl Transport<RoleServer> for Single {
             self.log.last().await;
             return None;
         }
-        if self.is_cancelled || !self.log.cancelled().await {
+        if self.is_cancelled {
+            return None;
+        }
+        let is_cancelled = tokio::select! {
+            is_cancelled = self.log.cancelled() => is_cancelled,
+            Some(answer) = answer(&mut self.line) => return Some(answer),
+        };
+        if !is_cancelled {
             return None;
         }
         self.is_cancelled = true;
@@ -86,7 +158,29 @@ impl Transport<RoleServer> for Single {
         Some(ClientJsonRpcMessage::notification(cancelled.into()))
     }
 
-    async fn close(&mut self) -> Result<(), Infallible> {
+    async fn close(&mut self) -> Result<(), NoLine> {
         Ok(())
+    }
+}
+
+/// The number of a question, in the message that asks it or takes it back.
+fn question(message: &mut ServerJsonRpcMessage) -> Option<&mut RequestId> {
+    match message {
+        JsonRpcMessage::Request(request) => Some(&mut request.id),
+        JsonRpcMessage::Notification(notification) => {
+            let ServerNotification::CancelledNotification(cancelled) = &mut notification.notification else {
+                return None;
+            };
+            cancelled.params.request_id.as_mut()
+        }
+        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
+    }
+}
+
+/// The next answer; none, where nobody can be asked.
+async fn answer(line: &mut Option<Line>) -> Option<ClientJsonRpcMessage> {
+    match line {
+        Some(line) => line.answers.recv().await,
+        None => None,
     }
 }

@@ -10,15 +10,9 @@ use super::super::faulty::Check;
 use super::super::server::Conduct;
 use super::refused::Refused;
 
-/// Refuses requests of foreign pages, those to a foreign name, and those without the token.
+/// Refuses requests of foreign pages, and those to a foreign name.
 pub(super) fn check(headers: &HeaderMap, conduct: &Conduct) -> Result<(), Refused> {
-    if !conduct.fault.waives(Check::Origin) {
-        check_origin(headers)?;
-    }
-    match conduct.rules.token() {
-        Some(token) if !conduct.fault.waives(Check::Token) => check_token(headers, token),
-        Some(_) | None => Ok(()),
-    }
+    if conduct.fault.waives(Check::Origin) { Ok(()) } else { check_origin(headers) }
 }
 
 fn check_origin(headers: &HeaderMap) -> Result<(), Refused> {
@@ -38,17 +32,6 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refused> {
         }
     }
     Ok(())
-}
-
-fn check_token(headers: &HeaderMap, token: &str) -> Result<(), Refused> {
-    let given = super::single(headers, &header::AUTHORIZATION).ok().flatten();
-    let Some((scheme, given)) = given.and_then(|given| given.split_once(' ')) else {
-        return Err(Refused::token("the header `Authorization` must be `Bearer` and the token of this server"));
-    };
-    if scheme.eq_ignore_ascii_case("bearer") && given.trim_start() == token {
-        return Ok(());
-    }
-    Err(Refused::token("the header `Authorization` has another token than this server requires"))
 }
 
 /// Does `Accept` list this type, with a weight above 0?
@@ -81,7 +64,8 @@ fn is_local_page(origin: &str) -> bool {
         .is_ok_and(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(is_loopback))
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Is this a name of this machine?
+pub(super) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -1,12 +1,14 @@
 //! The demo server over streamable HTTP, both eras at one address: `http://HOST:PORT/mcp`.
 //!
 //! Ours instead of rmcp's service, which answers broken bodies with 415 and knows nothing of `era` and `envelope`; what a
-//! request means is still rmcp's handler's to say. A POST travels `guard` (may it come at all) → `post` (is it a message)
-//! → `session` or `stateless` (is it of that era) → `exchange` (rmcp) → `stream` (what is said, as JSON or as events).
+//! request means is still rmcp's handler's to say. A POST travels `guard` (may it come at all) → `authorization` (whose is it) → `post`
+//! (is it a message) → `session` or `stateless` (is it of that era) → `exchange` (rmcp) → `stream` (what is said, as JSON or as events).
 //! A session has its own users; requests without a session, in 2026-07-28, share those of the process.
 
+mod authorization;
 mod exchange;
 mod guard;
+mod mirrored;
 mod post;
 mod refused;
 mod session;
@@ -26,9 +28,11 @@ use axum::routing::any;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use self::authorization::User;
 use self::refused::Refused;
 use self::session::Sessions;
 use super::faulty::Fault;
+use super::flaw;
 use super::server::{Conduct, LEGACY, MODERN};
 use super::store::SharedStore;
 use super::transport::Input;
@@ -52,6 +56,8 @@ struct Server {
     sessions: Sessions,
     /// The users of all requests without a session.
     store: SharedStore,
+    /// Those of the second user, if there is one.
+    second_store: SharedStore,
     /// Stays open as long as the server runs.
     input: watch::Sender<Input>,
 }
@@ -88,19 +94,38 @@ impl Bound {
 impl Server {
     fn new(conduct: Conduct) -> Self {
         let (input, _) = watch::channel(Input::Open);
-        Self { sessions: Sessions::new(conduct.clone()), store: conduct.fault.store(), input, conduct }
+        let (store, second_store) = (conduct.fault.store(), conduct.fault.store());
+        Self { sessions: Sessions::new(conduct.clone()), store, second_store, input, conduct }
+    }
+
+    /// The users of this user's requests without a session.
+    fn store(&self, user: User) -> &SharedStore {
+        match user {
+            User::First => &self.store,
+            User::Second => &self.second_store,
+        }
     }
 }
 
 fn router(server: Arc<Server>) -> Router {
     let service = any(|State(server): State<Arc<Server>>, request: Request| async move {
-        guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response)
+        let sound = async |request| guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response);
+        match server.conduct.fault.playing() {
+            Some(playing) => flaw::http::answer(&server.conduct.fault, playing, request, sound).await,
+            None => sound(request).await,
+        }
     });
     Router::new().fallback(service).with_state(server)
 }
 
-async fn guarded(server: &Server, request: Request) -> Result<Response, Refused> {
+async fn guarded(server: &Server, mut request: Request) -> Result<Response, Refused> {
     guard::check(request.headers(), &server.conduct)?;
+    if let Some(answer) = authorization::metadata(&request, &server.conduct) {
+        return answer;
+    }
+    let caller = authorization::check(request.headers(), &server.conduct)?;
+    server.sessions.admit(request.headers(), caller)?;
+    request.extensions_mut().insert(caller);
     if request.uri().path() != PATH {
         let message =
             format!("nothing is served at `{}`; the address of the server ends in `{PATH}`", request.uri().path());

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::super::faulty::{Check, Heard};
 use super::super::server::{LEGACY, MODERN};
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::authorization::{self, Caller};
 use super::refused::Refused;
 use super::{SESSION_ID, Server, guard, stateless};
 
@@ -39,11 +40,13 @@ pub(super) async fn answer(server: &Server, request: Request) -> Result<Response
         // The end of the server ends the connection.
         Heard::Fatal => pending().await,
     }
-    let message = serde_json::from_slice(&body).map_err(|error| {
+    let message: Value = serde_json::from_slice(&body).map_err(|error| {
         let refusal = Refusal::unidentified(ErrorCode::PARSE_ERROR, format!("the body is not JSON: {error}"));
         Refused::of(StatusCode::BAD_REQUEST, refusal, server.sessions.unread_id(headers))
     })?;
-    dispatch(server, headers, message).await
+    let caller = parts.extensions.get().copied().unwrap_or_default();
+    authorization::permit(caller, headers, &message)?;
+    dispatch(server, headers, caller, message).await
 }
 
 /// A POST must be ready for both kinds of answers.
@@ -51,7 +54,7 @@ fn accepts_answers(headers: &HeaderMap) -> bool {
     guard::accepts(headers, "application/json") && guard::accepts(headers, "text/event-stream")
 }
 
-async fn dispatch(server: &Server, headers: &HeaderMap, message: Value) -> Result<Response, Refused> {
+async fn dispatch(server: &Server, headers: &HeaderMap, caller: Caller, message: Value) -> Result<Response, Refused> {
     let has_session = headers.contains_key(SESSION_ID);
     let version = super::version(headers)?;
     let method = message.get("method").and_then(Value::as_str);
@@ -59,7 +62,7 @@ async fn dispatch(server: &Server, headers: &HeaderMap, message: Value) -> Resul
         || (method == Some("server/discover") && !has_session)
         || (method != Some("initialize") && version.is_some_and(|version| super::is_one_of(&MODERN, version)));
     if is_stateless && !message.is_array() {
-        return stateless::answer(server, headers, message).await;
+        return stateless::answer(server, headers, caller, message).await;
     }
     match version {
         Some(version) if !super::is_one_of(&LEGACY, version) && !super::is_one_of(&MODERN, version) => {
@@ -78,10 +81,10 @@ async fn dispatch(server: &Server, headers: &HeaderMap, message: Value) -> Resul
         return server.sessions.find(headers, None)?.answer_all(messages).await;
     }
     if method == Some("initialize") && !has_session {
-        return server.sessions.open(message).await;
+        return server.sessions.open(caller, message).await;
     }
     if !has_session && let Some(request) = admitted(server, &message) {
-        return Ok(stateless::admit(server, request).await);
+        return Ok(stateless::admit(server, caller, request).await);
     }
     server.sessions.find(headers, message.get("id"))?.answer(message).await
 }

@@ -12,7 +12,7 @@ use super::super::transport::envelope::{Refusal, UnreadId};
 pub(super) struct Refused {
     status: StatusCode,
     answer: Value,
-    header: Option<(HeaderName, &'static str)>,
+    header: Option<(HeaderName, String)>,
 }
 
 impl Refused {
@@ -29,13 +29,12 @@ impl Refused {
     /// A method of HTTP that is not served; `allow` are those that are.
     pub(super) fn method(allow: &'static str) -> Self {
         let message = format!("this method of HTTP is not served here; use {allow}");
-        Self { header: Some((header::ALLOW, allow)), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message) }
+        Self { header: Some((header::ALLOW, allow.to_owned())), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message) }
     }
 
-    /// A request without the token that the server requires.
-    pub(super) fn token(message: &str) -> Self {
-        let challenge = (header::WWW_AUTHENTICATE, "Bearer");
-        Self { header: Some(challenge), ..Self::new(StatusCode::UNAUTHORIZED, message) }
+    /// The same with what a client needs to get a better token.
+    pub(super) fn challenging(self, challenge: String) -> Self {
+        Self { header: Some((header::WWW_AUTHENTICATE, challenge)), ..self }
     }
 
     /// A header of a session that names a revision which there is not.
@@ -60,8 +59,10 @@ impl Refused {
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let mut response = json_response(self.status, &self.answer);
-        if let Some((name, value)) = self.header {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        if let Some((name, value)) = self.header
+            && let Ok(value) = HeaderValue::try_from(value)
+        {
+            response.headers_mut().insert(name, value);
         }
         response
     }

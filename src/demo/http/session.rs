@@ -1,13 +1,14 @@
 //! Sessions, as the revisions up to 2025-11-25 have them: each with its own users, requests in flight, and streams.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorCode, InitializeRequestParams, JsonRpcMessage, JsonRpcRequest,
-    ProtocolVersion, RequestId,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, InitializeRequestParams, JsonRpcMessage,
+    JsonRpcRequest, ProtocolVersion, RequestId,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -17,6 +18,8 @@ use super::super::server::{Conduct, Demo};
 use super::super::store::SharedStore;
 use super::super::transport::Input;
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::authorization::{Caller, User};
+use super::exchange::{Answers, Line};
 use super::refused::{Refused, json_response};
 use super::stream::{Log, Numbering, Opening, events};
 use super::{SESSION_ID, exchange, post};
@@ -35,12 +38,31 @@ pub(super) struct Sessions {
 /// One client's session.
 pub(super) struct Session {
     conduct: Conduct,
+    user: User,
     revision: ProtocolVersion,
     client: InitializeRequestParams,
     store: SharedStore,
     input: watch::Sender<Input>,
-    running: Mutex<Vec<(RequestId, Arc<Log>)>>,
+    running: Mutex<Vec<Running>>,
+    /// How many requests were worked on so far.
+    started: AtomicI64,
     streams: Mutex<Streams>,
+}
+
+/// A request that is worked on.
+struct Running {
+    id: RequestId,
+    log: Arc<Log>,
+    answers: Option<Answers>,
+}
+
+/// Whether the client can be asked while a request is worked on.
+#[derive(Clone, Copy)]
+enum Asking {
+    /// What is said before the answer travels on a stream.
+    Possible,
+    /// Only answers travel, in one array.
+    Impossible,
 }
 
 #[derive(Default)]
@@ -57,22 +79,27 @@ impl Sessions {
 
     /// The session that a request names; `id` is the request's own.
     pub(super) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<Session>, Refused> {
-        let refuse = |status, message: String| {
+        let refuse = |message: String| {
             let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
-            Refused::of(status, refusal, UnreadId::LeftOut)
+            Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
         };
-        let named = super::single(headers, &SESSION_ID).map_err(|message| refuse(StatusCode::BAD_REQUEST, message))?;
+        let named = super::single(headers, &SESSION_ID).map_err(refuse)?;
         let Some(named) = named else {
             let message = "no session is named; send `initialize` first and its `Mcp-Session-Id` with every request, or \
                 name a revision in `params._meta`";
-            return Err(refuse(StatusCode::BAD_REQUEST, message.to_owned()));
+            return Err(refuse(message.to_owned()));
         };
         let found = lock(&self.open).get(named).cloned();
-        found.ok_or_else(|| {
-            let message =
-                format!("no session `{named}` is open; send `initialize` without `Mcp-Session-Id` to open one");
-            refuse(StatusCode::NOT_FOUND, message)
-        })
+        found.ok_or_else(|| unknown(named, id))
+    }
+
+    /// Refuses requests in a session of another user, as if there were none.
+    pub(super) fn admit(&self, headers: &HeaderMap, caller: Caller) -> Result<(), Refused> {
+        let Ok(Some(named)) = super::single(headers, &SESSION_ID) else { return Ok(()) };
+        match lock(&self.open).get(named) {
+            Some(session) if session.user != caller.user => Err(unknown(named, None)),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// How an answer to a message without a readable id shows that.
@@ -88,7 +115,7 @@ impl Sessions {
     }
 
     /// Opens a session with the message that asks for it.
-    pub(super) async fn open(&self, message: Value) -> Result<Response, Refused> {
+    pub(super) async fn open(&self, caller: Caller, message: Value) -> Result<Response, Refused> {
         post::check(&message, UnreadId::LeftOut)?;
         let id = message.get("id").cloned();
         let request = match judge(message) {
@@ -102,9 +129,9 @@ impl Sessions {
         };
         let mut client = initialize.params.clone();
         let (input, _) = watch::channel(Input::Open);
-        let (conduct, store) = (self.conduct.clone(), self.conduct.fault.store());
+        let (conduct, store) = (self.conduct.in_session(), self.conduct.fault.store());
         let demo = Demo::new(store.clone(), input.subscribe(), conduct.clone());
-        let log = exchange::start(demo, None, request);
+        let log = exchange::start(demo, None, request, None);
         let answer = log.last().await.unwrap_or_default();
         let Some(revision) = answer
             .pointer("/result/protocolVersion")
@@ -119,7 +146,8 @@ impl Sessions {
         if let Ok(value) = HeaderValue::from_str(&name) {
             response.headers_mut().insert(SESSION_ID, value);
         }
-        let session = Session { conduct, revision, client, store, input, running, streams };
+        let started = AtomicI64::new(0);
+        let session = Session { conduct, user: caller.user, revision, client, store, input, running, started, streams };
         lock(&self.open).insert(name, Arc::new(session));
         Ok(response)
     }
@@ -133,7 +161,7 @@ impl Sessions {
         lock(&self.open).retain(|_, open| !Arc::ptr_eq(open, &session));
         session.input.send_replace(Input::Ended);
         // Streams of requests end with their answers.
-        let running: Vec<_> = lock(&session.running).iter().map(|(_, log)| Arc::clone(log)).collect();
+        let running: Vec<_> = lock(&session.running).iter().map(|running| Arc::clone(&running.log)).collect();
         for log in lock(&session.streams).kept.values() {
             if !running.iter().any(|running| Arc::ptr_eq(running, log)) {
                 log.end();
@@ -155,12 +183,15 @@ impl Session {
         }
         match judge(message) {
             Judged::Message(message) => match *message {
-                JsonRpcMessage::Request(request) => Ok(self.reply(self.start(request)).await),
+                JsonRpcMessage::Request(request) => Ok(self.reply(self.start(request, Asking::Possible)).await),
                 JsonRpcMessage::Notification(notification) => {
                     self.cancel(&notification.notification);
                     Ok(StatusCode::ACCEPTED.into_response())
                 }
-                JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(StatusCode::ACCEPTED.into_response()),
+                answer @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) => {
+                    self.take(&answer);
+                    Ok(StatusCode::ACCEPTED.into_response())
+                }
             },
             Judged::Ignored => Ok(StatusCode::ACCEPTED.into_response()),
             Judged::Refused(refusal) => Err(refused(refusal, self.unread_id())),
@@ -178,9 +209,9 @@ impl Session {
         for message in messages {
             match judge(message) {
                 Judged::Message(message) => match *message {
-                    JsonRpcMessage::Request(request) => running.push(self.start(request)),
+                    JsonRpcMessage::Request(request) => running.push(self.start(request, Asking::Impossible)),
                     JsonRpcMessage::Notification(notification) => self.cancel(&notification.notification),
-                    JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+                    answer @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) => self.take(&answer),
                 },
                 Judged::Refused(refusal) => answers.push(refusal.into_answer(self.unread_id())),
                 Judged::Batch(_) | Judged::Ignored => {}
@@ -214,14 +245,26 @@ impl Session {
         Ok(events(log, numbering, None))
     }
 
-    fn start(&self, request: JsonRpcRequest<ClientRequest>) -> Arc<Log> {
+    fn start(&self, request: JsonRpcRequest<ClientRequest>, asking: Asking) -> Arc<Log> {
         let id = request.id.clone();
         let demo = Demo::new(self.store.clone(), self.input.subscribe(), self.conduct.clone());
-        let log = exchange::start(demo, Some(self.client.clone()), request);
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let (line, answers) = match asking {
+            Asking::Possible => Some(Line::new(number)).unzip(),
+            Asking::Impossible => (None, None),
+        };
+        let log = exchange::start(demo, Some(self.client.clone()), request, line);
         let mut running = lock(&self.running);
-        running.retain(|(_, log)| !log.is_over());
-        running.push((id, Arc::clone(&log)));
+        running.retain(|running| !running.log.is_over());
+        running.push(Running { id, log: Arc::clone(&log), answers });
         log
+    }
+
+    /// Hands an answer of the client to whoever asked.
+    fn take(&self, answer: &ClientJsonRpcMessage) {
+        for answers in lock(&self.running).iter().filter_map(|running| running.answers.as_ref()) {
+            answers.take(answer);
+        }
     }
 
     /// As JSON, unless something comes before the answer.
@@ -247,8 +290,9 @@ impl Session {
     }
 
     fn say(&self, answer: &Value) {
-        for (_, log) in lock(&self.running).iter().filter(|(id, _)| answer["id"] == id.clone().into_json_value()) {
-            log.say(answer.clone());
+        let running = lock(&self.running);
+        for asked in running.iter().filter(|running| answer["id"] == running.id.clone().into_json_value()) {
+            asked.log.say(answer.clone());
         }
     }
 
@@ -256,8 +300,9 @@ impl Session {
         let ClientNotification::CancelledNotification(cancelled) = notification else {
             return;
         };
-        for (_, log) in lock(&self.running).iter().filter(|(id, _)| Some(id) == cancelled.params.request_id.as_ref()) {
-            log.cancel();
+        let running = lock(&self.running);
+        for asked in running.iter().filter(|running| Some(&running.id) == cancelled.params.request_id.as_ref()) {
+            asked.log.cancel();
         }
     }
 
@@ -282,6 +327,12 @@ fn status(answer: &Value) -> StatusCode {
 fn no_opening(id: Option<&Value>) -> Refused {
     let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, "`initialize` must be a request");
     Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
+}
+
+fn unknown(named: &str, id: Option<&Value>) -> Refused {
+    let message = format!("no session `{named}` is open; send `initialize` without `Mcp-Session-Id` to open one");
+    let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+    Refused::of(StatusCode::NOT_FOUND, refusal, UnreadId::LeftOut)
 }
 
 /// A name of 128 bits that nobody can guess.

@@ -9,9 +9,10 @@ use super::super::era::unknown_method;
 use super::super::faulty::Check;
 use super::super::server::{Demo, MODERN};
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::authorization::Caller;
 use super::refused::{Refused, json_response};
 use super::stream::{CancelOnDrop, Numbering, Opening, events};
-use super::{Server, exchange, post};
+use super::{Server, exchange, mirrored, post};
 
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -25,7 +26,12 @@ pub(super) fn names_version(message: &Value) -> bool {
 }
 
 /// Answers one message.
-pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value) -> Result<Response, Refused> {
+pub(super) async fn answer(
+    server: &Server,
+    headers: &HeaderMap,
+    caller: Caller,
+    message: Value,
+) -> Result<Response, Refused> {
     post::check(&message, UnreadId::LeftOut)?;
     let id = message.get("id").cloned();
     let is_complete = lacks(&message).is_empty();
@@ -38,16 +44,14 @@ pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value)
     match judge(message) {
         Judged::Message(message) => {
             checked?;
-            let JsonRpcMessage::Request(request) = *message else {
-                return Ok(StatusCode::ACCEPTED.into_response());
-            };
-            Ok(reply(server, request, is_complete).await)
+            match *message {
+                JsonRpcMessage::Request(request) => Ok(reply(server, caller, request, is_complete).await),
+                JsonRpcMessage::Notification(_) => Ok(StatusCode::ACCEPTED.into_response()),
+                JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Err(no_question()),
+            }
         }
         Judged::Ignored if id.is_none() => checked.map(|_| StatusCode::ACCEPTED.into_response()),
-        Judged::Ignored | Judged::Batch(_) => {
-            let message = "this revision has no requests from the server, so there is nothing to answer";
-            Err(Refused::new(StatusCode::BAD_REQUEST, message))
-        }
+        Judged::Ignored | Judged::Batch(_) => Err(no_question()),
         Judged::Refused(refusal) if refusal.code() == ErrorCode::INVALID_PARAMS => {
             checked?;
             Err(Refused::of(
@@ -60,15 +64,20 @@ pub(super) async fn answer(server: &Server, headers: &HeaderMap, message: Value)
     }
 }
 
+fn no_question() -> Refused {
+    let message = "this revision has no requests from the server, so there is nothing to answer";
+    Refused::new(StatusCode::BAD_REQUEST, message)
+}
+
 /// Answers a request of no era.
-pub(super) async fn admit(server: &Server, request: JsonRpcRequest<ClientRequest>) -> Response {
-    reply(server, request, true).await
+pub(super) async fn admit(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>) -> Response {
+    reply(server, caller, request, true).await
 }
 
 /// Answers a request that has no session; `is_complete` if `_meta` lacks nothing.
-async fn reply(server: &Server, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
-    let demo = Demo::new(server.store.clone(), server.input.subscribe(), server.conduct.clone());
-    let log = exchange::start(demo, None, request);
+async fn reply(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
+    let demo = Demo::new(server.store(caller.user).clone(), server.input.subscribe(), server.conduct.clone());
+    let log = exchange::start(demo, None, request, None);
     let guard = CancelOnDrop(log.clone());
     match log.first().await {
         Some(answer) if exchange::is_answer(&answer) => json_response(status(&answer, is_complete), &answer),
@@ -142,9 +151,13 @@ fn check(server: &Server, headers: &HeaderMap, message: &Value) -> Result<(), Re
         return Ok(());
     }
     let method = message["method"].as_str().unwrap_or_default();
-    expect(headers, &METHOD, method).map_err(mismatch)?;
-    match name(method, message) {
-        Some(name) => expect(headers, &NAME, name).map_err(mismatch),
+    mirrored::expect(headers, &METHOD, method).map_err(mismatch)?;
+    let Some(name) = name(method, message) else {
+        return Ok(());
+    };
+    mirrored::expect(headers, &NAME, name).map_err(mismatch)?;
+    match server.conduct.input_schema(name).filter(|_| method == "tools/call") {
+        Some(schema) => mirrored::expect_arguments(headers, &schema, &message["params"]["arguments"]).map_err(mismatch),
         None => Ok(()),
     }
 }
@@ -164,40 +177,4 @@ fn name<'a>(method: &str, message: &'a Value) -> Option<&'a str> {
         _ => return None,
     };
     message.get("params")?.get(field)?.as_str()
-}
-
-fn expect(headers: &HeaderMap, name: &HeaderName, expected: &str) -> Result<(), String> {
-    let Some(value) = super::single(headers, name)? else {
-        return Err(format!("the header `{name}` is missing; it must be `{expected}`, as in the message"));
-    };
-    let decoded = match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
-        Some(encoded) => {
-            decode(encoded).ok_or_else(|| format!("the header `{name}` is `{value}`, which is not valid Base64"))?
-        }
-        None => value.to_owned(),
-    };
-    if decoded == expected {
-        return Ok(());
-    }
-    Err(format!("the header `{name}` is `{decoded}`, but the message has `{expected}`"))
-}
-
-/// Text in Base64, with its padding.
-fn decode(encoded: &str) -> Option<String> {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digits = encoded.trim_end_matches('=');
-    if !encoded.len().is_multiple_of(4) || encoded.len() - digits.len() > 2 {
-        return None;
-    }
-    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
-    for digit in digits.bytes() {
-        let value = ALPHABET.iter().position(|known| *known == digit)?;
-        bits = (bits << 6 | u32::try_from(value).ok()?) & 0xFF_FFFF;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from((bits >> count) & 0xFF).ok()?);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }

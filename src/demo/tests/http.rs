@@ -44,7 +44,7 @@ impl Answer {
     }
 
     /// The messages of a stream.
-    fn events(&self) -> Vec<Value> {
+    pub(super) fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         data.map(|data| serde_json::from_str(data).unwrap()).collect()
     }
@@ -57,13 +57,18 @@ pub(super) async fn open(
     headers: &[(&str, &str)],
     length: Option<usize>,
 ) -> BufReader<TcpStream> {
+    open_at(address, &format!("{method} /mcp"), headers, length).await
+}
+
+/// The same for another path: `asked` is the method and the path.
+async fn open_at(address: &str, asked: &str, headers: &[(&str, &str)], length: Option<usize>) -> BufReader<TcpStream> {
     let mut fields: Vec<_> =
         headers.iter().filter(|(_, value)| *value != "-").map(|(n, v)| format!("{n}: {v}\r\n")).collect();
     if !headers.iter().any(|(name, _)| *name == "Host") {
         fields.push(format!("Host: {address}\r\n"));
     }
     fields.extend(length.map(|length| format!("Content-Length: {length}\r\n")));
-    let head = format!("{method} /mcp HTTP/1.0\r\n{}", fields.concat());
+    let head = format!("{asked} HTTP/1.0\r\n{}", fields.concat());
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
     BufReader::new(stream)
@@ -71,8 +76,13 @@ pub(super) async fn open(
 
 /// Sends a request and reads its answer to the end.
 pub(super) async fn send(address: &str, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-    let length = (method == "POST").then_some(body.len());
-    let mut stream = open(address, method, headers, length).await;
+    send_at(address, &format!("{method} /mcp"), headers, body).await
+}
+
+/// The same for another path: `asked` is the method and the path.
+pub(super) async fn send_at(address: &str, asked: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    let length = asked.starts_with("POST").then_some(body.len());
+    let mut stream = open_at(address, asked, headers, length).await;
     stream.write_all(body).await.unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();
@@ -91,6 +101,8 @@ pub(super) struct Client {
     pub(super) address: String,
     era: Era,
     pub(super) session: String,
+    /// The header `Authorization`; `-` for none.
+    authorization: String,
 }
 
 impl Client {
@@ -99,13 +111,19 @@ impl Client {
     }
 
     pub(super) async fn at(address: String, era: Era, revision: &str) -> Self {
-        let mut client = Self { address, era, session: String::new() };
+        Self::authorized(address, era, revision, "-").await
+    }
+
+    /// A client that sends the header `Authorization`.
+    pub(super) async fn authorized(address: String, era: Era, revision: &str, authorization: &str) -> Self {
+        let mut client = Self { address, era, session: String::new(), authorization: authorization.to_owned() };
         if era == Era::Legacy {
             let asked = json!({
                 "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" },
             });
             let open = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": asked });
-            let answer = send(&client.address, "POST", &TYPES, open.to_string().as_bytes()).await;
+            let headers = [TYPES.as_slice(), &[("Authorization", authorization)]].concat();
+            let answer = send(&client.address, "POST", &headers, open.to_string().as_bytes()).await;
             assert_eq!(answer.json()["result"]["protocolVersion"], revision);
             answer.header("mcp-session-id").unwrap().clone_into(&mut client.session);
         }
@@ -115,6 +133,7 @@ impl Client {
     /// The headers and the body of a request.
     fn request(&self, id: &Value, method: &str, mut params: Value) -> (Vec<(String, String)>, String) {
         let mut headers: Vec<_> = TYPES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        headers.push(("Authorization".to_owned(), self.authorization.clone()));
         if self.era == Era::Legacy {
             headers.push(("Mcp-Session-Id".to_owned(), self.session.clone()));
             headers.push(("MCP-Protocol-Version".to_owned(), "2025-11-25".to_owned()));
@@ -149,6 +168,12 @@ impl Client {
         stream
     }
 
+    /// Sends an answer to a question of the server.
+    pub(super) async fn answer(&self, answer: &Value) -> Answer {
+        let headers = [("Mcp-Session-Id", self.session.as_str())];
+        send(&self.address, "POST", &[TYPES.as_slice(), &headers].concat(), answer.to_string().as_bytes()).await
+    }
+
     async fn call(&self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask(&json!(1), "tools/call", json!({ "name": tool, "arguments": arguments })).await;
         answer.json()["result"]["structuredContent"].take()
@@ -161,7 +186,7 @@ impl Client {
     }
 }
 
-async fn read_until(stream: &mut BufReader<TcpStream>, until: &str) -> String {
+pub(super) async fn read_until(stream: &mut BufReader<TcpStream>, until: &str) -> String {
     let mut line = String::new();
     while !line.contains(until) {
         line.clear();

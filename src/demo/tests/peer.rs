@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::task::JoinHandle;
 
-use crate::demo::{ServeError, serve};
+use crate::demo::faulty::Fault;
+use crate::demo::{ServeError, Settings, serve_with};
 
 /// The era a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,12 @@ pub(super) struct Peer {
 impl Peer {
     /// A server to which nothing was said.
     pub(super) fn connect(era: Era) -> Self {
+        Self::connect_to(era, Settings::default())
+    }
+
+    /// The same under settings.
+    pub(super) fn connect_to(era: Era, settings: Settings) -> Self {
+        let fault = Fault::none().into();
         let (client, server) = duplex(64 * 1024);
         let (server_reader, server_writer) = split(server);
         let (reader, writer) = split(client);
@@ -46,7 +53,7 @@ impl Peer {
             era,
             reader: BufReader::new(reader),
             writer,
-            server: tokio::spawn(serve(server_reader, server_writer)),
+            server: tokio::spawn(serve_with(settings, fault, server_reader, server_writer)),
             sent: 0,
             output_schemas: BTreeMap::new(),
         }

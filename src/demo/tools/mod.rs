@@ -4,7 +4,7 @@ mod directory;
 mod export;
 mod plain;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{ErrorData, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
@@ -86,6 +86,16 @@ static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| TOOLS.into_iter().ma
 /// The tools as a client sees them.
 pub(super) fn list() -> Vec<Tool> {
     COMPILED.iter().map(|compiled| compiled.tool.clone()).collect()
+}
+
+/// The schema of the input of a tool.
+pub(super) fn input_schema(name: &str) -> Option<Arc<JsonObject>> {
+    COMPILED.iter().find(|compiled| compiled.entry.name == name).map(|compiled| compiled.input.declared())
+}
+
+/// Does a call of the tool `name` change something?
+pub(super) fn changes(name: &str) -> bool {
+    TOOLS.iter().any(|entry| entry.name == name && !matches!(entry.effect, Effect::Reads))
 }
 
 /// Finds the tool `name` and checks its arguments.

@@ -20,7 +20,7 @@ pub(in crate::demo) enum Judged {
     Refused(Refusal),
     /// It is several messages in an array, which only one revision allows.
     Batch(Vec<Value>),
-    /// It asks for nothing: a notification without effect here, or an answer to a request that was never made.
+    /// It asks for nothing: a notification without effect here, or an answer that cannot be read.
     Ignored,
 }
 
@@ -124,6 +124,7 @@ pub(in crate::demo) fn judge(message: Value) -> Judged {
             }
         }
         (Some(Value::String(method)), Some(id)) if !is_answer && speaks_2_0 => request(&method, &id, params),
+        (None, Some(id)) if is_answer && speaks_2_0 => answer(&id, &message),
         (None, _) if is_answer => Judged::Ignored,
         (_, id) => {
             let message =
@@ -172,6 +173,14 @@ fn notification(method: &str, params: Option<Value>) -> Judged {
         Ok(cancelled) => Judged::Message(Box::new(ClientJsonRpcMessage::notification(cancelled.into()))),
         Err(_) => Judged::Ignored,
     }
+}
+
+/// rmcp passes over an answer to a request that was never made.
+fn answer(id: &Value, message: &JsonObject) -> Judged {
+    let mut whole = message.clone();
+    whole.insert("jsonrpc".to_owned(), json!("2.0"));
+    whole.insert("id".to_owned(), id.clone());
+    serde_json::from_value(Value::Object(whole)).map_or(Judged::Ignored, |answer| Judged::Message(Box::new(answer)))
 }
 
 fn body(method: &str, params: Option<JsonObject>) -> Value {

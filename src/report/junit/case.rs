@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestRerun, XmlString};
 
-use crate::event::{Attempt, CaseResult, Exchange, Outcome};
+use crate::event::{Attempt, CaseResult, Exchange, Outcome, RuleInfo};
 use crate::source::{Color, Style};
 
 use super::super::limit::{self, TEXT_LIMIT};
@@ -40,12 +40,16 @@ pub(super) fn test_case(result: &CaseResult, several_servers: bool) -> TestCase 
 
 fn properties(result: &CaseResult) -> Vec<(&'static str, String)> {
     let info = &result.case;
+    let rule = |part: fn(&RuleInfo) -> String| info.rule.as_deref().map(part).unwrap_or_default();
     let all = [
         ("id", info.id.clone()),
         ("probes", info.probes.join(",")),
         ("tags", info.tags.join(",")),
         ("server", info.server.clone()),
         ("revision", if result.spoken.is_empty() { info.revision.clone() } else { result.spoken.clone() }),
+        ("rule", rule(|rule| rule.id.clone())),
+        ("level", rule(|rule| rule.level.as_str().to_owned())),
+        ("specification", rule(|rule| rule.link.clone())),
         ("judged", result.judged.join(",")),
         ("known", result.known().unwrap_or_default().to_owned()),
         ("again", result.again.clone()),

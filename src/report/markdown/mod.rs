@@ -14,7 +14,7 @@ use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
 
 use super::fold::{Report, Suite, Totals};
 use super::terminal::{self, Groups, Shown};
-use super::{Format, limit, wording};
+use super::{Format, compliance, limit, wording};
 
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
@@ -37,6 +37,7 @@ fn render(report: &Report) -> String {
         failures(&suites),
         flaky(&suites),
         reasons(&suites),
+        report.finished().map(rules).unwrap_or_default(),
         report.finished().map(coverage).unwrap_or_default(),
         report.finished().and_then(|run| run.proof.as_deref()).map(proof::mutants).unwrap_or_default(),
     ];
@@ -99,6 +100,22 @@ fn totals(report: &Report, suites: &[Suite<'_>]) -> String {
     if suites.len() > 1 {
         let time = report.duration().map(duration_text).unwrap_or_default();
         text += &row(&format!("all {} suites", suites.len()), &all, &time);
+    }
+    text
+}
+
+/// How well servers keep the rules of the specification, page by page.
+fn rules(run: &RunFinished) -> String {
+    let mut text = String::new();
+    for one in &run.compliance {
+        let _ = writeln!(text, "### Compliance of {} with {}\n", code(&one.server), code(&one.revision));
+        text += "| page | MUST | SHOULD | not judged |\n| --- | ---: | ---: | ---: |\n";
+        for page in &one.pages {
+            let open = page.must.plus(page.should).open;
+            let (must, should) = (compliance::share(&page.must), compliance::share(&page.should));
+            let _ = writeln!(text, "| {} | {must} | {should} | {open} |", code(&page.page));
+        }
+        let _ = writeln!(text, "\n{}\n", compliance::score(one));
     }
     text
 }

@@ -36,6 +36,7 @@ fn told(result: &CaseResult, style: &Style) -> String {
     text.push_str(&reason(result, style));
     text.push_str(&findings(result, style));
     text.push_str(&requests(result, style));
+    text.push_str(&rule(result, style));
     text.push_str(&circumstances(result, style));
     if !result.again.is_empty() {
         text.push_str(&labelled("again", &visible_line(&result.again), style));
@@ -170,6 +171,14 @@ fn circumstances(result: &CaseResult, style: &Style) -> String {
         return String::new();
     }
     labelled("on", &layout::crop(&parts.join(", "), style.width.saturating_sub(9)), style)
+}
+
+/// What the rule demands that a case stands for, and where that is written.
+fn rule(result: &CaseResult, style: &Style) -> String {
+    let Some(rule) = &result.case.rule else { return String::new() };
+    let says = layout::wrap_some(&format!("{}: {}", rule.level.as_str(), rule.says), style.width - 9, 3);
+    let says = says.trim_end().replace('\n', "\n         ");
+    labelled("rule", &says, style) + &labelled("see", &rule.link, style)
 }
 
 fn labelled(label: &str, text: &str, style: &Style) -> String {

@@ -6,6 +6,7 @@
 
 mod answer;
 mod comparison;
+mod compliance;
 mod failure;
 mod finding;
 mod groups;

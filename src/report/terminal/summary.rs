@@ -12,6 +12,7 @@ use crate::taxonomy::score::Score;
 use super::super::coverage::levels;
 use super::super::fold::{Report, Suite, Totals};
 use super::comparison::comparisons;
+use super::compliance;
 use super::failure;
 use super::groups::{Groups, Shown};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
@@ -42,6 +43,7 @@ pub fn summary(report: &Report, failures: Failures, survivors: Survivors, style:
     sections.push(reasons(&suites, style));
     sections.push(stale_snapshots(report, style));
     sections.extend(comparisons(report, style));
+    sections.extend(report.finished().into_iter().flat_map(|finished| compliance::tables(finished, style)));
     sections.push(coverage(report, style));
     sections.extend(proven(report, survivors, style));
     sections.push(total(report, &suites, style));
@@ -311,11 +313,29 @@ fn files(report: &Report) -> String {
     visible_line(&files).into_owned()
 }
 
+/// The command that explains the first rule that was broken, where the suite is no file that could be run again.
+fn explained(suites: &[Suite<'_>]) -> Option<String> {
+    let mut cases = suites.iter().flat_map(|suite| suite.cases.iter().copied());
+    let (whole, _) = cases.clone().next()?.again.split_once("compliance")?;
+    let broken = cases.find(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
+    let rule = broken.and_then(|case| case.case.rule.as_ref());
+    Some(
+        rule.map_or_else(
+            || format!("{whole}compliance --list"),
+            |rule| format!("{whole}compliance --explain {}", rule.id),
+        ),
+    )
+    .filter(|_| whole == "mcprove ")
+}
+
 /// The command that looks closer at what went wrong.
 fn next(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
     // Where no command runs a case again, none runs all of them: the run was part of a program.
     if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.again.is_empty()) {
         return String::new();
+    }
+    if let Some(explain) = explained(suites) {
+        return format!("  {}   {explain}\n", layout::paint("next", DIM, style));
     }
     let files = files(report);
     if !is_remembered(suites) {

@@ -53,6 +53,8 @@ pub(super) fn finished() -> RunFinished {
         not_run: 2,
         coverage: Some(coverage),
         isolation: None,
+        compliance: Vec::new(),
+        processes: 0,
         proof: None,
         stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
     }
@@ -138,6 +140,7 @@ fn info(line: usize, name: &str, row: Option<&str>) -> CaseInfo {
         tags: vec!["smoke".into()],
         probes: Vec::new(),
         variants: vec!["TOOL-ERROR-AS-SUCCESS".into()],
+        rule: None,
     }
 }
 

@@ -1,0 +1,217 @@
+//! When an edit strikes.
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::message::{Incoming, Kind};
+use crate::fault::Place;
+
+/// The one path at which the server serves the protocol.
+const PATH: &str = "/mcp";
+
+/// What an edit is about.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Condition {
+    pub(super) asked: Asked,
+    pub(super) unless: Option<Asked>,
+    pub(super) sends: Vec<Pattern>,
+    pub(super) answer: Option<Answered>,
+    pub(super) turn: Turn,
+}
+
+/// What must be true of what came.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    pub(super) methods: Vec<Pattern>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) over_http: Option<bool>,
+    pub(super) verbs: Vec<String>,
+    pub(super) path: Option<Pattern>,
+    pub(super) headers: Vec<Named>,
+    pub(super) no_headers: Vec<String>,
+    pub(super) query: Vec<Named>,
+    pub(super) fields: Fields,
+}
+
+/// What must be true of the correct answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Answered {
+    pub(super) status: Vec<u16>,
+    pub(super) headers: Vec<Named>,
+    pub(super) fields: Fields,
+}
+
+/// What must be in a message, and what must not.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fields {
+    pub(super) with: Vec<(Place, Option<Wanted>)>,
+    pub(super) without: Vec<Place>,
+}
+
+/// Which of those that are alike.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Turn {
+    pub(super) nth: Option<u64>,
+    pub(super) from: Option<u64>,
+    pub(super) of_server: bool,
+}
+
+/// A header or a parameter by name, and what it must be.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) wanted: Option<Wanted>,
+}
+
+/// A value that is wanted.
+#[derive(Debug, Clone)]
+pub(super) enum Wanted {
+    Value(Value),
+    Matching(Regex),
+}
+
+/// Text in which `*` stands for any letters.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern(String);
+
+/// The response of HTTP around an answer.
+#[derive(Debug, Clone)]
+pub(super) struct Response {
+    pub(super) status: u16,
+    /// By name in small letters.
+    pub(super) headers: Map<String, Value>,
+}
+
+impl Condition {
+    /// Whether it can hold for what came, as far as that can be told before there is an answer.
+    pub(super) fn may_hold(&self, incoming: &Incoming) -> bool {
+        self.asked.holds(incoming) && !self.unless.as_ref().is_some_and(|unless| unless.holds(incoming))
+    }
+
+    /// Whether it is about a message with that method which the server sends during what came, if that is known.
+    pub(super) fn sends(&self, method: &str, during: Option<&Incoming>) -> bool {
+        let fits = self.sends.iter().any(|pattern| pattern.fits(method));
+        fits && match during {
+            Some(incoming) => self.may_hold(incoming),
+            None => self.asked.is_about_transport_alone() && self.unless.is_none(),
+        }
+    }
+}
+
+impl Asked {
+    fn holds(&self, incoming: &Incoming) -> bool {
+        let is_moment = matches!(incoming.kind, Some(Kind::Start | Kind::End));
+        let kind_fits = match incoming.kind {
+            Some(kind) if !self.kinds.is_empty() => self.kinds.contains(&kind),
+            Some(_) => !is_moment,
+            None => self.kinds.is_empty(),
+        };
+        let method_fits = self.methods.is_empty()
+            || incoming.method().is_some_and(|method| self.methods.iter().any(|pattern| pattern.fits(method)));
+        kind_fits
+            && method_fits
+            && self.over_http.is_none_or(|over_http| over_http == incoming.head.is_some())
+            && self.head_fits(incoming)
+            && self.fields.hold(incoming.message.as_ref())
+    }
+
+    fn head_fits(&self, incoming: &Incoming) -> bool {
+        let Some(head) = &incoming.head else {
+            return self.verbs.is_empty()
+                && self.path.is_none()
+                && self.headers.is_empty()
+                && self.no_headers.is_empty()
+                && self.query.is_empty();
+        };
+        (self.verbs.is_empty() || self.verbs.contains(&head.verb))
+            && self.path.as_ref().map_or(head.path == PATH, |path| path.fits(&head.path))
+            && self.headers.iter().all(|header| header.holds(&head.headers))
+            && !self.no_headers.iter().any(|name| head.headers.contains_key(name))
+            && self.query.iter().all(|parameter| parameter.holds(&head.query))
+    }
+
+    fn is_about_transport_alone(&self) -> bool {
+        self.methods.is_empty()
+            && self.kinds.is_empty()
+            && self.fields.with.is_empty()
+            && self.fields.without.is_empty()
+            && self.verbs.is_empty()
+            && self.headers.is_empty()
+            && self.over_http != Some(true)
+    }
+}
+
+impl Answered {
+    /// Whether it can be told from the response alone.
+    pub(super) fn is_about_response_alone(&self) -> bool {
+        self.fields.with.is_empty() && self.fields.without.is_empty()
+    }
+
+    /// Whether an answer is such.
+    pub(super) fn holds(&self, message: Option<&Value>, response: Option<&Response>) -> bool {
+        self.response_fits(response) && self.fields.hold(message)
+    }
+
+    /// Whether the response around an answer is such.
+    pub(super) fn response_fits(&self, response: Option<&Response>) -> bool {
+        match response {
+            Some(response) => {
+                (self.status.is_empty() || self.status.contains(&response.status))
+                    && self.headers.iter().all(|header| header.holds(&response.headers))
+            }
+            None => self.status.is_empty() && self.headers.is_empty(),
+        }
+    }
+}
+
+impl Fields {
+    fn hold(&self, message: Option<&Value>) -> bool {
+        let Some(message) = message else { return self.with.is_empty() && self.without.is_empty() };
+        self.with.iter().all(|(place, wanted)| {
+            place.any(message, &mut |found| wanted.as_ref().is_none_or(|wanted| wanted.fits(found)))
+        }) && !self.without.iter().any(|place| place.any(message, &mut |_| true))
+    }
+}
+
+impl Turn {
+    /// Whether it is the turn of the one with that number.
+    pub(super) fn comes(self, number: u64) -> bool {
+        self.nth.is_none_or(|nth| nth == number) && self.from.is_none_or(|from| from <= number)
+    }
+}
+
+impl Named {
+    fn holds(&self, values: &Map<String, Value>) -> bool {
+        values.get(&self.name).is_some_and(|value| self.wanted.as_ref().is_none_or(|wanted| wanted.fits(value)))
+    }
+}
+
+impl Wanted {
+    fn fits(&self, value: &Value) -> bool {
+        match self {
+            Self::Value(wanted) => wanted == value,
+            Self::Matching(regex) => value.as_str().is_some_and(|text| regex.is_match(text)),
+        }
+    }
+}
+
+impl Pattern {
+    /// Compiles a text.
+    pub(super) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        fits(&self.0, text)
+    }
+}
+
+fn fits(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, rest)) => text.strip_prefix(start).is_some_and(|tail| {
+            let mut ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
+            ends.any(|at| fits(rest, &tail[at..]))
+        }),
+    }
+}

@@ -1,0 +1,290 @@
+//! From located nodes to a flaw, with every mistake at once.
+//!
+//! The grammar speaks first, about keys and types; what it found wrong is read as empty here.
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+
+use super::change::Change;
+use super::condition::{Answered, Asked, Condition, Fields, Named, Pattern, Turn, Wanted};
+use super::grammar::FLAW;
+use super::message::Kind;
+use super::{Answers, Edit, Encoding, EventId, Flaw, Form, Hears, Whole};
+use crate::fault::Place;
+use crate::redact::from_base64;
+use crate::source::{Diagnostic, Node, Span, Value, parse_duration, shape, template};
+
+/// What templates can name.
+const NAMES: [&str; 13] = [
+    "id",
+    "method",
+    "params",
+    "message",
+    "headers",
+    "query",
+    "verb",
+    "count",
+    "earlier",
+    "answer",
+    "status",
+    "answer_headers",
+    "event",
+];
+
+/// Reads a flaw.
+pub(super) fn flaw(node: &Node, found: &mut Vec<Diagnostic>) -> Flaw {
+    found.extend(shape::check(node, &FLAW));
+    let mut reader = Reader { found };
+    if matches!(node.value, Value::List(_)) && node.items().is_empty() {
+        reader.found.push(Diagnostic::error("empty-list", "a flaw without edits is none", node.span));
+    }
+    let one = matches!(node.value, Value::Map(_)).then_some(node);
+    Flaw { edits: one.into_iter().chain(node.items()).map(|node| reader.edit(node)).collect() }
+}
+
+struct Reader<'a> {
+    found: &'a mut Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn edit(&mut self, node: &Node) -> Edit {
+        if !node.entries().iter().any(|(key, _)| key.value != "on") {
+            self.found.push(
+                Diagnostic::error("missing-action", "an edit that changes nothing is none", node.span)
+                    .with_help("say what is wrong: `hears`, `answers`, `before`, `after` or `ends`".to_owned()),
+            );
+        }
+        let on = node.get("on").map(|on| self.condition(on)).unwrap_or_default();
+        if on.answer.is_some() || !on.sends.is_empty() {
+            for key in ["hears", "ends"].iter().filter_map(|key| node.get(key)) {
+                let message = "what the server says is known only after it heard, so this comes too late";
+                self.found.push(
+                    Diagnostic::error("useless-key", message, key.span)
+                        .with_help("begin another edit for it, without `answer` and `sends`".to_owned()),
+                );
+            }
+        }
+        Edit {
+            on,
+            hears: node.get("hears").map(|hears| self.hears(hears)).unwrap_or_default(),
+            answers: node.get("answers").map(|answers| self.answers(answers)).unwrap_or_default(),
+            before: self.templates(node.get("before")),
+            after: self.templates(node.get("after")),
+            ends: flag(node, "ends"),
+        }
+    }
+
+    fn condition(&mut self, node: &Node) -> Condition {
+        let number = |key: &str| node.get(key).and_then(Node::whole);
+        for key in ["nth", "from"].iter().filter_map(|key| node.get(key)).filter(|key| key.whole() == Some(0)) {
+            self.found.push(Diagnostic::error("bad-number", "they are counted from 1", key.span));
+        }
+        Condition {
+            asked: self.asked(node),
+            unless: node.get("unless").map(|unless| self.asked(unless)),
+            sends: patterns(node.get("sends")),
+            answer: node.get("answer").map(|answer| self.answered(answer)),
+            turn: Turn { nth: number("nth"), from: number("from"), of_server: word(node, "per") == Some("server") },
+        }
+    }
+
+    fn asked(&mut self, node: &Node) -> Asked {
+        Asked {
+            methods: patterns(node.get("method")),
+            kinds: listed(node.get("kind")).filter_map(Node::text).filter_map(Kind::from_word).collect(),
+            over_http: word(node, "over").map(|word| word == "http"),
+            verbs: listed(node.get("verb")).filter_map(Node::text).map(str::to_ascii_uppercase).collect(),
+            path: word(node, "path").map(Pattern::new),
+            headers: self.named(node.get("header"), str::to_ascii_lowercase),
+            no_headers: listed(node.get("no_header")).filter_map(Node::text).map(str::to_ascii_lowercase).collect(),
+            query: self.named(node.get("query"), str::to_owned),
+            fields: self.fields(node),
+        }
+    }
+
+    fn answered(&mut self, node: &Node) -> Answered {
+        Answered {
+            status: listed(node.get("status")).filter_map(|status| self.status(status)).collect(),
+            headers: self.named(node.get("header"), str::to_ascii_lowercase),
+            fields: self.fields(node),
+        }
+    }
+
+    fn fields(&mut self, node: &Node) -> Fields {
+        let with = node.get("with");
+        let mut wanted: Vec<_> = with.map(|with| self.pairs(with, Self::wanted)).unwrap_or_default();
+        wanted.extend(self.places(with).into_iter().map(|place| (place, None)));
+        Fields { with: wanted, without: self.places(node.get("without")) }
+    }
+
+    fn named(&mut self, node: Option<&Node>, spell: fn(&str) -> String) -> Vec<Named> {
+        let entries = node.map(Node::entries).unwrap_or_default().iter();
+        let pairs = entries.map(|(name, value)| Named { name: spell(&name.value), wanted: self.wanted(value) });
+        let mut named: Vec<_> = pairs.collect();
+        named.extend(listed(node).filter_map(Node::text).map(|name| Named { name: spell(name), wanted: None }));
+        named
+    }
+
+    /// Text between slashes is a regular expression, everything else a value.
+    fn wanted(&mut self, node: &Node) -> Option<Wanted> {
+        let pattern = node.text().and_then(|text| text.strip_prefix('/')?.strip_suffix('/'));
+        let Some(pattern) = pattern else { return Some(Wanted::Value(node.to_json())) };
+        let regex = Regex::new(pattern).ok();
+        if regex.is_none() {
+            let message = format!("`{pattern}` is no regular expression");
+            self.found.push(Diagnostic::error("bad-regex", message, node.span));
+        }
+        regex.map(Wanted::Matching)
+    }
+
+    fn hears(&mut self, node: &Node) -> Hears {
+        Hears { nothing: node.text() == Some("nothing"), change: self.change(node) }
+    }
+
+    fn answers(&mut self, node: &Node) -> Answers {
+        let form = Form {
+            pretty: flag(node, "pretty"),
+            encoding: word(node, "encoding").map(|word| match word {
+                "utf-16" => Encoding::Utf16,
+                _ => Encoding::Latin1,
+            }),
+            replace: texts(node.get("replace")),
+        };
+        Answers {
+            change: self.change(node),
+            whole: self.whole(node),
+            status: node.get("status").and_then(|status| self.status(status)),
+            times: match node.text() {
+                Some("nothing") => 0,
+                _ if flag(node, "twice") => 2,
+                _ => 1,
+            },
+            never: node.text() == Some("never"),
+            form,
+            delay: word(node, "delay").and_then(parse_duration).unwrap_or_default(),
+            event_id: match node.get("event_id") {
+                Some(id) => self.header(id).map_or(EventId::Absent, EventId::Is),
+                None => EventId::AsItWas,
+            },
+            on_listening: node.get("also_on").is_some(),
+        }
+    }
+
+    fn whole(&mut self, node: &Node) -> Option<Whole> {
+        let keys = ["result", "error", "message", "text", "base64"];
+        let mut wholes = node.entries().iter().filter(|(key, _)| keys.contains(&key.value.as_str()));
+        let (key, value) = wholes.next()?;
+        if let Some((second, _)) = wholes.next() {
+            let message = format!("`{}` is the whole answer, and `{}` is, too", key.value, second.value);
+            self.found.push(Diagnostic::error("two-ways", message, second.span).with_other(key.span, "the first one"));
+        }
+        self.template(value);
+        let node = value.clone();
+        Some(match key.value.as_str() {
+            "result" => Whole::Result(node),
+            "error" => Whole::Error(node),
+            "message" => Whole::Message(node),
+            "base64" => Whole::Bytes(self.bytes(value)?),
+            _ => Whole::Text(node),
+        })
+    }
+
+    fn bytes(&mut self, node: &Node) -> Option<Vec<u8>> {
+        let bytes = from_base64(node.text()?);
+        if bytes.is_none() {
+            self.found.push(
+                Diagnostic::error("bad-bytes", "this is no base64", node.span)
+                    .with_help("write groups of four letters, digits, `+` and `/`, with `=` at the end".to_owned()),
+            );
+        }
+        bytes
+    }
+
+    fn change(&mut self, node: &Node) -> Change {
+        let mut values = |key: &str| {
+            let node = node.get(key);
+            node.map(|node| self.pairs(node, Self::template)).unwrap_or_default()
+        };
+        let (set, add) = (values("set"), values("add"));
+        let headers = node.get("headers").map(Node::entries).unwrap_or_default().iter();
+        Change {
+            set: set.into_iter().filter_map(|(place, value)| Some((place, value?))).collect(),
+            add: add.into_iter().filter_map(|(place, value)| Some((place, value?))).collect(),
+            remove: self.places(node.get("remove")),
+            headers: headers.map(|(name, value)| (name.value.to_ascii_lowercase(), self.header(value))).collect(),
+        }
+    }
+
+    /// The value of a header or an id; nothing takes it away.
+    fn header(&mut self, node: &Node) -> Option<Node> {
+        node.text()?;
+        self.template(node)
+    }
+
+    fn status(&mut self, node: &Node) -> Option<u16> {
+        let status = u16::try_from(node.whole()?).ok().filter(|status| (200..600).contains(status));
+        if status.is_none() {
+            self.found.push(
+                Diagnostic::error("bad-number", "this is no status of a response", node.span)
+                    .with_help("a status is a number from 200 to 599".to_owned()),
+            );
+        }
+        status
+    }
+
+    fn templates(&mut self, node: Option<&Node>) -> Vec<Node> {
+        node.map(Node::items).unwrap_or_default().iter().filter_map(|item| self.template(item)).collect()
+    }
+
+    /// A value whose templates are sound.
+    fn template(&mut self, node: &Node) -> Option<Node> {
+        let known: BTreeSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
+        let mut found = Vec::new();
+        template::check(node, &known, &mut found);
+        for mistake in &mut found {
+            if mistake.code == "unknown-name" {
+                mistake.help = Some(format!("the names are `{}`", NAMES.join("`, `")));
+            }
+        }
+        let is_sound = found.is_empty();
+        self.found.append(&mut found);
+        is_sound.then(|| node.clone())
+    }
+
+    fn places(&mut self, node: Option<&Node>) -> Vec<Place> {
+        listed(node).filter_map(|node| self.place(node.text()?, node.span)).collect()
+    }
+
+    fn place(&mut self, text: &str, span: Span) -> Option<Place> {
+        Place::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
+    }
+
+    fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(Place, Option<T>)> {
+        let entries = node.entries().iter();
+        entries.filter_map(|(path, value)| Some((self.place(&path.value, path.span)?, read(self, value)))).collect()
+    }
+}
+
+/// One item, or those of a list.
+fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
+    let one = node.filter(|node| !matches!(node.value, Value::List(_)));
+    one.into_iter().chain(node.map(Node::items).unwrap_or_default())
+}
+
+fn patterns(node: Option<&Node>) -> Vec<Pattern> {
+    listed(node).filter_map(Node::text).map(Pattern::new).collect()
+}
+
+fn texts(node: Option<&Node>) -> Vec<(String, String)> {
+    let entries = node.map(Node::entries).unwrap_or_default().iter();
+    entries.filter_map(|(old, new)| Some((old.value.clone(), new.text()?.to_owned()))).collect()
+}
+
+fn word<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+    node.get(key).and_then(Node::text)
+}
+
+fn flag(node: &Node, key: &str) -> bool {
+    node.get(key).and_then(Node::flag).unwrap_or_default()
+}

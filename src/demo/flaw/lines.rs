@@ -1,0 +1,193 @@
+//! A flaw around a conversation over streams: the correct server speaks through two pipes, and every line passes here.
+
+use std::future::pending;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, duplex, split};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+use super::change::Said;
+use super::message::{Incoming, Kind};
+use super::playing::{Exchange, Playing};
+use crate::demo::faulty::Fault;
+use crate::demo::{LAST_WORDS, ServeError, Settings, converse, only_real_failures, write};
+
+/// How many bytes wait between the flaw and the correct server.
+const PIPE: usize = 64 * 1024;
+
+/// Where notifications of subscriptions name the request that opened them.
+const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
+
+/// Serves one conversation with a flaw in it.
+pub(in crate::demo) async fn serve<R, W>(
+    settings: Settings,
+    fault: Arc<Fault>,
+    playing: Arc<Playing>,
+    (reader, writer): (R, W),
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (near, far) = duplex(PIPE);
+    let (from_server, to_server) = split(near);
+    let (server_reader, server_writer) = split(far);
+    let (lines, queue) = mpsc::unbounded_channel();
+    let edge = Edge { scope: playing.conversation(), playing, fault: fault.clone(), lines, open: Mutex::default() };
+    let mut writing = std::pin::pin!(write(queue, writer));
+    let serving = converse(settings, fault, server_reader, server_writer);
+    let saying = async {
+        edge.say_all(BufReader::new(from_server)).await;
+        Ok(())
+    };
+    let hearing = async {
+        // What cannot be read or passed on is over; the correct server says when it is done.
+        let _ = edge.hear_all(BufReader::new(reader), to_server).await;
+        pending::<()>().await;
+    };
+    tokio::select! {
+        served = async { tokio::try_join!(serving, saying) } => { served?; }
+        written = &mut writing => return only_real_failures(written),
+        () = hearing => {}
+    }
+    drop(edge);
+    only_real_failures(timeout(LAST_WORDS, writing).await.unwrap_or(Ok(())))
+}
+
+/// Where lines pass.
+struct Edge {
+    playing: Arc<Playing>,
+    fault: Arc<Fault>,
+    scope: String,
+    lines: mpsc::UnboundedSender<Vec<u8>>,
+    open: Mutex<Vec<Open>>,
+}
+
+/// What the correct server heard and did not answer.
+struct Open {
+    /// The id by which the correct server knows it, if it has a good one.
+    id: Option<Value>,
+    exchange: Arc<Exchange>,
+}
+
+impl Edge {
+    async fn hear_all(
+        &self,
+        mut reader: impl AsyncBufReadExt + Unpin,
+        mut server: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
+        self.moment(Kind::Start);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).await? > 0 {
+            match line.strip_suffix(b"\n").map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
+                Some(whole) => {
+                    if let Some(mut heard) = self.hear(whole).await {
+                        heard.push(b'\n');
+                        server.write_all(&heard).await?;
+                    }
+                }
+                None => server.write_all(&line).await?,
+            }
+            line.clear();
+        }
+        self.moment(Kind::End);
+        server.shutdown().await
+    }
+
+    /// What the correct server hears of a line.
+    async fn hear(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let exchange = self.playing.hear(Incoming::new(line, self.scope.clone(), None));
+        if self.playing.ends(&exchange) {
+            self.fault.fall();
+            pending::<()>().await;
+        }
+        let heard = self.playing.heard(&exchange, line);
+        let as_heard = heard.as_ref().map(|heard| Incoming::new(heard, self.scope.clone(), None));
+        let asking = as_heard.filter(|heard| heard.kind.is_some_and(Kind::has_answer));
+        match asking {
+            Some(asking) => {
+                self.open().push(Open { id: asking.id().cloned(), exchange: exchange.into() });
+            }
+            None => self.put(self.playing.answer(&exchange, None, None)),
+        }
+        heard
+    }
+
+    fn moment(&self, kind: Kind) {
+        let exchange = self.playing.hear(Incoming::moment(kind, self.scope.clone()));
+        self.put(self.playing.answer(&exchange, None, None));
+    }
+
+    async fn say_all(&self, mut server: impl AsyncBufReadExt + Unpin) {
+        let mut line = Vec::new();
+        while server.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+            let message = line.strip_suffix(b"\n").unwrap_or(&line);
+            self.put(self.say(message));
+            line.clear();
+        }
+    }
+
+    /// What comes instead of a line of the correct server.
+    fn say(&self, line: &[u8]) -> Said {
+        let message: Value = serde_json::from_slice(line).unwrap_or_default();
+        if message.get("method").is_some() {
+            let during = self.during(&message);
+            return self.playing.send(during.as_deref(), &self.scope, line);
+        }
+        match self.close(message.get("id").filter(|id| !id.is_null())) {
+            Some(exchange) => self.playing.answer(&exchange, Some(line), None),
+            None => Said::unchanged(Some(line)),
+        }
+    }
+
+    /// The request that an answer belongs to; answers without an id come in the order of what they answer.
+    fn close(&self, id: Option<&Value>) -> Option<Arc<Exchange>> {
+        let mut open = self.open();
+        let at = open.iter().position(|open| open.id.as_ref() == id)?;
+        Some(open.remove(at).exchange)
+    }
+
+    /// The request during which the server sends a message, as far as the message tells.
+    fn during(&self, sent: &Value) -> Option<Arc<Exchange>> {
+        let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION));
+        let open = self.open();
+        let mut requests = open.iter().filter(|open| {
+            let incoming = &open.exchange.incoming;
+            (token.is_some() && incoming.progress_token() == token)
+                || (subscription.is_some() && incoming.id() == subscription)
+        });
+        requests.next().map(|open| Arc::clone(&open.exchange))
+    }
+
+    fn put(&self, said: Said) {
+        if said.never {
+            return;
+        }
+        let (delay, lines) = (said.delay, self.lines.clone());
+        let messages = said.messages().map(|mut line| {
+            line.push(b'\n');
+            line
+        });
+        if delay.is_zero() {
+            // A queue without a reader means that the client is gone.
+            for line in messages {
+                drop(lines.send(line));
+            }
+            return;
+        }
+        let messages: Vec<_> = messages.collect();
+        tokio::spawn(async move {
+            sleep(delay).await;
+            for line in messages {
+                drop(lines.send(line));
+            }
+        });
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

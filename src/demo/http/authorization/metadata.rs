@@ -1,0 +1,56 @@
+//! What the server says of itself as a protected resource (RFC 9728), at the well-known path of its address and at the
+//! root.
+
+use axum::extract::Request;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::Response;
+use serde_json::json;
+
+use super::super::super::server::Conduct;
+use super::super::refused::{Refused, json_response};
+use super::super::{PATH, guard};
+use super::{READ, WRITE};
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// Who issues tokens. Nobody listens there: the tokens of this server come from its environment.
+const ISSUER: &str = "https://127.0.0.1:1";
+
+/// The metadata, if they are what the request is about and there are any.
+pub(in crate::demo::http) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Response, Refused>> {
+    conduct.rules.token()?;
+    let suffix = request.uri().path().strip_prefix(WELL_KNOWN)?;
+    if !["", PATH].contains(&suffix) {
+        return None;
+    }
+    if *request.method() != Method::GET {
+        return Some(Err(Refused::method("GET")));
+    }
+    let metadata = json!({
+        "resource": format!("{}{PATH}", origin(request.headers())),
+        "authorization_servers": [ISSUER],
+        "scopes_supported": [READ, WRITE],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "mcprove demo server",
+    });
+    Some(Ok(json_response(StatusCode::OK, &metadata)))
+}
+
+/// Where the metadata are.
+pub(super) fn url(headers: &HeaderMap) -> String {
+    format!("{}{WELL_KNOWN}{PATH}", origin(headers))
+}
+
+/// The server as its client calls it: metadata that name another resource than the one that was asked are not to be
+/// trusted.
+fn origin(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    match host.filter(|host| guard::is_loopback(host.host())) {
+        Some(host) => {
+            let port = host.port().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("http://{}{port}", host.host())
+        }
+        None => "http://localhost".to_owned(),
+    }
+}

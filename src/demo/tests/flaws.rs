@@ -1,0 +1,217 @@
+//! What clients see of servers with flaws: over streams every line, over HTTP every response.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, duplex, split};
+
+use super::http::{Answer, Client, TYPES, bound, open, send, serve};
+use super::peer::Era;
+use crate::demo::faulty::Fault;
+use crate::demo::flaw::Flaw;
+use crate::demo::{ServeError, Settings, serve_with};
+use crate::source::{SourceFile, Sources};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+const PING_2: &str = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+const PONG_2: &str = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
+const NOPE: &str = r#"{"jsonrpc":"2.0","id":"a","method":"nope"}"#;
+const DONE: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const CANCEL: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
+const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+const EXPORT: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"export_users","arguments":{"format":"csv","steps":2},"_meta":{"progressToken":"t"}}}"#;
+
+/// A flaw, the lines that a client sends, and those that it gets.
+type OverStream = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+#[rustfmt::skip]
+const OVER_STREAMS: &[OverStream] = &[
+    ("on: { method: nothing/at-all }\nends: true", &[PING], &[PONG]),
+    ("answers: { remove: jsonrpc }", &[PING], &[r#"{"id":1,"result":{}}"#]),
+    ("answers: { set: { id: '{{ id | string }}', jsonrpc: '1.0' } }", &[PING], &[r#"{"jsonrpc":"1.0","id":"1","result":{}}"#]),
+    ("answers: { set: { error.code: '-1', error.data: { n: '{{ count }}' } }, remove: [error.message] }", &[NOPE, PING],
+        &[r#"{"jsonrpc":"2.0","id":"a","error":{"code":"-1","data":{"n":1}}}"#, PONG]),
+    ("answers: { result: [] }", &[PING], &[r#"{"jsonrpc":"2.0","id":1,"result":[]}"#]),
+    ("answers: { error: { code: 1.5 } }", &[PING], &[r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5}}"#]),
+    ("answers: { text: 'not JSON {{ id }}' }", &[PING], &["not JSON 1"]),
+    ("answers: { base64: 'AGE=' }", &[PING], &["\0a"]),
+    ("answers: { pretty: true }", &[PING], &["{", "  \"jsonrpc\": \"2.0\",", "  \"id\": 1,", "  \"result\": {}", "}"]),
+    ("answers: { encoding: latin-1, set: { result: é } }", &[PING], &["{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\u{fffd}\"}"]),
+    ("answers: { replace: { '\"id\":1': '\"id\":1.0' } }", &[PING], &[r#"{"jsonrpc":"2.0","id":1.0,"result":{}}"#]),
+    ("answers: { twice: true, delay: 1ms }", &[PING], &[PONG, PONG]),
+    ("{ on: { with: { id: 1 } }, answers: nothing }", &[PING, PING_2], &[PONG_2]),
+    ("{ on: { nth: 1 }, answers: never }", &[PING, PING_2], &[PONG_2]),
+    ("{ on: { from: 2 }, answers: { set: { result.n: '{{ count }}' } } }", &[PING, PING_2], &[PONG, r#"{"jsonrpc":"2.0","id":2,"result":{"n":2}}"#]),
+    ("{ on: { kind: notification }, answers: { result: {} } }", &[DONE, PING], &[r#"{"jsonrpc":"2.0","id":null,"result":{}}"#, PONG]),
+    ("{ on: { method: notifications/cancelled }, hears: nothing, after: [{ id: '{{ params.requestId }}' }] }", &[CANCEL], &[r#"{"id":9}"#]),
+    ("{ on: { kind: unparsable }, answers: { set: { id: 0 }, remove: error.message } }", &["{"], &[r#"{"jsonrpc":"2.0","error":{"code":-32700},"id":0}"#]),
+    ("{ on: { kind: [start, end] }, before: [hello] }", &[PING], &["hello", "hello", PONG]),
+    ("{ on: { method: 'p*', unless: { with: { id: /a/ } } }, before: [{ id: '{{ id }}', method: roots/list }, '{{ params.absent }}'] }", &[PING],
+        &[r#"{"id":1,"method":"roots/list"}"#, PONG]),
+    ("{ on: { method: nope }, hears: { set: { method: ping } } }", &[NOPE], &[r#"{"jsonrpc":"2.0","id":"a","result":{}}"#]),
+    ("{ on: { method: nope }, hears: { set: { id: 5, method: ping } }, answers: { set: { id: '{{ id }}' } } }", &[NOPE], &[r#"{"jsonrpc":"2.0","id":"a","result":{}}"#]),
+    ("[{ on: { answer: { with: { error.code: -32602 } } }, answers: { result: {} } }]", &[NOPE, PING], &[r#"{"jsonrpc":"2.0","id":"a","result":{}}"#, PONG]),
+    ("[{ on: { nth: 2 }, answers: { message: '{{ earlier.ping.answer }}' } }]", &[PING, PING_2], &[PONG, PONG]),
+    ("{ on: { over: http }, answers: never }", &[PING], &[PONG]),
+];
+
+#[tokio::test]
+async fn flaws_show_on_streams() {
+    for (yaml, sent, expected) in OVER_STREAMS {
+        assert_eq!(converse(yaml, sent).await, *expected, "{yaml}");
+    }
+}
+
+/// A flaw, a request without its session, and the response: status, type and body.
+type OverHttp = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str, &'static str);
+
+const EVIL: (&str, &str) = ("Origin", "http://evil.example");
+const BAD_VERSION: (&str, &str) = ("MCP-Protocol-Version", "garbage");
+const EVENTS: (&str, &str) = ("Accept", "text/event-stream");
+
+#[rustfmt::skip]
+const OVER_HTTP: &[OverHttp] = &[
+    ("{ on: { method: x }, ends: true }", "POST", &[], PING, "200 application/json {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
+    ("{ on: { header: Origin }, hears: { headers: { Origin: } } }", "POST", &[EVIL], PING, "200 application/json {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
+    ("{ on: { header: { origin: /evil/ }, answer: { status: 403 } }, answers: { status: 400, text: '' } }", "POST", &[EVIL], PING, "400 - "),
+    ("{ on: { kind: notification }, answers: { message: {} } }", "POST", &[], DONE, "202 application/json {}"),
+    ("{ on: { kind: notification }, answers: { status: 200 } }", "POST", &[], DONE, "200 - "),
+    ("{ on: { method: ping }, answers: { headers: { Content-Type: text/plain } } }", "POST", &[], PING, "200 text/plain {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
+    ("{ on: { method: ping }, answers: nothing }", "POST", &[], PING, "200 - "),
+    ("{ on: { method: ping }, hears: nothing }", "POST", &[], PING, "200 - "),
+    ("{ on: { method: ping }, answers: { twice: true, event_id: 'e{{ event }}', remove: result } }", "POST", &[], PING,
+        "200 text/event-stream id: e0\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1}\n\nid: e1\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1}\n\n"),
+    ("{ on: { kind: notification }, before: [noise] }", "POST", &[], DONE, "200 text/event-stream event: message\ndata: noise\n\n"),
+    ("{ on: { header: { MCP-Protocol-Version: garbage } }, hears: { headers: { MCP-Protocol-Version: 2025-11-25 } } }", "POST", &[BAD_VERSION], PING,
+        "200 application/json {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
+    ("{ on: { verb: get }, hears: nothing, answers: { status: 404, text: gone } }", "GET", &[EVENTS], "", "404 text/plain gone"),
+    ("{ on: { verb: DELETE }, hears: nothing, answers: { status: 204 } }", "DELETE", &[], "", "204 - "),
+    ("{ on: { method: tools/call, sends: notifications/progress }, answers: { set: { params.progress: 1 } } }", "POST", &[], EXPORT, "progress 1 1"),
+    ("{ on: { sends: '*', answer: { with: { params.progress: 1.0 } } }, answers: nothing }", "POST", &[], EXPORT, "progress 2"),
+    ("{ on: { sends: '*', nth: 2 }, answers: { twice: true } }", "POST", &[], EXPORT, "progress 1 2 2"),
+    ("{ on: { method: tools/call }, after: [{ params: { progress: 3 } }], answers: { event_id: same } }", "POST", &[], EXPORT, "progress 1 2 3"),
+    ("{ on: { sends: notifications/progress }, answers: nothing }", "POST", &[], EXPORT, "progress"),
+];
+
+#[tokio::test]
+async fn flaws_show_over_http() {
+    for (yaml, verb, headers, body, expected) in OVER_HTTP {
+        let client = opened(yaml).await;
+        let session = [("Mcp-Session-Id", client.session.as_str())];
+        let types = TYPES.into_iter().filter(|(name, _)| headers.iter().all(|(given, _)| given != name));
+        let headers: Vec<_> = types.chain(session).chain(headers.iter().copied()).collect();
+        let answer = send(&client.address, verb, &headers, body.as_bytes()).await;
+        let seen = if expected.starts_with("progress") { progress(&answer) } else { shown(&answer) };
+        assert_eq!(seen, *expected, "{yaml}");
+    }
+}
+
+#[tokio::test]
+async fn listening_streams_get_what_is_not_theirs() {
+    let client = opened(
+        "[{ on: { verb: GET }, before: [first] }, { on: { method: ping }, answers: { also_on: listening } }, \
+         { on: { verb: GET }, answers: { event_id: 1-0 } }]",
+    )
+    .await;
+    let session = ("Mcp-Session-Id", client.session.as_str());
+    let mut stream = open(&client.address, "GET", &[session, EVENTS], None).await;
+    let mut seen = String::new();
+    while !seen.contains("retry: ") {
+        stream.read_line(&mut seen).await.unwrap();
+    }
+    assert!(seen.contains("data: first"), "{seen}");
+    assert_eq!(client.ask(&json!(1), "ping", json!({})).await.body, PONG);
+    while !seen.contains(PONG) {
+        assert_ne!(stream.read_line(&mut seen).await.unwrap(), 0);
+    }
+    assert_eq!(seen.matches("id: 1-0\n").count(), 3, "{seen}");
+}
+
+#[tokio::test]
+async fn session_ids_can_have_another_face() {
+    let client = opened(
+        "[{ on: { method: initialize }, answers: { headers: { Mcp-Session-Id: 'my {{ answer_headers[\"mcp-session-id\"] }}' } } }, \
+         { on: { header: Mcp-Session-Id }, hears: { headers: { Mcp-Session-Id: '{{ headers[\"mcp-session-id\"][3:] }}' } } }]",
+    )
+    .await;
+    assert!(client.session.starts_with("my "));
+    assert_eq!(client.ask(&json!(1), "ping", json!({})).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_flaw_can_end_the_server() {
+    let fatal = || Arc::new(Fault::flawed(flaw("{ on: { method: ping }, ends: true }")));
+    let (client, server) = duplex(1024);
+    let (reader, writer) = split(server);
+    let serving = tokio::spawn(serve_with(Settings::default(), fatal(), reader, writer));
+    let (_reader, mut writer) = split(client);
+    writer.write_all(format!("{PING}\n").as_bytes()).await.unwrap();
+    assert!(matches!(serving.await.unwrap(), Err(ServeError::FellOver)));
+    let (address, serving) = serve(bound().await.with(Settings::default(), &fatal()).unwrap());
+    let mut stream = open(&address, "POST", &TYPES, Some(PING.len())).await;
+    stream.write_all(PING.as_bytes()).await.unwrap();
+    assert!(matches!(serving.await.unwrap(), Err(ServeError::FellOver)));
+}
+
+#[test]
+fn mistakes_are_told_together() {
+    let check = |yaml: &str, expected: &[&str]| {
+        let codes: Vec<_> = read(yaml).unwrap_err().iter().map(|mistake| mistake.code).collect();
+        assert_eq!(codes, expected, "{yaml}");
+    };
+    check("[]", &["empty-list"]);
+    check("- on: { method: ping }", &["missing-action"]);
+    check("- answer: {}\n- hear: nothing", &["unknown-key", "unknown-key"]);
+    check("answers: { set: { a..b: 1 }, status: 99, base64: '-' }", &["bad-path", "bad-bytes", "bad-number"]);
+    check("answers: { result: {}, error: {} }", &["two-ways"]);
+    check("{ on: { answer: { status: 200 } }, hears: nothing, ends: true }", &["useless-key", "useless-key"]);
+    check(
+        "{ on: { with: { id: '/(/' }, nth: 0 }, before: ['{{ nope }} {{ id', '{{ idd }}'] }",
+        &["bad-number", "bad-regex", "bad-template", "unknown-name"],
+    );
+    check("{ on: { kind: reply, verb: 1 }, answers: gone }", &["unknown-choice", "wrong-type", "unknown-choice"]);
+}
+
+fn read(yaml: &str) -> Result<Flaw, Vec<crate::source::Diagnostic>> {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("flaw.yml", yaml));
+    Flaw::load(&sources, source)
+}
+
+fn flaw(yaml: &str) -> Flaw {
+    read(yaml).unwrap_or_else(|mistakes| panic!("{yaml}: {mistakes:?}"))
+}
+
+/// Every line that comes from a server with a flaw, until its end.
+async fn converse(yaml: &str, sent: &[&str]) -> Vec<String> {
+    let (client, server) = duplex(64 * 1024);
+    let (reader, writer) = split(server);
+    let fault = Arc::new(Fault::flawed(flaw(yaml)));
+    let serving = tokio::spawn(serve_with(Settings::default(), fault, reader, writer));
+    let (mut reader, mut writer) = split(client);
+    for line in sent {
+        writer.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+    writer.shutdown().await.unwrap();
+    let mut seen = Vec::new();
+    reader.read_to_end(&mut seen).await.unwrap();
+    serving.await.unwrap().unwrap();
+    String::from_utf8_lossy(&seen).lines().map(str::to_owned).collect()
+}
+
+/// A session with a server that has a flaw.
+async fn opened(yaml: &str) -> Client {
+    let fault = Arc::new(Fault::flawed(flaw(yaml)));
+    let bound = bound().await.with(Settings::default(), &fault).unwrap();
+    Client::at(serve(bound).0, Era::Legacy, "2025-11-25").await
+}
+
+fn shown(answer: &Answer) -> String {
+    format!("{} {} {}", answer.status, answer.header("content-type").unwrap_or("-"), answer.body)
+}
+
+/// How far the events of a stream say that the work is.
+fn progress(answer: &Answer) -> String {
+    let steps = answer.events().into_iter().filter_map(|event| event["params"]["progress"].as_f64());
+    steps.fold("progress".to_owned(), |seen, step| format!("{seen} {step}"))
+}

@@ -1,0 +1,126 @@
+//! The rule books that are part of the program, for whoever wants the rules without a suite.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::builtin;
+use super::load::{Files, load};
+use super::model::{Carrier, Level, Need, Rule, Test};
+use crate::source::{Diagnostic, Node, SourceFile, Sources, parse};
+
+/// The suite that has all of them.
+const WHOLE: &str = r#"{"suite": "rules", "server": {"builtin": "demo"}, "compliance": {}}"#;
+
+struct One;
+
+impl Files for One {
+    fn read(&self, _: &Path) -> io::Result<String> {
+        Ok(WHOLE.to_owned())
+    }
+}
+
+/// Every test that is part of the program and stands for a rule; `Err` holds the mistakes in the rule books.
+pub fn built_in_rules(sources: &mut Sources) -> Result<Vec<Arc<Test>>, Vec<Diagnostic>> {
+    load(Path::new("rules"), &One, sources, &mut Vec::new()).map(|suite| suite.rules)
+}
+
+/// The rules of a revision: those whose newest revision it is.
+fn of_book<'a>(tests: &'a [Arc<Test>], revision: &str) -> Vec<(&'a Test, &'a Rule)> {
+    let ruled = tests.iter().filter_map(|test| Some((test.as_ref(), test.rule.as_deref()?)));
+    ruled.filter(|(_, rule)| rule.revisions.last().is_some_and(|newest| newest.as_str() == revision)).collect()
+}
+
+/// Rules of the specification that no test stands for, with the reason.
+struct Unchecked {
+    revision: String,
+    id: String,
+    says: String,
+    reason: String,
+}
+
+fn unchecked() -> Vec<Unchecked> {
+    let mut sources = Sources::default();
+    let id = sources.add(SourceFile::new("unchecked", builtin::UNCHECKED));
+    let root = parse(&sources, id).ok();
+    let listed = root.as_ref().and_then(|root| root.get("unchecked")).map(Node::items).unwrap_or_default();
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).unwrap_or_default().to_owned();
+    let one = |node: &Node| Unchecked {
+        revision: text(node, "revision"),
+        id: text(node, "id"),
+        says: text(node, "says"),
+        reason: text(node, "reason"),
+    };
+    listed.iter().map(one).collect()
+}
+
+/// The page that lists every rule, and those that nobody checks.
+pub fn rules_manual() -> String {
+    let mut sources = Sources::default();
+    let tests = built_in_rules(&mut sources).unwrap_or_default();
+    let mut text = "# Rules of the specification\n\n".to_owned();
+    text += "This page is made from the rule books under `suites/compliance/`.\n";
+    text += "`mcprove compliance --explain ID` says of each what it means, why it matters and how it is checked; [Compliance](compliance.md) says how to use them.\n";
+    let books: std::collections::BTreeSet<&str> = tests
+        .iter()
+        .filter_map(|test| test.rule.as_ref()?.revisions.last())
+        .map(|revision| revision.as_str())
+        .collect();
+    for revision in books {
+        text += &book(&tests, revision);
+    }
+    text
+}
+
+fn book(tests: &[Arc<Test>], revision: &str) -> String {
+    let rules = of_book(tests, revision);
+    let missing: Vec<Unchecked> = unchecked().into_iter().filter(|one| one.revision == revision).collect();
+    let must: std::collections::BTreeSet<&str> =
+        rules.iter().filter(|(_, rule)| rule.level == Level::Must).map(|(_, rule)| rule.id.as_str()).collect();
+    let should = rules.iter().filter(|(_, rule)| rule.level == Level::Should).count();
+    let mut text = format!("\n## {revision}\n\n");
+    let _ = writeln!(
+        text,
+        "{} of {} rules that bind are checked, and {should} that advise.\n",
+        must.len(),
+        must.len() + missing.len()
+    );
+    text += "| id | level | section | over | holds in | a correct server | needs |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+    for (test, rule) in &rules {
+        let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
+        let over = rule.over.map_or("both", Carrier::as_str);
+        let link = format!("https://modelcontextprotocol.io/specification/{revision}/{}", rule.section);
+        let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {level} | [{}]({link}) | {over} | {} | {} | {} |",
+            rule.id,
+            rule.section,
+            revisions.join(", "),
+            cell(&test.name.value),
+            cell(&needs(test))
+        );
+    }
+    if !missing.is_empty() {
+        text += "\nNot checked:\n\n| id | a correct server | why not |\n| --- | --- | --- |\n";
+        for one in missing {
+            let _ = writeln!(text, "| {} | {} | {} |", one.id, cell(&one.says), cell(&one.reason));
+        }
+    }
+    text
+}
+
+fn needs(test: &Test) -> String {
+    let named = test.needs.iter().filter_map(|need| match need {
+        Need::Hint(name) => Some(format!("the hint `{name}`")),
+        Need::Capability(path) => Some(format!("`{path}`")),
+        Need::NoCapability(path) => Some(format!("no `{path}`")),
+        Need::Over(_) | Need::That { .. } => None,
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
