@@ -8,7 +8,7 @@ use super::replay::{Log, Moment};
 use super::rerun::Rerun;
 use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Level, Outcome, Verdict};
 use crate::plan::Plan;
-use crate::wire::Scanner;
+use crate::wire::Scan;
 
 /// What one placement of a mutant came to.
 #[derive(Debug)]
@@ -124,5 +124,5 @@ fn kill(result: &CaseResult, finding: &Finding) -> Kill {
 
 fn by(finding: &Finding) -> By {
     let is_garbled = finding.class == Some(FailureClass::ProtocolError);
-    if is_garbled || Scanner::CODES.contains(&finding.code.as_str()) { By::Scan } else { By::Expectation }
+    if is_garbled || Scan::of(&finding.code).is_some() { By::Scan } else { By::Expectation }
 }

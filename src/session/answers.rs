@@ -32,16 +32,6 @@ impl ClientAnswers {
         Value::Object(offered.map(|(name, _)| (name.to_owned(), json!({}))).collect::<Map<_, _>>())
     }
 
-    /// Whether a request asks for something that the client said it cannot do.
-    pub(super) fn is_undeclared(&self, method: &str) -> bool {
-        match method {
-            "roots/list" => self.roots.is_none(),
-            "sampling/createMessage" => self.sampling.is_none(),
-            "elicitation/create" => self.elicitation.is_none(),
-            _ => false,
-        }
-    }
-
     /// The result or error with which a request of the server is answered.
     pub(super) fn answer(&mut self, method: &str) -> Result<Value, Value> {
         match method {

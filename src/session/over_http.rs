@@ -6,7 +6,7 @@ use super::failure::End;
 use super::handshake::NOBODY;
 use super::state::{Arrived, State};
 use crate::transport::{HttpFailure, Origin, excerpt};
-use crate::wire::{Frame, Http, Message, Violation, classify};
+use crate::wire::{Frame, Http, Message, Stream, Violation, classify};
 
 /// The code of a handshake whose end the server refuses to hear of.
 pub const REFUSED_NOTIFICATION: &str = "refused-notification";
@@ -23,12 +23,12 @@ impl State {
             self.fail(post, failure, Some(seq));
             return Vec::new();
         }
-        let found = self.scanner.watch(frame);
-        let (seq, json) = (frame.seq, frame.json.clone());
-        let post = match origin {
-            Origin::Body(post) | Origin::Event(post) => Some(post),
-            Origin::Stream => None,
+        let (post, stream) = match origin {
+            Origin::Body(post) | Origin::Event(post) => (Some(post), Stream::Response(post)),
+            Origin::Stream => (None, Stream::Common),
         };
+        let found = self.scanner.watch_on(frame, stream);
+        let (seq, json) = (frame.seq, frame.json.clone());
         let replies = self.taken(seq, (&json, bytes), found, post);
         self.count(bytes.len(), replies.answered.as_deref());
         replies.lines

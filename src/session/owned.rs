@@ -1,7 +1,7 @@
 //! Which case owns which frame, and what was broken in whose exchange.
 
 use super::state::State;
-use crate::wire::Violation;
+use crate::wire::{Scanner, Violation};
 
 /// How many violations of one session are kept; a server that floods its output would fill the memory.
 pub(super) const MOST_VIOLATIONS: usize = 100;
@@ -45,7 +45,11 @@ impl State {
 
     /// The violations that may explain why an answer did not come.
     pub(super) fn stray_output(&self) -> Vec<String> {
-        self.violations.iter().rev().take(3).rev().map(|owned| owned.violation.message.clone()).collect()
+        let is_such = |owned: &&OwnedViolation| Scanner::JUDGES.contains(&owned.violation.variant);
+        let mut last: Vec<String> =
+            self.violations.iter().rev().filter(is_such).take(3).map(|owned| owned.violation.message.clone()).collect();
+        last.reverse();
+        last
     }
 
     /// The case to which a frame belongs.

@@ -145,7 +145,7 @@ impl Peer {
         let mut violations = state.take_violations(None);
         violations.extend(state.take_violations(Some(NOBODY)));
         let owners = std::mem::take(&mut state.frames);
-        let seen = state.scanner.seen().clone();
+        let seen = state.scanner.seen();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
         Closed { violations, frames, owners, seen, transport, ending, untold }
     }

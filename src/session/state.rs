@@ -197,7 +197,7 @@ impl State {
         &mut self,
         seq: u32,
         (json, bytes): (&Result<Arc<Value>, String>, &[u8]),
-        mut found: Vec<Violation>,
+        found: Vec<Violation>,
         post: Option<u32>,
     ) -> Replies {
         let asked = post.and_then(|post| self.asked_in(post));
@@ -225,7 +225,6 @@ impl State {
                     owner = self.notification(method, params, json, asked.as_ref()).or(owner);
                 }
                 Message::Request { id, method, .. } => {
-                    found.extend(self.undeclared(method, seq));
                     let outcome = self.answers.answer(method);
                     let line = response_line(&id, outcome.as_ref());
                     let frame = self.record_sent(owner.clone().as_deref(), line.as_bytes());
@@ -243,21 +242,6 @@ impl State {
     /// The id of the request that was sent in that frame and is not answered.
     pub(super) fn asked_in(&self, post: u32) -> Option<Id> {
         self.waiting.iter().find(|(_, waiting)| waiting.frame == post).map(|(id, _)| id.clone())
-    }
-
-    /// Client capabilities bind the server: it must not ask for what was not offered (basic/lifecycle).
-    fn undeclared(&self, method: &str, frame: u32) -> Option<Violation> {
-        if self.scanner.era() != Era::Session || !self.answers.is_undeclared(method) {
-            return None;
-        }
-        let message = format!("the server sent the request `{method}`, which the client does not offer");
-        Some(Violation {
-            code: "undeclared-request",
-            message,
-            variant: "PROTO-CAPABILITY-MISMATCH",
-            frame,
-            request: None,
-        })
     }
 
     /// Hands an answer to whoever waits for it; returns the owner. `asked` is what the response around it answers, `post`

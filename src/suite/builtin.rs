@@ -9,8 +9,37 @@ const BUILTIN: &[(&str, &str)] = &[
 ];
 
 /// The rule books behind `builtin:compliance`, by name; a file under `suites/compliance/` and a line here.
-const RULE_BOOKS: &[(&str, &str)] =
-    &[("compliance/2025-11-25/basic", include_str!("../../suites/compliance/2025-11-25/basic.yml"))];
+const RULE_BOOKS: &[(&str, &str)] = &[
+    ("compliance/2025-11-25/basic", include_str!("../../suites/compliance/2025-11-25/basic.yml")),
+    ("compliance/2025-11-25/lifecycle", include_str!("../../suites/compliance/2025-11-25/lifecycle.yml")),
+    ("compliance/2025-11-25/transports-stdio", include_str!("../../suites/compliance/2025-11-25/transports-stdio.yml")),
+    ("compliance/2025-11-25/transports-http", include_str!("../../suites/compliance/2025-11-25/transports-http.yml")),
+    ("compliance/2025-11-25/utilities", include_str!("../../suites/compliance/2025-11-25/utilities.yml")),
+    ("compliance/2025-11-25/tasks", include_str!("../../suites/compliance/2025-11-25/tasks.yml")),
+    ("compliance/2025-11-25/tools", include_str!("../../suites/compliance/2025-11-25/tools.yml")),
+    ("compliance/2025-11-25/resources", include_str!("../../suites/compliance/2025-11-25/resources.yml")),
+    ("compliance/2025-11-25/prompts", include_str!("../../suites/compliance/2025-11-25/prompts.yml")),
+    ("compliance/2025-11-25/completion", include_str!("../../suites/compliance/2025-11-25/completion.yml")),
+    ("compliance/2025-11-25/logging", include_str!("../../suites/compliance/2025-11-25/logging.yml")),
+    ("compliance/2025-11-25/elicitation", include_str!("../../suites/compliance/2025-11-25/elicitation.yml")),
+    ("compliance/2025-11-25/sampling", include_str!("../../suites/compliance/2025-11-25/sampling.yml")),
+    ("compliance/2025-11-25/authorization", include_str!("../../suites/compliance/2025-11-25/authorization.yml")),
+    ("compliance/2026-07-28/basic", include_str!("../../suites/compliance/2026-07-28/basic.yml")),
+    ("compliance/2026-07-28/versioning", include_str!("../../suites/compliance/2026-07-28/versioning.yml")),
+    ("compliance/2026-07-28/transports-stdio", include_str!("../../suites/compliance/2026-07-28/transports-stdio.yml")),
+    ("compliance/2026-07-28/transports-http", include_str!("../../suites/compliance/2026-07-28/transports-http.yml")),
+    ("compliance/2026-07-28/utilities", include_str!("../../suites/compliance/2026-07-28/utilities.yml")),
+    ("compliance/2026-07-28/mrtr", include_str!("../../suites/compliance/2026-07-28/mrtr.yml")),
+    ("compliance/2026-07-28/subscriptions", include_str!("../../suites/compliance/2026-07-28/subscriptions.yml")),
+    ("compliance/2026-07-28/caching", include_str!("../../suites/compliance/2026-07-28/caching.yml")),
+    ("compliance/2026-07-28/tools", include_str!("../../suites/compliance/2026-07-28/tools.yml")),
+    ("compliance/2026-07-28/resources", include_str!("../../suites/compliance/2026-07-28/resources.yml")),
+    ("compliance/2026-07-28/prompts", include_str!("../../suites/compliance/2026-07-28/prompts.yml")),
+    ("compliance/2026-07-28/completion", include_str!("../../suites/compliance/2026-07-28/completion.yml")),
+    ("compliance/2026-07-28/logging", include_str!("../../suites/compliance/2026-07-28/logging.yml")),
+    ("compliance/2026-07-28/elicitation", include_str!("../../suites/compliance/2026-07-28/elicitation.yml")),
+    ("compliance/2026-07-28/sampling", include_str!("../../suites/compliance/2026-07-28/sampling.yml")),
+];
 
 /// The list of rules that no rule book checks.
 pub(super) const UNCHECKED: &str = include_str!("../../suites/compliance/unchecked.yml");

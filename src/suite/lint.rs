@@ -7,7 +7,7 @@ use super::model::{Action, Need, Payload, Server, Step, Suite, Target, Test, Wan
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, Node, Span, did_you_mean};
-use crate::wire::Scanner;
+use crate::wire::{SCANS, Scan};
 
 /// Everything that is wrong with a decoded suite as a whole.
 pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
@@ -22,9 +22,11 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     compliance(suite, found);
     for test in &suite.tests {
         expectations(test, found);
-        scans(test, found);
         server(test, suite, found);
         restarts(test, suite, found);
+    }
+    for test in suite.tests.iter().chain(suite.rules.iter().map(AsRef::as_ref)) {
+        scans(test, found);
     }
 }
 
@@ -93,11 +95,11 @@ fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
 
 /// A search for what nobody looks for would always find nothing.
 fn scans(test: &Test, found: &mut Vec<Diagnostic>) {
-    for code in test.scans.iter().filter(|code| !Scanner::CODES.contains(&code.value.as_str())) {
+    for code in test.scans.iter().filter(|code| Scan::of(&code.value).is_none()) {
         let message = format!("no scan looks for `{}`", code.value);
         found.push(
             Diagnostic::error("unknown-scan", message, code.span)
-                .with_help(did_you_mean(&code.value, Scanner::CODES.iter().copied())),
+                .with_help(did_you_mean(&code.value, SCANS.iter().map(|scan| scan.code))),
         );
     }
 }

@@ -8,6 +8,7 @@
 mod address;
 mod canonical;
 mod catalog;
+pub mod format;
 mod frame;
 mod message;
 mod revision;
@@ -23,5 +24,5 @@ pub use self::message::{
     Id, Message, classify, id_of_unreadable, is_response, notification_line, request_line, response_line, response_of,
 };
 pub use self::revision::{Era, Revision};
-pub use self::scan::{Scanner, Violation};
+pub use self::scan::{SCANS, Scan, Scanner, Stream, Violation, manual as scan_manual};
 pub use self::transcript::Transcript;

@@ -13,6 +13,7 @@ const GENERATED: &[Generated] = &[
     ("schema/baseline.schema.json", || pretty(&mcprove::baseline::json_schema())),
     ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
     ("docs/rules.md", mcprove::suite::rules_manual),
+    ("docs/scans.md", mcprove::wire::scan_manual),
     ("docs/faults.md", || {
         let served = mcprove::demo::faulty::all().map(|entry| entry.variant).collect();
         mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin(), &served)

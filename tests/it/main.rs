@@ -27,4 +27,5 @@ mod prove;
 mod readme;
 mod real;
 mod robustness;
+mod rules;
 mod testing;

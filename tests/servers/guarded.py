@@ -113,14 +113,14 @@ class Handler(BaseHTTPRequestHandler):
         if method == "server/discover":
             if "modern" not in MODES:
                 return self.error(message, -32601, "no such method")
-            result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}
+            result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         elif method == "initialize":
             name = f"s{len(sessions) + 1}"
             sessions[name] = 2
             headers = {"mcp-session-id": name}
             result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "guarded", "version": "1"}}
         elif method == "tools/list":
-            result = {"tools": TOOLS, "resultType": "complete"}
+            result = {"tools": TOOLS, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         elif method == "tools/call":
             result = self.call(params["name"], params.get("arguments", {}), session)
         else:

@@ -229,7 +229,7 @@ def junk_forever(server):
 @mode
 def notifies_forever(server):
     """Sends nothing but valid notifications."""
-    log = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "still warming up"}}
+    log = {"jsonrpc": "2.0", "method": "notifications/warming-up", "params": {"data": "still warming up"}}
     batch = b"\n".join([json.dumps(log).encode()] * 1000)
     while True:
         server.write(batch)
@@ -292,7 +292,7 @@ def error_without_message(server):
 @mode
 def notification_with_id(server):
     """Sends notifications that carry an id."""
-    log = {"id": None, "method": "notifications/message", "params": {"level": "info", "data": "called"}}
+    log = {"id": None, "method": "notifications/called", "params": {}}
     server.reply = lambda request, answer: [log, answer]
 
 

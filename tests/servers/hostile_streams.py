@@ -5,7 +5,7 @@ import time
 from http_modes import HTML, body_of, mode, strike
 from little_http import MODERN, event, hang, refusal
 
-LOG = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "still warming up"}}
+LOG = {"jsonrpc": "2.0", "method": "notifications/warming-up", "params": {"data": "still warming up"}}
 
 
 # Streams that are right.
@@ -58,7 +58,7 @@ def retry_huge(exchange, answer):
 
 @strike
 def notifies_first(exchange, answer):
-    """Sends a log message and then its answer, which is right."""
+    """Sends a notification of its own and then its answer, which is right."""
     exchange.stream(event(LOG), event(answer))
 
 

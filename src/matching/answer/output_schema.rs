@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value as Json;
 
-use super::super::value::{compile_schema, schema_complaints};
+use super::super::value::schema_complaints;
 use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
 use crate::source::{Span, shape::Shape, shape::key};
+use crate::wire::format::compile;
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
@@ -49,7 +50,7 @@ impl OutputSchema {
         if let Some((_, known)) = last.as_ref().filter(|(known, _)| known == schema) {
             return Ok(Arc::clone(known));
         }
-        let validator = Arc::new(compile_schema(schema)?);
+        let validator = Arc::new(compile(schema)?);
         *last = Some((schema.clone(), Arc::clone(&validator)));
         Ok(validator)
     }

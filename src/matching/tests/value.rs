@@ -98,6 +98,21 @@ fn kind() {
 }
 
 #[test]
+fn format() {
+    at("format: base64", json!("aGk="), "");
+    at("format: base64", json!("aGk"), "format [base64] found \"aGk\"");
+    at("format: uri", json!("a:b"), "");
+    at("format: uri", json!(7), "format [uri] found 7");
+    at("format: json-schema", json!({"type": "object"}), "");
+    at("format: json-schema", json!({"type": "record"}), "format [json-schema] found {\"type\":\"record\"}");
+    check_message(
+        "{ at: result.x, format: date-time }",
+        &Step::result(json!({"x": "today"})),
+        "`result.x` is not a date and time of RFC 3339",
+    );
+}
+
+#[test]
 fn length() {
     at("length: 2", json!("éé"), "");
     at("length: { min: 1, max: 3 }", json!([1, 2, 3]), "");

@@ -7,6 +7,7 @@ mod contains;
 mod each;
 mod equals;
 mod exists;
+mod format;
 mod includes;
 mod kind;
 mod length;
@@ -29,7 +30,7 @@ use crate::source::shape::{Key, Object, Shape};
 use crate::source::{Diagnostic, Located, Node};
 
 pub(super) use self::length::{RANGE, Range};
-pub(super) use self::schema::{compile as compile_schema, complaints as schema_complaints};
+pub(super) use self::schema::complaints as schema_complaints;
 pub(super) use self::target::{AT, Target};
 
 /// A line of the tables.
@@ -39,13 +40,14 @@ pub(super) type Matcher = table::Matcher<Build>;
 pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
 
 /// Matchers that look at the value itself.
-static SIMPLE: [&Matcher; 13] = [
+static SIMPLE: [&Matcher; 14] = [
     &equals::MATCHER,
     &includes::MATCHER,
     &contains::MATCHER,
     &matches::MATCHER,
     &schema::MATCHER,
     &kind::MATCHER,
+    &format::MATCHER,
     &length::MATCHER,
     &comparison::GREATER_THAN,
     &comparison::AT_LEAST,
@@ -62,7 +64,7 @@ static ELEMENTS: [&Matcher; 2] = [&each::MATCHER, &some::MATCHER];
 static LOGIC: [&Matcher; 3] = [&not::MATCHER, &all::MATCHER, &any::MATCHER];
 
 /// The keys of the matchers that look at the value itself.
-pub(super) static SIMPLE_KEYS: [Key; 13] = keys(&SIMPLE);
+pub(super) static SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE);
 
 /// The keys of the matchers that look at elements.
 pub(super) static ELEMENT_KEYS: [Key; 2] = keys(&ELEMENTS);

@@ -1,12 +1,13 @@
 //! `schema`: the value is valid against a JSON Schema (2020-12 unless it says otherwise), without any network.
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, ValidationError, Validator};
+use jsonschema::{ValidationError, Validator};
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
 use super::{Check, LOST, Matcher, Place};
 use crate::source::{Diagnostic, Located, Node, Span, Value, shape::Shape, shape::key, template::has_template};
+use crate::wire::format::compile;
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
@@ -51,13 +52,6 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
             None
         }
     }
-}
-
-/// Compiles a schema of the dialect it names, by default 2020-12; references leave the document never.
-pub(in super::super) fn compile(schema: &Json) -> Result<Validator, ValidationError<'static>> {
-    let options = jsonschema::options().offline();
-    let options = if schema.get("$schema").is_some() { options } else { options.with_draft(Draft::Draft202012) };
-    options.build(schema)
 }
 
 /// The first few ways in which a value breaks a schema, and how many there are.

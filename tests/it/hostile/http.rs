@@ -87,7 +87,7 @@ const RIGHT: &[Hostile] = &[
     right("notifies-first"),
     right("stays-open"),
     right("cut-after-answer"),
-    right("no-result-type").only(STATELESS),
+    in_call("no-result-type", 1, "result-without-type").only(STATELESS),
 ];
 
 const CONNECTIONS: &[Hostile] = &[

@@ -61,8 +61,8 @@ const WRITING: &[Hostile] = &[
     answers("huge-line", 1, "words come back"),
     answers("invalid-utf8", 1, "stray-output"),
     answers("lone-surrogate", 1, "stray-output"),
-    answers("error-without-message", 1, "malformed-envelope"),
-    answers("notification-with-id", 1, "malformed-envelope"),
+    answers("error-without-message", 1, "incomplete-error"),
+    answers("notification-with-id", 1, "notification-with-id"),
     answers("server-request", 1, "sampling/createMessage"),
     answers("hostile-text", 1, "words come back"),
 ];

@@ -1,0 +1,47 @@
+//! `format`: a text, or a schema, has the form that a standard gives it.
+
+use serde_json::Value as Json;
+
+use super::super::{mismatch::Mismatch, show};
+use super::{Check, LOST, Matcher, Place};
+use crate::source::{Located, Node, Span, shape::Shape, shape::key};
+use crate::wire::format::Format;
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "format",
+        Shape::Either(&[Shape::Template, Shape::Choice(&Format::NAMES)]),
+        "The form that the value has: `base64` with padding (RFC 4648), `date-time` (RFC 3339), `json-schema`, \
+         `media-type` (RFC 9110), `uri` (RFC 3986), `uri-template` (RFC 6570) or `visible-ascii`.",
+    ),
+    judges: |_| LOST,
+    build: |_: &Located<String>, node: &Node, _| {
+        Some(Box::new(Formed { format: Format::parse(node.text()?)?, span: node.span }))
+    },
+};
+
+#[derive(Debug)]
+struct Formed {
+    format: Format,
+    span: Span,
+}
+
+impl Check for Formed {
+    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+        if self.format.fits(value) {
+            return;
+        }
+        let noun = self.format.noun();
+        found.push(
+            Mismatch::new(
+                "format",
+                self.span,
+                format!("{place} is not {noun}"),
+                format!("found {}", show::inline(value)),
+            )
+            .with_path(place.path())
+            .with_expected(noun)
+            .with_actual(show::compact(value)),
+        );
+    }
+}

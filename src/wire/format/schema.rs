@@ -1,0 +1,129 @@
+//! JSON Schemas: whether they are valid in their dialect, without any network.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, ReferencingError, ValidationError, Validator};
+use serde_json::Value;
+
+/// Why a schema does not compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flaw {
+    /// It is no valid schema of its dialect.
+    Broken(String),
+    /// It may well be valid: it leads to what is not here, is of a dialect that is not known, or has a pattern that only
+    /// other engines may understand.
+    Unjudged(String),
+}
+
+/// Compiles a schema of the dialect it names, by default 2020-12; references leave the document never.
+pub fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    let options = jsonschema::options().offline();
+    let options = if schema.get("$schema").is_some() { options } else { options.with_draft(Draft::Draft202012) };
+    options.build(schema)
+}
+
+/// How many schemas that are right are remembered.
+const MOST_KNOWN: usize = 10_000;
+
+/// Schemas that compiled, by their hashes: servers list the same ones in every session.
+static KNOWN: LazyLock<Mutex<BTreeSet<u64>>> = LazyLock::new(Mutex::default);
+
+/// What is wrong with a schema; `None` where it compiles.
+pub fn flaw(schema: &Value) -> Option<Flaw> {
+    let mut hasher = DefaultHasher::new();
+    schema.hash(&mut hasher);
+    let hash = hasher.finish();
+    if KNOWN.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
+        return None;
+    }
+    match compile(schema) {
+        Ok(_) => {
+            let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() < MOST_KNOWN {
+                known.insert(hash);
+            }
+            None
+        }
+        Err(error) => Some(judge(&error)),
+    }
+}
+
+fn judge(error: &ValidationError<'_>) -> Flaw {
+    let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+    let sentence = error.to_string().trim_end_matches('.').to_owned();
+    let told = if place.is_empty() { sentence } else { format!("`{place}`: {sentence}") };
+    let is_unsure = if let ValidationErrorKind::Referencing(error) = error.kind() {
+        leads_away(error)
+    } else {
+        // ECMA-262 has patterns that other engines lack; a bracket without its end is wrong everywhere.
+        let is_format = matches!(error.kind(), ValidationErrorKind::Format { .. });
+        is_format && error.instance().as_str().is_none_or(is_balanced)
+    };
+    if is_unsure { Flaw::Unjudged(told) } else { Flaw::Broken(told) }
+}
+
+fn leads_away(error: &ReferencingError) -> bool {
+    matches!(
+        error,
+        ReferencingError::Unretrievable { .. }
+            | ReferencingError::UnknownSpecification { .. }
+            | ReferencingError::CircularMetaschema { .. }
+    )
+}
+
+/// Whether the brackets and parentheses of a pattern have their ends.
+fn is_balanced(pattern: &str) -> bool {
+    let (mut depth, mut is_in_class) = (0_u32, false);
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' if characters.next().is_none() => return false,
+            '[' => is_in_class = true,
+            ']' => is_in_class = false,
+            '(' if !is_in_class => depth += 1,
+            ')' if !is_in_class => match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return false,
+            },
+            _ => {}
+        }
+    }
+    depth == 0 && !is_in_class
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_surely_wrong_is_broken() {
+        let check = |schema: Value, expected: Option<bool>| {
+            let found = flaw(&schema).map(|flaw| matches!(flaw, Flaw::Broken(_)));
+            assert_eq!(found, expected, "{schema}: {:?}", flaw(&schema));
+        };
+        check(json!({"type": "object", "properties": {"a": {"pattern": "^[a-z]+$"}}}), None);
+        check(json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "definitions": {}}), None);
+        check(json!({"type": "record"}), Some(true));
+        check(json!({"properties": {"a": {"type": "text"}}}), Some(true));
+        check(json!({"required": "a"}), Some(true));
+        check(json!({"properties": {"a": {"pattern": "["}}}), Some(true));
+        check(json!({"properties": {"a": {"$ref": "#/$defs/Nowhere"}}}), Some(true));
+        check(json!({"properties": {"a": {"$ref": "https://example.com/a.json"}}}), Some(false));
+        check(json!({"$schema": "https://example.com/own-dialect", "type": "object"}), Some(false));
+    }
+
+    #[test]
+    fn patterns_are_balanced_or_not() {
+        for right in ["", "a(b)[(]", r"\(\[", "(?<n>a)", r"[\]]", "]"] {
+            assert!(is_balanced(right), "{right}");
+        }
+        for wrong in ["[", "(", "a)", r"a\", "[a(]b("] {
+            assert!(!is_balanced(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A look at one message: what can be counted and told about it.
+
+use std::collections::BTreeSet;
+
+use super::super::{Frame, Id, Revision};
+use super::Violation;
+use super::memory::MOST_NAMES;
+use super::table::{CORRELATION, Rule, SCANS};
+
+/// How often each rule could have been broken.
+pub(super) type Seen = [u32; SCANS.len()];
+
+/// What was told that belongs to no exchange: codes and sentences.
+pub(super) type Told = BTreeSet<(&'static str, String)>;
+
+/// Which stream brought a message, and whether its place in there can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// The only one, in which everything stands in its order.
+    Only,
+    /// One of several over HTTP, that belongs to no request.
+    Common,
+    /// The response to the request that was sent in that frame.
+    Response(u32),
+}
+
+/// One message under the eyes of the rules.
+pub(super) struct Look<'a> {
+    pub(super) frame: &'a Frame,
+    pub(super) stream: Stream,
+    pub(super) revision: Revision,
+    /// The request that it answers, where it answers one.
+    pub(super) request: Option<Id>,
+    pub(super) seen: &'a mut Seen,
+    pub(super) told: &'a mut Told,
+    pub(super) found: &'a mut Vec<Violation>,
+}
+
+impl Look<'_> {
+    /// Whether a rule holds in the revision that is spoken.
+    pub(super) fn holds(&self, code: Rule) -> bool {
+        SCANS[code as usize].section(self.revision).is_some()
+    }
+
+    /// Counts one thing that could break a rule, and tells of it where it does.
+    pub(super) fn require(&mut self, code: Rule, is_right: bool, message: impl FnOnce() -> String) {
+        if !self.holds(code) {
+            return;
+        }
+        let seen = &mut self.seen[code as usize];
+        *seen = seen.saturating_add(1);
+        if !is_right {
+            self.tell(code, message());
+        }
+    }
+
+    /// Tells of a broken rule; what belongs to no exchange is told once in the same words, unless it is no message.
+    fn tell(&mut self, code: Rule, message: String) {
+        let Self { frame, request, .. } = self;
+        let is_noise = matches!(code, Rule::StrayOutput | Rule::SplitMessage | Rule::MalformedEnvelope);
+        let is_of_answer = request.is_some() || SCANS[code as usize].variant == CORRELATION;
+        if !is_noise && !is_of_answer {
+            let is_first =
+                self.told.len() < MOST_NAMES && self.told.insert((SCANS[code as usize].code, message.clone()));
+            if !is_first {
+                return;
+            }
+        }
+        let violation = Violation::new(code, message, frame.seq).of(request.clone());
+        self.found.push(violation);
+    }
+}

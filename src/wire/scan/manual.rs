@@ -1,0 +1,43 @@
+//! The page about the scans, made from their table.
+
+use std::fmt::Write as _;
+
+use super::super::Revision;
+use super::table::{SCANS, Scan};
+
+const HEAD: &str = "\
+# What every run scans for
+
+Made from the code; `UPDATE=1 cargo test generated` writes it anew.
+
+A server must not do any of these, whatever a suite asks of it; [semantics](semantics.md#judging) says whose finding it is.
+The second column ends the sentence \"a server must not …\".
+Sections are those below `https://modelcontextprotocol.io/specification/REVISION/`, in 2025-11-25 for revisions with sessions and in 2026-07-28.
+
+| code | a server must not … | in sessions, since | in 2026-07-28 | [variant](faults.md) |
+| --- | --- | --- | --- | --- |
+";
+
+/// The page `docs/scans.md`.
+pub fn manual() -> String {
+    let mut page = HEAD.to_owned();
+    for scan in SCANS {
+        let Scan { code, forbids, variant, .. } = scan;
+        let (sessions, stateless) = (in_sessions(scan), section(scan, Revision::V2026_07_28));
+        // Writing to a text cannot fail.
+        let _ = writeln!(page, "| `{code}` | {forbids} | {sessions} | {stateless} | {variant} |");
+    }
+    page
+}
+
+fn in_sessions(scan: &Scan) -> String {
+    let last = Revision::NEWEST_WITH_SESSION;
+    if scan.section(last).is_none() {
+        return "–".to_owned();
+    }
+    format!("{}: {}", scan.since, section(scan, last))
+}
+
+fn section(scan: &Scan, revision: Revision) -> String {
+    scan.section(revision).map_or("–".to_owned(), |section| format!("`{section}`"))
+}

@@ -1,0 +1,264 @@
+//! What the scanner remembers of both directions: who was asked what, who may do what, what was handed out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::super::{Era, Id, Message, Revision, classify};
+use super::Stream;
+
+/// How many names of one kind are remembered; a server that invents them without end would fill the memory.
+pub(super) const MOST_NAMES: usize = 10_000;
+
+/// The key under which requests say their revision since 2026-07-28.
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The key under which requests say what the client offers.
+const OFFERS_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// The key under which requests ask for log messages.
+const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
+
+/// Methods of which something is to be remembered.
+const METHODS: [&str; 15] = [
+    "completion/complete",
+    "initialize",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "server/discover",
+    "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/list",
+    "tasks/result",
+    "tools/call",
+    "tools/list",
+];
+
+/// What a client offers to servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
+pub(super) struct Offers {
+    pub(super) roots: bool,
+    pub(super) sampling: bool,
+    pub(super) sampling_tools: bool,
+    pub(super) forms: bool,
+    pub(super) urls: bool,
+}
+
+impl Offers {
+    /// Reads client capabilities; a capability of elicitation without modes is one for forms.
+    fn read(capabilities: &Value) -> Self {
+        let elicitation = capabilities.get("elicitation").filter(|value| !value.is_null());
+        let has = |mode: &str| elicitation.is_some_and(|modes| modes.get(mode).is_some());
+        Self {
+            roots: capabilities.get("roots").is_some(),
+            sampling: capabilities.get("sampling").is_some(),
+            sampling_tools: capabilities.pointer("/sampling/tools").is_some(),
+            forms: elicitation.is_some() && (has("form") || !has("url")),
+            urls: has("url"),
+        }
+    }
+
+    /// Both together.
+    fn and(self, other: Self) -> Self {
+        Self {
+            roots: self.roots || other.roots,
+            sampling: self.sampling || other.sampling,
+            sampling_tools: self.sampling_tools || other.sampling_tools,
+            forms: self.forms || other.forms,
+            urls: self.urls || other.urls,
+        }
+    }
+}
+
+/// A request that was sent.
+#[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Asked {
+    pub(super) is_answered: bool,
+    /// Raw steps may send what deserves no answer; what comes back is theirs to judge.
+    pub(super) is_raw: bool,
+    /// One of [`METHODS`]; empty for others, and where one id asked for two.
+    pub(super) method: &'static str,
+    pub(super) frame: u32,
+    /// Whether it says that it is of the newest era.
+    pub(super) is_stateless: bool,
+    pub(super) offers: Offers,
+    pub(super) wants_logs: bool,
+    /// Whether it asks to be made a task of.
+    pub(super) is_augmented: bool,
+    /// Its progress token.
+    pub(super) token: Option<Id>,
+    /// The task or the cursor that it names.
+    pub(super) subject: Option<Box<str>>,
+}
+
+/// A progress token of ours.
+#[derive(Debug)]
+pub(super) struct Token {
+    pub(super) request: Id,
+    /// Given twice, by a raw step, or to what may outlive its answer.
+    pub(super) is_loose: bool,
+    pub(super) last: Option<(f64, Stream)>,
+    pub(super) answered_on: Option<Stream>,
+}
+
+/// A subscription.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a type of notification, or a fact of its own")]
+pub(super) struct Listen {
+    pub(super) is_acknowledged: bool,
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+    pub(super) updates: bool,
+    pub(super) has_token: bool,
+}
+
+/// What a server said that it can do.
+#[derive(Debug)]
+pub(super) struct Promised {
+    pub(super) logging: bool,
+    /// Whether it has the extension for tasks, and whether it has others.
+    pub(super) extensions: (bool, bool),
+}
+
+/// The latest word on a task.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) ended: Option<(Box<str>, u32)>,
+}
+
+/// Everything that one session taught.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    pub(super) asked: BTreeMap<Id, Asked>,
+    /// The frames of the requests, in their order.
+    frames: Vec<(u32, Id)>,
+    pub(super) server_ids: BTreeSet<Id>,
+    /// Whether a raw step spoke: answers without an id, and batches, are its to judge.
+    pub(super) is_raw: bool,
+    /// The revision of the handshake.
+    pub(super) agreed: Option<Revision>,
+    /// Whether an older handshake was served in the newest era: both are spoken from then on.
+    pub(super) is_mixed: bool,
+    pub(super) offers: Option<Offers>,
+    pub(super) promised: Option<Promised>,
+    pub(super) wants_logs: bool,
+    pub(super) tokens: BTreeMap<Id, Token>,
+    pub(super) listens: BTreeMap<Id, Listen>,
+    pub(super) tasks: BTreeMap<Box<str>, Task>,
+    pub(super) elicitations: BTreeSet<Box<str>>,
+    /// The cache scopes that pages announced for the next one, by method and cursor.
+    pub(super) pages: BTreeMap<(&'static str, Box<str>), Box<str>>,
+}
+
+impl Memory {
+    /// A raw step is about to ask with that id.
+    pub(super) fn asked_raw(&mut self, id: Id) {
+        self.asked.entry(id).or_default().is_raw = true;
+        self.is_raw = true;
+    }
+
+    /// Takes in what we sent.
+    pub(super) fn sent(&mut self, json: &Value, frame: u32) {
+        if let Some(batch) = json.as_array() {
+            for one in batch {
+                self.sent(one, frame);
+            }
+        }
+        let Message::Request { id, method, params } = classify(json) else { return };
+        let known = METHODS.iter().find(|known| **known == method).copied().unwrap_or_default();
+        let meta = params.and_then(|params| params.get("_meta"));
+        let mut asked = Asked { method: known, frame, ..Asked::default() };
+        if let Some(meta) = meta {
+            asked.is_stateless = is_newest(meta);
+            asked.offers = meta.get(OFFERS_KEY).map(Offers::read).unwrap_or_default();
+            asked.wants_logs = meta.get(LOG_KEY).is_some();
+        }
+        self.wants_logs |= asked.wants_logs;
+        if let Some(params) = params.filter(|_| !known.is_empty()) {
+            self.learn(&id, &mut asked, params);
+        }
+        if let Some(token) = meta.and_then(|meta| meta.get("progressToken")).and_then(Id::from_json) {
+            self.hand_out(token.clone(), &id, asked.is_augmented);
+            asked.token = Some(token);
+        }
+        self.remember(id, asked);
+    }
+
+    fn learn(&mut self, id: &Id, asked: &mut Asked, params: &Value) {
+        let text = |name: &str| params.get(name).and_then(Value::as_str).map(Box::from);
+        match asked.method {
+            "initialize" => {
+                let offers = Offers::read(&params["capabilities"]);
+                self.offers = Some(self.offers.map_or(offers, |known| known.and(offers)));
+            }
+            "subscriptions/listen" if asked.is_stateless => {
+                let wants = |name: &str| params["notifications"][name] == true;
+                let updates = params["notifications"]["resourceSubscriptions"].as_array();
+                let listen = Listen {
+                    is_acknowledged: false,
+                    tools: wants("toolsListChanged"),
+                    prompts: wants("promptsListChanged"),
+                    resources: wants("resourcesListChanged"),
+                    updates: updates.is_some_and(|list| !list.is_empty()),
+                    has_token: params["_meta"].get("progressToken").is_some(),
+                };
+                self.listens.insert(id.clone(), listen);
+            }
+            "tools/call" => asked.is_augmented = params.get("task").is_some(),
+            "tasks/get" | "tasks/result" | "tasks/cancel" => asked.subject = text("taskId"),
+            "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
+                asked.subject = text("cursor");
+            }
+            _ => {}
+        }
+    }
+
+    fn hand_out(&mut self, token: Id, request: &Id, is_augmented: bool) {
+        let is_raw = self.asked.get(request).is_some_and(|asked| asked.is_raw);
+        let is_taken = self.tokens.contains_key(&token);
+        let is_loose = is_raw || is_taken || is_augmented;
+        let fresh = Token { request: request.clone(), is_loose, last: None, answered_on: None };
+        self.tokens.insert(token, fresh);
+    }
+
+    fn remember(&mut self, id: Id, asked: Asked) {
+        self.frames.push((asked.frame, id.clone()));
+        match self.asked.get_mut(&id) {
+            // Announced by a raw step, or asked for a second time.
+            Some(known) => {
+                let is_first = known.frame == 0;
+                let method = if is_first || known.method == asked.method { asked.method } else { "" };
+                *known = Asked { is_raw: known.is_raw, is_answered: known.is_answered, method, ..asked };
+            }
+            None => drop(self.asked.insert(id, asked)),
+        }
+    }
+
+    /// The request that was sent in that frame.
+    pub(super) fn asked_in(&self, frame: u32) -> Option<&Id> {
+        let at = self.frames.binary_search_by_key(&frame, |(frame, _)| *frame).ok()?;
+        Some(&self.frames[at].1)
+    }
+
+    /// The open request whose id reads the same in the other type.
+    pub(super) fn twin(&self, id: &Id) -> Option<Id> {
+        let twin = match id {
+            Id::Number(number) => Id::Text(number.to_string()),
+            Id::Text(text) => Id::Number(text.parse().ok()?),
+        };
+        self.asked.get(&twin).is_some_and(|asked| !asked.is_answered && !asked.is_raw).then_some(twin)
+    }
+}
+
+/// Whether metadata of a request says that it is of the newest era.
+fn is_newest(meta: &Value) -> bool {
+    let named = meta.get(VERSION_KEY).and_then(Value::as_str).and_then(Revision::parse);
+    named.is_some_and(|revision| revision.era() == Era::Stateless) && meta.get(OFFERS_KEY).is_some_and(Value::is_object)
+}

@@ -1,0 +1,146 @@
+//! What no server may send, whatever was asked: found in every run, in every frame.
+//!
+//! [`SCANS`] is the table of the rules, `rules/` holds what decides them, by subject. One [`Scanner`] watches one session,
+//! frame by frame; what it has to remember of both directions is in `memory`. A rule that might accuse a server that keeps
+//! to the specification is no rule: where frames leave a doubt (streams that overtake each other, raw steps, extensions)
+//! nothing is said, and where nothing could be broken nothing is counted.
+
+mod look;
+mod manual;
+mod memory;
+mod rules;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub use self::look::Stream;
+use self::look::{Look, Seen, Told};
+pub use self::manual::manual;
+use self::memory::Memory;
+use self::rules::framing::Fragments;
+use self::table::Rule;
+pub use self::table::{SCANS, Scan};
+use super::{Direction, Era, Frame, Id, Revision};
+
+/// A broken rule of the protocol, with the frame that shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Violation {
+    /// A stable kebab-case name.
+    pub code: &'static str,
+    /// One sentence about what the server did.
+    pub message: String,
+    /// The variant of the fault taxonomy that this is.
+    pub variant: &'static str,
+    /// The frame.
+    pub frame: u32,
+    /// The request that it belongs to, where that can be told.
+    pub request: Option<Id>,
+}
+
+impl Violation {
+    fn new(code: Rule, message: String, frame: u32) -> Self {
+        let scan = &SCANS[code as usize];
+        Self { code: scan.code, message, variant: scan.variant, frame, request: None }
+    }
+
+    fn of(self, request: Option<Id>) -> Self {
+        Self { request, ..self }
+    }
+}
+
+/// Watches one session.
+#[derive(Debug)]
+pub struct Scanner {
+    era: Era,
+    memory: Memory,
+    fragments: Fragments,
+    seen: Seen,
+    told: Told,
+}
+
+impl Scanner {
+    /// The variants that every run judges by scanning.
+    pub const JUDGES: [&'static str; 3] = ["PROTO-STDOUT-NOISE", "PROTO-MALFORMED-ENVELOPE", "PROTO-REPLY-CORRELATION"];
+
+    /// Watches a session of an era.
+    pub fn new(era: Era) -> Self {
+        Self {
+            era,
+            memory: Memory::default(),
+            fragments: Fragments::default(),
+            seen: [0; SCANS.len()],
+            told: Told::new(),
+        }
+    }
+
+    /// The era of the session.
+    pub fn era(&self) -> Era {
+        self.era
+    }
+
+    /// Changes the era once the handshake has settled it.
+    pub fn set_era(&mut self, era: Era) {
+        self.era = era;
+    }
+
+    /// Allows any number of answers to an id, since it was sent by a raw step.
+    pub fn expect_anything_for(&mut self, id: Id) {
+        self.memory.asked_raw(id);
+    }
+
+    /// Allows answers without an id and batches, since a raw step sent what may deserve them.
+    pub fn expect_anything(&mut self) {
+        self.memory.is_raw = true;
+    }
+
+    /// How many things were looked at that could have broken each rule, by its code: frames, schemas, tokens and so on.
+    /// Rules that met nothing are not in it.
+    pub fn seen(&self) -> BTreeMap<&'static str, u32> {
+        SCANS.iter().zip(self.seen).filter(|(_, count)| *count > 0).map(|(scan, count)| (scan.code, count)).collect()
+    }
+
+    /// Looks at the next protocol frame.
+    pub fn watch(&mut self, frame: &Frame) -> Vec<Violation> {
+        self.watch_on(frame, if frame.http.is_some() { Stream::Common } else { Stream::Only })
+    }
+
+    /// Looks at the next protocol frame, of which it is known which stream brought it.
+    pub fn watch_on(&mut self, frame: &Frame, stream: Stream) -> Vec<Violation> {
+        let mut found = Vec::new();
+        match (&frame.json, frame.direction) {
+            (Ok(json), Direction::Sent) => self.memory.sent(json, frame.seq),
+            (Err(_), Direction::Sent) => {}
+            (json, Direction::Received) => self.received(frame, stream, json.as_deref(), &mut found),
+        }
+        found
+    }
+
+    fn received(&mut self, frame: &Frame, stream: Stream, json: Result<&Value, &String>, found: &mut Vec<Violation>) {
+        let revision = self.revision(json);
+        let (seen, told, request) = (&mut self.seen, &mut self.told, None);
+        let mut look = Look { frame, stream, revision, request, seen, told, found };
+        match json {
+            _ if self.fragments.take(&mut look, json) => {}
+            Ok(json) => rules::judge(&mut look, &mut self.memory, json),
+            Err(reason) => rules::framing::unreadable(&mut look, reason),
+        }
+    }
+
+    /// The revision whose rules hold for a message: of what was agreed on, or of what it offers by itself.
+    fn revision(&self, json: Result<&Value, &String>) -> Revision {
+        match self.era {
+            Era::Stateless => Revision::NEWEST,
+            Era::Session if json.is_ok_and(rules::results::is_discovery) => Revision::NEWEST,
+            Era::Session => self.memory.agreed.unwrap_or(Revision::V2024_11_05),
+        }
+    }
+
+    /// The open request whose id reads the same in the other type.
+    pub fn twin(&self, id: &Id) -> Option<Id> {
+        self.memory.twin(id)
+    }
+}

@@ -1,0 +1,43 @@
+//! Which request an answer answers.
+
+use serde_json::Value;
+
+use super::super::super::Id;
+use super::super::look::Look;
+use super::super::memory::{Asked, Memory};
+use super::super::table::Rule;
+
+/// Judges whose answer it is; returns the request, where this is the answer that it was to get.
+pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, json: &Value, id: Option<Id>) -> Option<Asked> {
+    // A response that refuses with its status says by itself what it refuses.
+    let refuses = look.frame.http.as_ref().is_some_and(|http| !http.is_success());
+    // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
+    let may_be_nameless = memory.is_raw || json.get("error").is_some() && refuses;
+    look.require(Rule::AnswerWithoutId, id.is_some() || may_be_nameless, || {
+        "an answer carries no usable `id`, so nobody can tell what it answers".to_owned()
+    });
+    let id = id?;
+    if !memory.asked.contains_key(&id) {
+        let twin = memory.twin(&id);
+        let message = || match &twin {
+            Some(twin) => {
+                format!("the id changed its type: asked with {}, answered with {}", twin.to_json(), id.to_json())
+            }
+            None => format!("an answer came with the id {}, which nobody asked", id.to_json()),
+        };
+        look.request.clone_from(&twin);
+        look.require(Rule::WrongId, false, message);
+        return None;
+    }
+    look.require(Rule::WrongId, true, String::new);
+    let asked = memory.asked.get_mut(&id)?;
+    look.require(Rule::AnsweredTwice, asked.is_raw || !asked.is_answered, || {
+        format!("the request with the id {} was answered a second time", id.to_json())
+    });
+    if asked.is_answered && !asked.is_raw {
+        return None;
+    }
+    let subject = if asked.is_raw { asked.subject.clone() } else { asked.subject.take() };
+    asked.is_answered = true;
+    Some(Asked { subject, ..asked.clone() })
+}

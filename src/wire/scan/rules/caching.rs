@@ -1,0 +1,50 @@
+//! How long a result may be kept, and by whom.
+
+use serde_json::Value;
+
+use super::super::look::Look;
+use super::super::memory::{MOST_NAMES, Memory};
+use super::super::table::Rule;
+use super::{Exchange, envelope, shown};
+
+/// The methods whose complete results can be cached.
+const CACHEABLE: [&str; 6] =
+    ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"];
+
+/// Judges the hints of a complete result.
+pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, exchange: Exchange<'_>) {
+    let Exchange { asked, result } = exchange;
+    let method = asked.method;
+    if !CACHEABLE.contains(&method) {
+        return;
+    }
+    let (ttl, scope) = (result.get("ttlMs"), result.get("cacheScope"));
+    let is_scope = scope.is_some_and(|scope| scope == "public" || scope == "private");
+    look.require(Rule::NoCacheHints, ttl.is_some() && is_scope, || {
+        let (ttl, scope) = (shown(ttl), shown(scope));
+        format!("the answer to `{method}` must have `ttlMs` and a `cacheScope`, it has {ttl} and {scope}")
+    });
+    if let Some(ttl) = ttl {
+        let is_right = envelope::is_whole(ttl) && ttl.as_f64().is_some_and(|ttl| ttl >= 0.0);
+        look.require(Rule::BadTtl, is_right, || {
+            format!("the `ttlMs` of the answer to `{method}` must be a whole number from 0 on, it is {ttl}")
+        });
+    }
+    if let Some(scope) = scope.and_then(Value::as_str) {
+        pages(look, memory, exchange, scope);
+    }
+}
+
+fn pages(look: &mut Look<'_>, memory: &mut Memory, Exchange { asked, result }: Exchange<'_>, scope: &str) {
+    let method = asked.method;
+    if let Some(cursor) = &asked.subject
+        && let Some(before) = memory.pages.get(&(method, cursor.clone()))
+    {
+        look.require(Rule::CacheScopeChanges, **before == *scope, || {
+            format!("the `cacheScope` of `{method}` goes from `{before}` to `{scope}` between its pages")
+        });
+    }
+    if let Some(next) = result["nextCursor"].as_str().filter(|_| memory.pages.len() < MOST_NAMES) {
+        memory.pages.insert((method, next.into()), scope.into());
+    }
+}

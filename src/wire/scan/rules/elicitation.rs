@@ -1,0 +1,76 @@
+//! Questions to the user: what they must carry, and what is told of them later.
+
+use serde_json::Value;
+
+use super::super::super::Revision;
+use super::super::super::format::is_uri;
+use super::super::look::Look;
+use super::super::memory::{MOST_NAMES, Memory};
+use super::super::table::Rule;
+use super::shown;
+
+/// The error that asks for elicitations by URL.
+pub(super) const URL_REQUIRED: i64 = -32042;
+
+/// Judges the parameters of `elicitation/create`; without a memory they come inside a result.
+pub(super) fn judge(look: &mut Look<'_>, memory: Option<&mut Memory>, params: &Value) {
+    let message = params.get("message");
+    look.require(Rule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
+        format!("an elicitation must have a `message`, this one has {}", shown(message))
+    });
+    if params["mode"] == "url" && look.revision >= Revision::V2025_11_25 {
+        return by_url(look, memory, params);
+    }
+    let is_form = params.get("mode").is_none_or(|mode| mode == "form");
+    let schema = params.get("requestedSchema");
+    look.require(Rule::IncompleteElicitation, !is_form || schema.is_some_and(Value::is_object), || {
+        format!("an elicitation by form must have a `requestedSchema`, this one has {}", shown(schema))
+    });
+}
+
+fn by_url(look: &mut Look<'_>, memory: Option<&mut Memory>, params: &Value) {
+    let (url, id) = (params.get("url"), params.get("elicitationId"));
+    look.require(Rule::IncompleteUrlElicitation, url.and_then(Value::as_str).is_some_and(is_uri), || {
+        format!("an elicitation by URL must have a valid `url`, this one has {}", shown(url))
+    });
+    // Since 2026-07-28 nothing refers to it.
+    if look.revision == Revision::V2025_11_25 {
+        look.require(Rule::IncompleteUrlElicitation, id.is_some_and(Value::is_string), || {
+            format!("an elicitation by URL must have an `elicitationId`, this one has {}", shown(id))
+        });
+    }
+    if let Some(memory) = memory {
+        remember(memory, id);
+    }
+}
+
+fn remember(memory: &mut Memory, id: Option<&Value>) {
+    if let Some(id) = id.and_then(Value::as_str).filter(|_| memory.elicitations.len() < MOST_NAMES) {
+        memory.elicitations.insert(id.into());
+    }
+}
+
+/// Judges an error that asks for elicitations by URL.
+pub(super) fn required(look: &mut Look<'_>, memory: &mut Memory, error: &Value) {
+    let list = error.pointer("/data/elicitations").and_then(Value::as_array);
+    let is_right = |one: &Value| one["mode"] == "url" && one["elicitationId"].is_string();
+    let is_whole = list.is_some_and(|list| !list.is_empty() && list.iter().all(is_right));
+    look.require(Rule::BadUrlRequired, is_whole, || {
+        let found = error.pointer("/data/elicitations");
+        format!("the error -32042 must list URL elicitations with an `elicitationId`, it has {}", shown(found))
+    });
+    list.into_iter().flatten().for_each(|one| remember(memory, one.get("elicitationId")));
+}
+
+/// Judges the news that an elicitation is complete.
+pub(super) fn completed(look: &mut Look<'_>, memory: &Memory, params: &Value) {
+    let id = params.get("elicitationId");
+    let is_full = memory.elicitations.len() >= MOST_NAMES;
+    let is_known = id.and_then(Value::as_str).is_some_and(|id| is_full || memory.elicitations.contains(id));
+    look.require(Rule::UnknownElicitation, is_known, || {
+        format!(
+            "`notifications/elicitation/complete` names the elicitation {}, which the server never asked for",
+            shown(id)
+        )
+    });
+}

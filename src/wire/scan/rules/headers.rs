@@ -1,0 +1,95 @@
+//! Parameters that are to travel as headers of HTTP too (`x-mcp-header`).
+
+use serde_json::Value;
+
+use super::super::super::format::is_token;
+use super::super::look::Look;
+use super::super::table::Rule;
+use super::shown;
+
+const ANNOTATION: &str = "x-mcp-header";
+
+/// Keywords whose values are data and not schemas.
+const DATA: [&str; 5] = ["const", "default", "enum", "examples", "example"];
+
+/// Keywords whose values are schemas by names that anybody may choose.
+const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+
+/// Judges every annotation in the input schema of a tool.
+pub(super) fn judge(look: &mut Look<'_>, tool: &str, schema: &Value) {
+    if !look.holds(Rule::BadHeaderAnnotation) {
+        return;
+    }
+    let mut names = Vec::new();
+    walk(schema, Way::Root, &mut |property, way| {
+        let problem = problem(property, way).or_else(|| repeated(&mut names, property));
+        look.require(Rule::BadHeaderAnnotation, problem.is_none(), || {
+            let name = shown(property.get(ANNOTATION));
+            format!("the `{ANNOTATION}` {name} in the tool `{tool}` {}", problem.unwrap_or_default())
+        });
+    });
+}
+
+/// How a subschema is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// It is the whole schema, and no parameter.
+    Root,
+    /// By `properties` alone.
+    Properties,
+    Detour,
+}
+
+fn problem(property: &Value, way: Way) -> Option<&'static str> {
+    let is_named = property[ANNOTATION].as_str().is_some_and(is_token);
+    let is_primitive = match property.get("type") {
+        Some(Value::String(kind)) => matches!(kind.as_str(), "integer" | "string" | "boolean"),
+        Some(Value::Array(kinds)) => {
+            kinds.iter().all(|kind| *kind != "number" && *kind != "object" && *kind != "array")
+        }
+        _ => true,
+    };
+    if !is_named {
+        Some("is no name of a header")
+    } else if way != Way::Properties {
+        Some("stands where `properties` alone do not lead")
+    } else if is_primitive {
+        None
+    } else {
+        Some("stands at a parameter that is no integer, text or boolean")
+    }
+}
+
+fn repeated(names: &mut Vec<String>, property: &Value) -> Option<&'static str> {
+    let name = property[ANNOTATION].as_str().unwrap_or_default().to_ascii_lowercase();
+    if names.contains(&name) {
+        return Some("is there twice");
+    }
+    names.push(name);
+    None
+}
+
+/// Shows every annotated subschema.
+fn walk(schema: &Value, way: Way, show: &mut impl FnMut(&Value, Way)) {
+    if let Some(list) = schema.as_array() {
+        for one in list {
+            walk(one, Way::Detour, show);
+        }
+    }
+    let Some(keywords) = schema.as_object() else { return };
+    if keywords.contains_key(ANNOTATION) {
+        show(schema, way);
+    }
+    for (keyword, value) in keywords {
+        if DATA.contains(&keyword.as_str()) {
+            continue;
+        }
+        let Some(named) = value.as_object().filter(|_| NAMED.contains(&keyword.as_str())) else {
+            walk(value, Way::Detour, show);
+            continue;
+        };
+        let is_straight = keyword == "properties" && way != Way::Detour;
+        let next = if is_straight { Way::Properties } else { Way::Detour };
+        named.values().for_each(|one| walk(one, next, show));
+    }
+}

@@ -1,0 +1,39 @@
+//! Results that ask for more input.
+
+use serde_json::Value;
+
+use super::super::look::Look;
+use super::super::table::Rule;
+use super::{Exchange, elicitation, requests, shown};
+
+/// Judges a result that is not complete yet.
+pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
+    if !asked.method.is_empty() {
+        let is_allowed = matches!(asked.method, "tools/call" | "prompts/get" | "resources/read");
+        look.require(Rule::InputRequiredElsewhere, is_allowed, || {
+            format!("`{}` was answered with `input_required`, which it may not be", asked.method)
+        });
+    }
+    let asks = result.get("inputRequests");
+    look.require(Rule::InputRequiredEmpty, asks.is_some() || result.get("requestState").is_some(), || {
+        "a result of the type `input_required` has neither `inputRequests` nor `requestState`".to_owned()
+    });
+    for request in asks.and_then(Value::as_object).into_iter().flat_map(|asks| asks.values()) {
+        let method = request["method"].as_str().unwrap_or_default();
+        let params = request.get("params").unwrap_or(&Value::Null);
+        let need = requests::need(asked.offers, method, params, look.revision);
+        look.require(Rule::InputRequestKind, need.is_some(), || {
+            format!("an input request must elicit, sample or list roots, this one is {}", shown(request.get("method")))
+        });
+        if let Some(need) = need {
+            look.require(Rule::UndeclaredInput, need.is_offered, || {
+                format!("the server asks for the input `{method}`{}, which the client does not offer", need.manner)
+            });
+        }
+        match method {
+            "elicitation/create" => elicitation::judge(look, None, params),
+            "sampling/createMessage" => requests::sampled(look, params),
+            _ => {}
+        }
+    }
+}

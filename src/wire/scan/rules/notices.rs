@@ -1,0 +1,51 @@
+//! Notifications of cancellation and of logs.
+
+use serde_json::Value;
+
+use super::super::super::{Id, Revision};
+use super::super::look::{Look, Stream};
+use super::super::memory::Memory;
+use super::super::table::Rule;
+use super::shown;
+
+/// Judges what the server cancels.
+pub(super) fn cancelled(look: &mut Look<'_>, memory: &Memory, params: &Value) {
+    let named = params.get("requestId");
+    let id = named.and_then(Id::from_json);
+    let is_of_server = id.as_ref().is_some_and(|id| memory.server_ids.contains(id));
+    if look.revision < Revision::V2026_07_28 {
+        look.require(Rule::ForeignCancel, is_of_server, || {
+            format!("the server cancelled the request {}, which is none of its own", shown(named))
+        });
+    } else if !memory.is_mixed {
+        let asked = id.as_ref().and_then(|id| memory.asked.get(id));
+        let is_listen = asked.is_some_and(|asked| asked.method == "subscriptions/listen");
+        look.require(Rule::ForeignCancel, is_listen, || {
+            format!("the server cancelled the request {}, which is no `subscriptions/listen`", shown(named))
+        });
+    }
+}
+
+/// Judges a log message.
+pub(super) fn logged(look: &mut Look<'_>, memory: &Memory) {
+    if let Some(promised) = &memory.promised {
+        look.require(Rule::UndeclaredLog, promised.logging, || {
+            "the server sent `notifications/message`, though it does not declare the capability `logging`".to_owned()
+        });
+    }
+    if memory.is_mixed {
+        return;
+    }
+    let is_wanted = match look.stream {
+        // On a single stream nothing tells whose message it is.
+        Stream::Only if !memory.is_raw => memory.wants_logs,
+        Stream::Response(frame) => match memory.asked_in(frame).and_then(|id| memory.asked.get(id)) {
+            Some(asked) if asked.is_stateless && !asked.is_raw => asked.wants_logs,
+            _ => return,
+        },
+        Stream::Only | Stream::Common => return,
+    };
+    look.require(Rule::UnaskedLog, is_wanted, || {
+        "the server sent `notifications/message` for a request that names no `logLevel` in its `_meta`".to_owned()
+    });
+}

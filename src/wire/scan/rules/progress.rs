@@ -1,0 +1,44 @@
+//! Progress: whose it is, that it grows, that it ends.
+
+use serde_json::Value;
+
+use super::super::super::Id;
+use super::super::look::{Look, Stream};
+use super::super::memory::{Asked, Memory};
+use super::super::table::Rule;
+use super::shown;
+
+/// Judges a notification of progress.
+pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
+    let named = params.get("progressToken");
+    let id = named.and_then(Id::from_json);
+    let token = id.as_ref().and_then(|id| memory.tokens.get_mut(id));
+    look.require(Rule::ProgressUnknownToken, token.is_some(), || {
+        format!("progress came under the token {}, which no request gave", shown(named))
+    });
+    let Some(token) = token.filter(|token| !token.is_loose) else { return };
+    // Streams overtake each other; what came on one of them is in its order.
+    let is_late = match (token.answered_on, look.stream) {
+        (Some(Stream::Only), Stream::Only) => true,
+        (Some(Stream::Response(answered)), Stream::Response(stream)) => answered == stream,
+        _ => false,
+    };
+    let request = token.request.to_json();
+    look.require(Rule::ProgressAfterAnswer, !is_late, || {
+        format!("progress came for the request with the id {request}, which was answered before")
+    });
+    let Some(progress) = params.get("progress").and_then(Value::as_f64) else { return };
+    if let Some((last, _)) = token.last.filter(|(_, stream)| *stream == look.stream) {
+        look.require(Rule::ProgressNotIncreasing, progress > last, || {
+            format!("the progress of the request with the id {request} went from {last} to {progress}")
+        });
+    }
+    token.last = Some((progress, look.stream));
+}
+
+/// Notes that a request is answered, so that its progress is over.
+pub(super) fn end(memory: &mut Memory, asked: &Asked, stream: Stream) {
+    if let Some(token) = asked.token.as_ref().and_then(|token| memory.tokens.get_mut(token)) {
+        token.answered_on = Some(stream);
+    }
+}

@@ -1,0 +1,88 @@
+//! What the server asks of the client.
+
+use serde_json::Value;
+
+use super::super::super::{Id, Revision};
+use super::super::look::Look;
+use super::super::memory::{Memory, Offers};
+use super::super::table::Rule;
+use super::{elicitation, items, meta, shown};
+
+/// Judges a request of the server; one whose id is none comes without it.
+pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, said: (Option<Id>, &str), params: Option<&Value>) {
+    let (id, method) = said;
+    // A server that was made to speak the older era as well may ask.
+    look.require(Rule::ServerRequest, memory.is_mixed, || {
+        format!("the server sent the request `{method}`; since 2026-07-28 servers send none")
+    });
+    if look.revision >= Revision::V2026_07_28 {
+        return;
+    }
+    look.require(Rule::BadRequestId, id.is_some() || has_huge_id(look), || {
+        format!("the request `{method}` has an `id` that is neither text nor a whole number")
+    });
+    if let Some(id) = id {
+        let shown = id.to_json();
+        look.require(Rule::ReusedRequestId, memory.server_ids.insert(id), || {
+            format!("the server used the id {shown} for a second request of its own")
+        });
+    }
+    let params = params.unwrap_or(&Value::Null);
+    meta::judge(look, params);
+    if let Some(offers) = memory.offers
+        && let Some(need) = need(offers, method, params, look.revision)
+    {
+        look.require(Rule::UndeclaredRequest, need.is_offered, || {
+            format!("the server sent the request `{method}`{}, which the client does not offer", need.manner)
+        });
+    }
+    match method {
+        "elicitation/create" => elicitation::judge(look, Some(memory), params),
+        "sampling/createMessage" => sampled(look, params),
+        _ => {}
+    }
+}
+
+/// Whether the id is a whole number that is too large to be looked at.
+fn has_huge_id(look: &Look<'_>) -> bool {
+    look.frame.json.as_ref().is_ok_and(|json| super::envelope::is_whole(&json["id"]))
+}
+
+/// What a request needs of the client.
+pub(super) struct Need {
+    pub(super) is_offered: bool,
+    /// What is special about the request, where that is what is not offered.
+    pub(super) manner: &'static str,
+}
+
+/// What a request needs; `None` where it is none that needs anything.
+pub(super) fn need(offers: Offers, method: &str, params: &Value, revision: Revision) -> Option<Need> {
+    let has_modes = revision >= Revision::V2025_11_25;
+    let is_url = params["mode"] == "url";
+    let has_tools = has_modes && ["tools", "toolChoice"].iter().any(|name| params.get(name).is_some());
+    let (is_offered, manner) = match method {
+        "roots/list" => (offers.roots, ""),
+        "sampling/createMessage" if has_tools && offers.sampling => (offers.sampling_tools, " with tools"),
+        "sampling/createMessage" => (offers.sampling, ""),
+        "elicitation/create" if !has_modes => (offers.forms || offers.urls, ""),
+        "elicitation/create" if is_url && offers.forms => (offers.urls, " in mode `url`"),
+        "elicitation/create" if is_url => (offers.urls, ""),
+        "elicitation/create" if offers.urls => (offers.forms, " in mode `form`"),
+        "elicitation/create" => (offers.forms, ""),
+        _ => return None,
+    };
+    Some(Need { is_offered, manner })
+}
+
+/// Judges the messages of a request for sampling: results of tools stand alone.
+pub(super) fn sampled(look: &mut Look<'_>, params: &Value) {
+    for message in items(params, "messages") {
+        let blocks = || items(message, "content");
+        let is_result = |block: &Value| block["type"] == "tool_result";
+        if blocks().any(is_result) {
+            look.require(Rule::UnbalancedToolResults, blocks().all(is_result), || {
+                format!("a message for sampling mixes results of tools with other content: {}", shown(Some(message)))
+            });
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The addresses in the lists of resources and of templates.
+
+use serde_json::Value;
+
+use super::super::super::format::is_uri_template;
+use super::super::look::Look;
+use super::super::table::Rule;
+use super::content::address;
+use super::{Exchange, items};
+
+/// Judges the addresses of a list.
+pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
+    match asked.method {
+        "resources/list" => items(result, "resources").for_each(|resource| address(look, resource.get("uri"))),
+        "resources/templates/list" => {
+            let listed = items(result, "resourceTemplates").filter_map(|one| one.get("uriTemplate"));
+            for template in listed.filter_map(Value::as_str) {
+                look.require(Rule::BadUriTemplate, is_uri_template(template), || {
+                    format!("a resource template is `{template}`, which is no URI template")
+                });
+            }
+        }
+        _ => {}
+    }
+}

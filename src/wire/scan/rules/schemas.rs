@@ -1,0 +1,43 @@
+//! The schemas that tools declare.
+
+use serde_json::Value;
+
+use super::super::super::format::{Flaw, flaw};
+use super::super::look::Look;
+use super::super::table::Rule;
+use super::{Exchange, headers, items, shown};
+
+/// Judges the tools of a list.
+pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
+    if asked.method != "tools/list" {
+        return;
+    }
+    for tool in items(result, "tools") {
+        let name = tool["name"].as_str().unwrap_or_default();
+        let input = tool.get("inputSchema");
+        look.require(Rule::NoInputSchema, input.is_some_and(Value::is_object), || {
+            format!("the `inputSchema` of the tool `{name}` must be an object, it is {}", shown(input))
+        });
+        for member in ["inputSchema", "outputSchema"] {
+            if let Some(schema) = tool.get(member).filter(|schema| schema.is_object()) {
+                compiles(look, (name, member), schema);
+            }
+        }
+        if let Some(input) = input {
+            headers::judge(look, name, input);
+        }
+    }
+}
+
+fn compiles(look: &mut Look<'_>, (tool, member): (&str, &str), schema: &Value) {
+    if !look.holds(Rule::InvalidSchema) {
+        return;
+    }
+    match flaw(schema) {
+        None => look.require(Rule::InvalidSchema, true, String::new),
+        Some(Flaw::Broken(reason)) => look.require(Rule::InvalidSchema, false, || {
+            format!("the `{member}` of the tool `{tool}` is no valid JSON Schema: {reason}")
+        }),
+        Some(Flaw::Unjudged(_)) => {}
+    }
+}

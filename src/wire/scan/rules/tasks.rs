@@ -1,0 +1,114 @@
+//! Tasks of 2025-11-25: their ids, their lives, their times.
+
+use serde_json::Value;
+
+use super::super::super::Revision;
+use super::super::super::format::is_timestamp;
+use super::super::look::Look;
+use super::super::memory::{MOST_NAMES, Memory, Task};
+use super::super::table::Rule;
+use super::{Exchange, envelope, items, shown};
+
+/// The key under which messages name the task that they belong to.
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+/// Where a task stands when a message tells of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Created,
+    /// In the answer to what was sent in that frame.
+    Answered(u32),
+    /// At any time.
+    Notified,
+}
+
+/// Judges a result as one of tasks.
+pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, Exchange { asked, result }: Exchange<'_>) {
+    if look.revision != Revision::V2025_11_25 || asked.is_raw {
+        return;
+    }
+    match asked.method {
+        "tools/call" if asked.is_augmented && result["task"].is_object() => {
+            judge_task(look, memory, &result["task"], Told::Created);
+        }
+        "tasks/get" => {
+            ttl(look, result);
+            judge_task(look, memory, result, Told::Answered(asked.frame));
+        }
+        "tasks/cancel" => judge_task(look, memory, result, Told::Answered(asked.frame)),
+        "tasks/list" => {
+            items(result, "tasks").for_each(|task| judge_task(look, memory, task, Told::Answered(asked.frame)));
+        }
+        "tasks/result" => related(look, asked.subject.as_deref(), result),
+        _ => {}
+    }
+}
+
+/// Judges a notification of a task's status.
+pub(super) fn told(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
+    if look.revision == Revision::V2025_11_25 {
+        judge_task(look, memory, params, Told::Notified);
+    }
+}
+
+fn judge_task(look: &mut Look<'_>, memory: &mut Memory, task: &Value, told: Told) {
+    let id = task.get("taskId");
+    look.require(Rule::BadTaskId, id.is_some_and(Value::is_string), || {
+        format!("a task must have a `taskId` that is text, this one has {}", shown(id))
+    });
+    for member in ["createdAt", "lastUpdatedAt"] {
+        let time = task.get(member);
+        look.require(Rule::BadTaskTime, time.and_then(Value::as_str).is_some_and(is_timestamp), || {
+            format!("the `{member}` of a task must be a time of ISO 8601, it is {}", shown(time))
+        });
+    }
+    let status = task["status"].as_str().unwrap_or_default();
+    look.require(Rule::BadTaskStatus, is_status(status), || {
+        format!("a task has the status {}, which does not exist", shown(task.get("status")))
+    });
+    let Some(id) = id.and_then(Value::as_str) else { return };
+    if told == Told::Created {
+        look.require(Rule::TaskNotWorking, status == "working", || {
+            format!("the task `{id}` was created in the status `{status}`; tasks begin with `working`")
+        });
+        look.require(Rule::ReusedTaskId, !memory.tasks.contains_key(id), || format!("two tasks have the id `{id}`"));
+    }
+    life(look, memory, (id, status), told);
+}
+
+/// Judges what became of a task since it ended; an answer may have been made before, unless its request came after.
+fn life(look: &mut Look<'_>, memory: &mut Memory, (id, status): (&str, &str), told: Told) {
+    if memory.tasks.len() >= MOST_NAMES {
+        return;
+    }
+    let task = memory.tasks.entry(id.into()).or_insert(Task { ended: None });
+    if let (Some((end, at)), Told::Answered(asked)) = (&task.ended, told)
+        && asked > *at
+    {
+        look.require(Rule::TaskNotFinal, **end == *status, || {
+            format!("the task `{id}` was `{end}`, which is final, and is `{status}`")
+        });
+    }
+    if task.ended.is_none() && matches!(status, "completed" | "failed" | "cancelled") {
+        task.ended = Some((status.into(), look.frame.seq));
+    }
+}
+
+fn is_status(status: &str) -> bool {
+    matches!(status, "working" | "input_required" | "completed" | "failed" | "cancelled")
+}
+
+fn ttl(look: &mut Look<'_>, task: &Value) {
+    let ttl = task.get("ttl");
+    look.require(Rule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || envelope::is_whole(ttl)), || {
+        format!("the answer to `tasks/get` must have a `ttl` that is a whole number or null, it has {}", shown(ttl))
+    });
+}
+
+fn related(look: &mut Look<'_>, task: Option<&str>, result: &Value) {
+    let Some(task) = task else { return };
+    let named = result.get("_meta").and_then(|meta| meta.get(RELATED)).and_then(|related| related.get("taskId"));
+    look.require(Rule::UnrelatedTaskResult, named.is_some_and(|named| named == task), || {
+        format!("the answer to `tasks/result` must name the task `{task}` in `_meta`, it names {}", shown(named))
+    });
+}

@@ -1,0 +1,84 @@
+//! Healthy and broken cases for every rule, as data.
+
+mod newest;
+mod sessions;
+mod streams;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::{Channel, Frame, Http, Id, Transcript};
+use super::*;
+
+/// Plays `>` lines as sent and `<` lines as received; `%` stands for the members that begin a message.
+pub(super) fn play(scanner: &mut Scanner, lines: &[&str]) -> Vec<Violation> {
+    let mut transcript = Transcript::default();
+    let mut found = Vec::new();
+    for line in lines {
+        let line = line.replace("{%", r#"{"jsonrpc":"2.0""#);
+        let direction = if line.starts_with('>') { Direction::Sent } else { Direction::Received };
+        let frame = transcript.record(Duration::ZERO, direction, Channel::Protocol, &line.as_bytes()[1..]);
+        found.extend(scanner.watch(frame));
+    }
+    found
+}
+
+/// Compares the codes of what is found.
+pub(super) fn check(era: Era, lines: &[&str], expected: &[&str]) {
+    let found = play(&mut Scanner::new(era), lines);
+    let codes: Vec<&str> = found.iter().map(|violation| violation.code).collect();
+    assert_eq!(codes, expected, "{lines:?}: {found:#?}");
+}
+
+/// A healthy and a broken case of one rule: the first must be counted and the second told.
+pub(super) struct Pair {
+    code: &'static str,
+    before: &'static [&'static str],
+    healthy: &'static [&'static str],
+    broken: &'static [&'static str],
+}
+
+pub(super) const fn pair(
+    code: &'static str,
+    before: &'static [&'static str],
+    healthy: &'static [&'static str],
+    broken: &'static [&'static str],
+) -> Pair {
+    Pair { code, before, healthy, broken }
+}
+
+fn check_pair(era: Era, pair: &Pair) {
+    let lines = |last: &[&'static str]| [pair.before, last].concat();
+    let mut scanner = Scanner::new(era);
+    let found = play(&mut scanner, &lines(pair.healthy));
+    assert!(found.is_empty(), "{}: {found:#?}", pair.code);
+    assert!(scanner.seen().contains_key(pair.code), "{} was not counted: {:?}", pair.code, scanner.seen());
+    check(era, &lines(pair.broken), &[pair.code]);
+}
+
+#[test]
+fn every_rule_has_a_healthy_and_a_broken_case() {
+    for pair in sessions::PAIRS {
+        check_pair(Era::Session, pair);
+    }
+    for pair in newest::PAIRS {
+        check_pair(Era::Stateless, pair);
+    }
+    let pairs = sessions::PAIRS.iter().chain(newest::PAIRS).map(|pair| pair.code);
+    // A message on several lines is stray output too, and has a test of its own.
+    let tested: BTreeSet<&str> = pairs.chain(["split-message"]).collect();
+    let all: BTreeSet<&str> = SCANS.iter().map(|scan| scan.code).collect();
+    assert_eq!(tested, all);
+    assert_eq!(all.len(), SCANS.len(), "codes are unique");
+}
+
+#[test]
+fn every_rule_holds_somewhere() {
+    for scan in SCANS {
+        let sections: Vec<&str> = Revision::ALL.iter().filter_map(|revision| scan.section(*revision)).collect();
+        assert!(!sections.is_empty(), "{}", scan.code);
+        assert_eq!(Scan::of(scan.code), Some(scan));
+        assert!(!scan.forbids.ends_with('.') && scan.forbids.starts_with(char::is_lowercase), "{}", scan.code);
+    }
+}
