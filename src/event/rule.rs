@@ -18,6 +18,8 @@ pub struct RuleInfo {
     pub section: String,
     /// The address of that section, in the newest revision in which the rule holds.
     pub link: String,
+    /// The newest revision in which it holds, whose rule book it stands in.
+    pub revision: String,
     /// What a server has to do.
     pub says: String,
 }
@@ -51,7 +53,7 @@ pub struct Compliance {
     pub server: String,
     /// The revision that was spoken.
     pub revision: String,
-    /// By page of the specification, in the order in which the pages came up.
+    /// By page of the specification, in alphabetical order.
     pub pages: Vec<Page>,
 }
 
@@ -126,7 +128,7 @@ impl Compliance {
             if found[at].revision == "auto" {
                 found[at].revision.clone_from(revision);
             }
-            let page = rule.section.split('#').next().unwrap_or_default();
+            let page = rule.section.split('#').next().unwrap_or_default().trim_start_matches('/');
             let pages = &mut found[at].pages;
             let page_at = pages.iter().position(|one| one.page == page).unwrap_or_else(|| {
                 pages.push(Page { page: page.to_owned(), must: RuleTally::default(), should: RuleTally::default() });
@@ -141,6 +143,7 @@ impl Compliance {
                 let tally = if level == RuleLevel::Must { &mut page.must } else { &mut page.should };
                 tally.count(outcome);
             }
+            one.pages.sort_by(|one, other| one.page.cmp(&other.page));
         }
         found
     }

@@ -57,7 +57,7 @@ pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
 }
 
 fn unknown_variants(suite: &Suite, registry: &Registry) -> Vec<Diagnostic> {
-    let judged = suite.tests.iter().flat_map(|test| &test.judges);
+    let judged = suite.tests.iter().chain(suite.rules.iter().map(AsRef::as_ref)).flat_map(|test| &test.judges);
     judged
         .filter(|variant| registry.variant(&variant.value).is_none())
         .map(|variant| {

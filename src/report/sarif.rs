@@ -216,8 +216,8 @@ impl Rules {
 
 /// The rule of the specification that a case stands for, or the code of what was found.
 fn rule_id(case: &CaseResult, finding: &Finding) -> String {
-    let rule = case.case.rule.as_deref().and_then(|rule| Some((rule, rule.link.split('/').nth(4)?)));
-    rule.map_or_else(|| finding.code.clone(), |(rule, revision)| format!("{revision}/{}", rule.id))
+    let rule = case.case.rule.as_deref();
+    rule.map_or_else(|| finding.code.clone(), |rule| format!("{}/{}", rule.revision, rule.id))
 }
 
 /// What a code is about, in one sentence.

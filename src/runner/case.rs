@@ -313,12 +313,12 @@ fn info(planned: &SuitePlan, case: &Case) -> CaseInfo {
 }
 
 fn rule_info(rule: &Rule) -> RuleInfo {
-    let revision = rule.revisions.last().map_or("draft", |revision| revision.as_str());
     RuleInfo {
         id: rule.id.clone(),
         level: if rule.level == Level::Must { RuleLevel::Must } else { RuleLevel::Should },
         section: rule.section.clone(),
-        link: format!("https://modelcontextprotocol.io/specification/{revision}/{}", rule.section),
+        link: rule.link(),
+        revision: rule.revisions.last().map(|newest| newest.as_str().to_owned()).unwrap_or_default(),
         says: rule.says.clone(),
     }
 }

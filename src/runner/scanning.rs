@@ -16,6 +16,9 @@ use crate::wire::Frame;
 /// How many findings of one code a case tells.
 const MOST_TOLD: usize = 3;
 
+/// Why a rule was not looked at.
+const NOTHING_SEEN: &str = "nothing that the server said could have broken the rule";
+
 /// What was found in a lane so far.
 #[derive(Default)]
 pub(super) struct Scanned(Mutex<State>);
@@ -43,6 +46,7 @@ impl Scanned {
         found: Vec<OwnedViolation>,
         frames: &[Frame],
     ) -> Vec<OwnedViolation> {
+        let found = whole(found);
         let mut state = self.lock();
         for owned in &found {
             let [finding] = &phases::violations(std::slice::from_ref(owned), frames)[..] else { continue };
@@ -72,8 +76,7 @@ impl Scanned {
         let (outcome, reason) = match (findings.is_empty(), seen) {
             (false, _) => (Outcome::Failed, None),
             (true, 0) => {
-                let reason = "the server said nothing in this run that could have broken the rule".to_owned();
-                (Outcome::Inconclusive, Some(reason))
+                (Outcome::Skipped, Some(NOTHING_SEEN.to_owned()))
             }
             (true, _) => (Outcome::Passed, None),
         };
@@ -83,4 +86,10 @@ impl Scanned {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Without the lines that turned out to be parts of a message: what is told of that is enough.
+fn whole(found: Vec<OwnedViolation>) -> Vec<OwnedViolation> {
+    let is_split = found.iter().any(|owned| owned.violation.code == "split-message");
+    found.into_iter().filter(|owned| !is_split || owned.violation.code != "stray-output").collect()
 }

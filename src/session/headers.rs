@@ -76,6 +76,8 @@ fn subject<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     let member = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
+        // The extension for tasks (SEP-2663).
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
     params?[member].as_str()

@@ -39,6 +39,8 @@ const RULE_BOOKS: &[(&str, &str)] = &[
     ("compliance/2026-07-28/logging", include_str!("../../suites/compliance/2026-07-28/logging.yml")),
     ("compliance/2026-07-28/elicitation", include_str!("../../suites/compliance/2026-07-28/elicitation.yml")),
     ("compliance/2026-07-28/sampling", include_str!("../../suites/compliance/2026-07-28/sampling.yml")),
+    ("compliance/2026-07-28/authorization", include_str!("../../suites/compliance/2026-07-28/authorization.yml")),
+    ("compliance/2026-07-28/tasks", include_str!("../../suites/compliance/2026-07-28/tasks.yml")),
 ];
 
 /// The list of rules that no rule book checks.

@@ -199,7 +199,11 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
     if let Some(for_each) = &test.for_each {
         let variable = for_each.over.variable().to_owned();
         if let Some(filter) = &for_each.filter {
-            template::check_expression(&filter.value, filter.span, &[variable.clone()].into(), found);
+            let mut provided: BTreeSet<String> = [variable.clone()].into();
+            if test.is_particular() {
+                provided.extend(["offer", "hints"].map(str::to_owned));
+            }
+            template::check_expression(&filter.value, filter.span, &provided, found);
         }
         known.insert(variable);
     }

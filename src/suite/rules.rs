@@ -90,7 +90,7 @@ fn book(tests: &[Arc<Test>], revision: &str) -> String {
     for (test, rule) in &rules {
         let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
         let over = rule.over.map_or("both", Carrier::as_str);
-        let link = format!("https://modelcontextprotocol.io/specification/{revision}/{}", rule.section);
+        let link = rule.link();
         let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
         let _ = writeln!(
             text,

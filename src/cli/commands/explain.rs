@@ -91,7 +91,7 @@ fn told(check: &Test, rule: &Rule, sources: &Sources) -> String {
     let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
     let mut text = format!("{} {}\n\n", rule.id, check.name.value);
     let _ = writeln!(text, "  {level}, {} over {over}", revisions.join(", "));
-    let _ = writeln!(text, "  https://modelcontextprotocol.io/specification/{newest}/{}\n", rule.section);
+    let _ = writeln!(text, "  {}\n", rule.link());
     for (title, words) in [("what", &rule.says), ("why", &rule.why), ("good", &rule.good)] {
         let _ = writeln!(text, "  {title:<5} {}", words.trim());
     }

@@ -32,6 +32,18 @@ pub struct Rule {
     pub span: Span,
 }
 
+impl Rule {
+    /// The address of the section, in the newest revision in which the rule holds.
+    pub fn link(&self) -> String {
+        const SITE: &str = "https://modelcontextprotocol.io";
+        if self.section.starts_with('/') {
+            return format!("{SITE}{}", self.section);
+        }
+        let newest = self.revisions.last().map_or("draft", |revision| revision.as_str());
+        format!("{SITE}/specification/{newest}/{}", self.section)
+    }
+}
+
 /// How binding a rule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {

@@ -92,6 +92,12 @@ scans! {
         "send a request";
     UndeclaredRequest, "undeclared-request", CAPABILITY, V2024_11_05, "basic/lifecycle#operation", "",
         "ask the client for what the client did not declare";
+    UndeclaredElicitationMode, "undeclared-elicitation-mode", CAPABILITY, V2025_11_25, "client/elicitation#capabilities",
+        "client/elicitation#capabilities",
+        "elicit in a mode that the client did not declare beside another one";
+    UndeclaredSamplingTools, "undeclared-sampling-tools", CAPABILITY, V2025_11_25, "client/sampling#tools-in-sampling",
+        "client/sampling#tools-in-sampling",
+        "have a model use tools whose client declared sampling without them";
     IncompleteElicitation, "incomplete-elicitation", ENVELOPE, V2025_06_18, "client/elicitation#elicitation-requests",
         "client/elicitation#elicitation-requests",
         "elicit without a `message`, or with a form that has no `requestedSchema`";

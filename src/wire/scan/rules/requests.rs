@@ -32,7 +32,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, said: (Option<Id>,
     if let Some(offers) = memory.offers
         && let Some(need) = need(offers, method, params, look.revision)
     {
-        look.require(Rule::UndeclaredRequest, need.is_offered, || {
+        look.require(need.rule(Rule::UndeclaredRequest), need.is_offered, || {
             format!("the server sent the request `{method}`{}, which the client does not offer", need.manner)
         });
     }
@@ -55,6 +55,20 @@ pub(super) struct Need {
     pub(super) manner: &'static str,
 }
 
+impl Need {
+    /// The rule that a request breaks whose need is not met: that of its manner, or that of all.
+    pub(super) fn rule(&self, of_all: Rule) -> Rule {
+        match self.manner {
+            "" => of_all,
+            WITH_TOOLS => Rule::UndeclaredSamplingTools,
+            _ => Rule::UndeclaredElicitationMode,
+        }
+    }
+}
+
+/// The manner of a request for sampling in which the model may use tools.
+const WITH_TOOLS: &str = " with tools";
+
 /// What a request needs; `None` where it is none that needs anything.
 pub(super) fn need(offers: Offers, method: &str, params: &Value, revision: Revision) -> Option<Need> {
     let has_modes = revision >= Revision::V2025_11_25;
@@ -62,7 +76,7 @@ pub(super) fn need(offers: Offers, method: &str, params: &Value, revision: Revis
     let has_tools = has_modes && ["tools", "toolChoice"].iter().any(|name| params.get(name).is_some());
     let (is_offered, manner) = match method {
         "roots/list" => (offers.roots, ""),
-        "sampling/createMessage" if has_tools && offers.sampling => (offers.sampling_tools, " with tools"),
+        "sampling/createMessage" if has_tools && offers.sampling => (offers.sampling_tools, WITH_TOOLS),
         "sampling/createMessage" => (offers.sampling, ""),
         "elicitation/create" if !has_modes => (offers.forms || offers.urls, ""),
         "elicitation/create" if is_url && offers.forms => (offers.urls, " in mode `url`"),
