@@ -248,7 +248,10 @@ fn of_session(session: &Session) -> Names {
         if let Some(id) = endpoint.session_id() {
             own["id"] = id.into();
         }
-        names.insert("server".to_owned(), json!({"url": endpoint.url()}));
+        names.insert(
+            "server".to_owned(),
+            json!({"url": endpoint.url(), "host": endpoint.host(), "path": endpoint.path()}),
+        );
     }
     names.insert("session".to_owned(), own);
     names

@@ -75,9 +75,7 @@ impl Scanned {
         let seen: u32 = codes.iter().filter_map(|code| state.seen.get(code.as_str())).sum();
         let (outcome, reason) = match (findings.is_empty(), seen) {
             (false, _) => (Outcome::Failed, None),
-            (true, 0) => {
-                (Outcome::Skipped, Some(NOTHING_SEEN.to_owned()))
-            }
+            (true, 0) => (Outcome::Skipped, Some(NOTHING_SEEN.to_owned())),
             (true, _) => (Outcome::Passed, None),
         };
         Attempted::of_scan(outcome, reason, findings)

@@ -2,7 +2,7 @@
 //!
 //! A text that is one template and nothing else keeps the type of what it names; any other template becomes text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, UndefinedBehavior};
@@ -111,7 +111,9 @@ pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
     if let Some(expression) = whole_expression(text) {
         return evaluate_in(&environment, expression, names);
     }
-    environment.render_str(text, Serde(names)).map(Json::String).map_err(|error| sentence(&error, text))
+    let template = environment.template_from_str(text).map_err(|error| sentence(&error, text))?;
+    let used = used(names, &template.undeclared_variables(false));
+    template.render(Serde(&used)).map(Json::String).map_err(|error| sentence(&error, text))
 }
 
 /// The value of an expression such as `result.count > 2`.
@@ -125,7 +127,8 @@ pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
     let mut environment = environment();
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
-    compiled.eval(Serde(names)).map(|value| value.is_true()).map_err(|_| {
+    let used = used(names, &compiled.undeclared_variables(false));
+    compiled.eval(Serde(&used)).map(|value| value.is_true()).map_err(|_| {
         let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
         match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
             Some((parent, field)) => format!("`{expression}` asks for `{field}` of `{parent}`, which is not there"),
@@ -206,9 +209,33 @@ fn whole_expression(text: &str) -> Option<&str> {
     (!inner.contains("{{") && !inner.contains("}}")).then_some(inner.trim())
 }
 
+/// The names that a template uses: what a server offers can be large, and most templates do not look at it.
+fn used(names: &Names, wanted: &HashSet<String>) -> Names {
+    wanted.iter().filter_map(|name| Some((name.clone(), names.get(name)?.clone()))).collect()
+}
+
+/// The value that a plain path such as `offer.call.name` leads to; `None` for any other expression.
+fn at_path(expression: &str, names: &Names) -> Option<Json> {
+    let is_name = |name: &&str| {
+        let mut letters = name.chars();
+        letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    let mut steps = expression.split('.');
+    if !expression.split('.').all(|step| is_name(&step)) {
+        return None;
+    }
+    let first = names.get(steps.next()?)?;
+    steps.try_fold(first, |value, step| value.as_object()?.get(step)).cloned()
+}
+
 fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -> Result<Json, String> {
+    if let Some(value) = at_path(expression, names) {
+        return Ok(value);
+    }
     let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
-    let value = compiled.eval(Serde(names)).map_err(|error| sentence(&error, expression))?;
+    let used = used(names, &compiled.undeclared_variables(false));
+    let value = compiled.eval(Serde(&used)).map_err(|error| sentence(&error, expression))?;
     if value.kind() == ValueKind::Undefined {
         return Err(match expression.strip_prefix("env.") {
             Some(name) => format!("the environment has no variable `{name}`"),

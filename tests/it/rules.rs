@@ -4,15 +4,25 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use mcprove::demo::faulty::Fault;
+use mcprove::demo::flaw::Flaw;
 use mcprove::demo::reference::{LOW_SCOPE_TOKEN, Reference, SECOND_TOKEN, TOKEN};
 use mcprove::demo::{Settings, http, serve_with};
-use mcprove::source::Sources;
-use mcprove::suite::{Carrier, Rule, Test, built_in_rules};
-use mcprove::testing::{Outcome, Run, Suite};
+use mcprove::event::{CaseResult, Event, Outcome};
+use mcprove::plan::{Selection, build};
+use mcprove::redact::Redactor;
+use mcprove::report::terminal::failure;
+use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
+use mcprove::source::{Sources, Style};
+use mcprove::suite::{Carrier, Files, Rule, Suite, Test, built_in_rules, load};
+use mcprove::taxonomy::Registry;
+use mcprove::transport::memory;
 use serde_json::{Map, Value, json};
+use tokio::io::split;
 use tokio::runtime::Builder;
 
 use crate::harness::snapshot;
@@ -20,11 +30,25 @@ use crate::harness::snapshot;
 /// The revisions whose rule books are looked at.
 const BOOKS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
+/// Whether a server wants tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    Open,
+    Tokens,
+}
+
 /// A server and how it is spoken to.
 struct Server {
     settings: Settings,
-    fault: Arc<Fault>,
+    flaw: Option<Flaw>,
     over: Carrier,
+}
+
+impl Server {
+    /// What it does wrong; over streams every connection has a server of its own.
+    fn fault(&self) -> Arc<Fault> {
+        Arc::new(self.flaw.clone().map_or_else(Fault::none, Fault::flawed))
+    }
 }
 
 #[test]
@@ -33,12 +57,16 @@ fn the_correct_server_keeps_every_rule() {
     for revision in BOOKS {
         let rules = rules(revision);
         let mut best: BTreeMap<String, &str> = rules.iter().map(|rule| (rule.id.clone(), "skipped")).collect();
-        for (over, guarded) in [(Carrier::Stdio, false), (Carrier::Http, false), (Carrier::Http, true)] {
-            let server = Server { settings: reference(guarded), fault: Arc::new(Fault::none()), over };
-            let run = check(&server, revision, &hints(&rules));
-            let place = format!("{revision} over {}{}", over.as_str(), if guarded { " with tokens" } else { "" });
-            assert_eq!(broken(&run), BTreeSet::new(), "{place}\n{}", run.text());
-            for case in run.cases() {
+        for (over, guard) in
+            [(Carrier::Stdio, Guard::Open), (Carrier::Http, Guard::Open), (Carrier::Http, Guard::Tokens)]
+        {
+            let server = Server { settings: reference(guard), flaw: None, over };
+            let results = check(&server, revision, &hints(&rules, guard));
+            let place = format!("{revision} over {}, {guard:?}", over.as_str());
+            let told = results.iter().filter(|case| case.outcome == Outcome::Failed || case.outcome == Outcome::Warned);
+            let told: String = told.map(|case| failure(case, &Style::PLAIN)).collect();
+            assert_eq!(broken(&results), BTreeSet::new(), "{place}\n{told}");
+            for case in &results {
                 let Some(rule) = &case.case.rule else { continue };
                 let word = best.get_mut(&rule.id).unwrap();
                 match case.outcome {
@@ -59,15 +87,16 @@ fn the_correct_server_keeps_every_rule() {
 
 #[test]
 fn every_rule_fails_on_its_own_server_and_on_no_other() {
-    let jobs: VecDeque<(&str, Rule)> =
-        BOOKS.iter().flat_map(|book| rules(book).into_iter().map(move |rule| (*book, rule))).collect();
+    let books = BOOKS.map(|book| (book, rules(book)));
+    let jobs: VecDeque<(&str, &Rule, &[Rule])> =
+        books.iter().flat_map(|(book, own)| own.iter().map(move |rule| (*book, rule, own.as_slice()))).collect();
     let (jobs, lines) = (Mutex::new(jobs), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
-                    let Some((book, rule)) = jobs.lock().unwrap().pop_front() else { break };
-                    let line = on_its_own_server(book, &rule);
+                    let Some((book, rule, own)) = jobs.lock().unwrap().pop_front() else { break };
+                    let line = on_its_own_server(book, (rule, own));
                     lines.lock().unwrap().insert((book, rule.id.clone()), line);
                 }
             });
@@ -87,16 +116,16 @@ fn every_rule_fails_on_its_own_server_and_on_no_other() {
 const NO_SERVER: &str = "no server breaks it alone";
 
 /// The ids of the rules that fail on the server that breaks one.
-fn on_its_own_server(book: &str, rule: &Rule) -> String {
+fn on_its_own_server(book: &str, (rule, own): (&Rule, &[Rule])) -> String {
     let mut found = Vec::new();
     let reference = Reference::of(rule, &mut found);
     assert!(found.is_empty(), "{book}/{}: {found:?}", rule.id);
     let Some(flaw) = reference.flaw else { return NO_SERVER.to_owned() };
-    let guarded = reference.settings.token.is_some();
-    let over = if guarded { Carrier::Http } else { rule.over.unwrap_or(Carrier::Stdio) };
-    let server = Server { settings: self::reference(guarded), fault: Arc::new(Fault::flawed(flaw)), over };
-    let run = check(&server, book, &hints(&rules(book)));
-    let ids: Vec<String> = broken(&run).into_iter().collect();
+    let guard = if reference.settings.token.is_some() { Guard::Tokens } else { Guard::Open };
+    let over = if guard == Guard::Tokens { Carrier::Http } else { rule.over.unwrap_or(Carrier::Stdio) };
+    let server = Server { settings: self::reference(guard), flaw: Some(flaw), over };
+    let results = check(&server, book, &hints(own, guard));
+    let ids: Vec<String> = broken(&results).into_iter().collect();
     if ids.is_empty() { "nothing fails".to_owned() } else { ids.join(", ") }
 }
 
@@ -110,21 +139,25 @@ fn rules(book: &str) -> Vec<Rule> {
 }
 
 /// Everything that the rules are tested with on the servers of this program.
-fn hints(rules: &[Rule]) -> Value {
+fn hints(rules: &[Rule], guard: Guard) -> Value {
     let references = rules.iter().filter_map(|rule| rule.reference.as_ref()?.get("hints"));
-    let mut hints: Map<String, Value> =
-        references.flat_map(|node| node.entries()).map(|(name, value)| (name.value.clone(), value.to_json())).collect();
-    for (name, token) in [("token", TOKEN), ("second_token", SECOND_TOKEN), ("low_scope_token", LOW_SCOPE_TOKEN)] {
-        if hints.contains_key(name) {
-            hints.insert(name.to_owned(), token.into());
-        }
+    let named = references.flat_map(|node| node.entries()).map(|(name, value)| (name.value.clone(), value.to_json()));
+    let mut hints: Map<String, Value> = named.filter(|(name, _)| !name.ends_with("token")).collect();
+    if guard == Guard::Tokens {
+        let tokens = [
+            ("token", TOKEN),
+            ("second_token", SECOND_TOKEN),
+            ("low_scope_token", LOW_SCOPE_TOKEN),
+            ("foreign_token", "of-another-server"),
+        ];
+        hints.extend(tokens.map(|(name, token)| (name.to_owned(), token.into())));
     }
     hints.into()
 }
 
 /// The settings of the correct server with everything that it can offer.
-fn reference(guarded: bool) -> Settings {
-    let token = |text: &str| guarded.then(|| text.to_owned());
+fn reference(guard: Guard) -> Settings {
+    let token = |text: &str| (guard == Guard::Tokens).then(|| text.to_owned());
     Settings {
         conformance_fixtures: true,
         tasks: true,
@@ -136,16 +169,14 @@ fn reference(guarded: bool) -> Settings {
 }
 
 /// The ids of the rules that a run saw broken; cases that stand for none are named as they are.
-fn broken(run: &Run) -> BTreeSet<String> {
-    let cases = run
-        .cases()
-        .into_iter()
-        .filter(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned | Outcome::Errored));
+fn broken(results: &[CaseResult]) -> BTreeSet<String> {
+    let is_broken = |case: &&CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Warned | Outcome::Errored);
+    let cases = results.iter().filter(is_broken);
     cases.map(|case| case.case.rule.as_ref().map_or_else(|| case.case.name.clone(), |rule| rule.id.clone())).collect()
 }
 
 /// Holds a server against the rules of a revision. Over streams time is virtual.
-fn check(server: &Server, revision: &str, hints: &Value) -> Run {
+fn check(server: &Server, revision: &str, hints: &Value) -> Vec<CaseResult> {
     let runtime = match server.over {
         Carrier::Stdio => Builder::new_current_thread().enable_all().start_paused(true).build(),
         Carrier::Http => Builder::new_current_thread().enable_all().build(),
@@ -158,31 +189,79 @@ fn check(server: &Server, revision: &str, hints: &Value) -> Run {
     })
 }
 
-async fn over_streams(server: &Server, revision: &str, hints: &Value) -> Run {
-    let text = suite(json!({"builtin": "demo", "protocol": revision}), hints);
-    let (settings, fault) = (server.settings.clone(), Arc::clone(&server.fault));
-    let suite = Suite::parse(&text).unwrap().parallel(8).connect(move || {
-        let (ours, theirs) = tokio::io::duplex(64 * 1024);
-        let (reader, writer) = tokio::io::split(theirs);
-        tokio::spawn(serve_with(settings.clone(), Arc::clone(&fault), reader, writer));
-        tokio::io::split(ours)
-    });
-    suite.run().await.unwrap()
+async fn over_streams(server: &Server, revision: &str, hints: &Value) -> Vec<CaseResult> {
+    let of = Server { settings: server.settings.clone(), flaw: server.flaw.clone(), over: server.over };
+    let connect = move || {
+        let (settings, fault) = (of.settings.clone(), of.fault());
+        memory::host(move |stream| async move {
+            let (reader, writer) = split(stream);
+            serve_with(settings, fault, reader, writer).await.map_err(|error| error.to_string())
+        })
+    };
+    let in_process = BTreeMap::from([("server".to_owned(), InProcess::new(connect))]);
+    run(json!({"builtin": "demo", "protocol": revision}), hints, in_process).await
 }
 
-async fn over_http(server: &Server, revision: &str, hints: &Value) -> Run {
+async fn over_http(server: &Server, revision: &str, hints: &Value) -> Vec<CaseResult> {
     let bound = http::Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let bound = bound.with(server.settings.clone(), &server.fault).unwrap();
+    let bound = bound.with(server.settings.clone(), &server.fault()).unwrap();
     let mut address = json!({"url": bound.url(), "protocol": revision});
     if let Some(token) = &server.settings.token {
         address["headers"] = json!({"Authorization": format!("Bearer {token}")});
     }
     let serving = tokio::spawn(bound.serve());
-    let run = Suite::parse(&suite(address, hints)).unwrap().parallel(8).run().await.unwrap();
+    let results = run(address, hints, BTreeMap::new()).await;
     serving.abort();
-    run
+    results
 }
 
-fn suite(server: Value, hints: &Value) -> String {
-    json!({"suite": "rules", "server": server, "compliance": {"hints": hints}}).to_string()
+/// A suite that nobody wrote down.
+struct Inline(String);
+
+impl Files for Inline {
+    fn read(&self, _: &Path) -> io::Result<String> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Keeps the cases of a run.
+#[derive(Default)]
+struct Kept(Vec<CaseResult>);
+
+impl Observer for Kept {
+    fn event(&mut self, event: &Event) {
+        if let Event::CaseFinished(result) = event {
+            self.0.push((**result).clone());
+        }
+    }
+
+    fn session(&mut self, _: &SessionFrames, _: &Redactor) {}
+}
+
+/// A suite with all rules, which is read once.
+fn books(hints: &Value) -> (Sources, Suite) {
+    static READ: Mutex<BTreeMap<String, (Sources, Suite)>> = Mutex::new(BTreeMap::new());
+    let text = json!({"suite": "rules", "server": {"builtin": "demo"}, "compliance": {"hints": hints}}).to_string();
+    let mut read = READ.lock().unwrap();
+    let entry = read.entry(text.clone()).or_insert_with(|| {
+        let mut sources = Sources::default();
+        let suite = load(Path::new("rules"), &Inline(text), &mut sources, &mut Vec::new()).unwrap();
+        (sources, suite)
+    });
+    entry.clone()
+}
+
+async fn run(server: Value, hints: &Value, in_process: BTreeMap<String, InProcess>) -> Vec<CaseResult> {
+    let (mut sources, whole) = books(hints);
+    let text = json!({"suite": "rules", "server": server, "tests": [{"name": "none", "call": "echo", "expect": []}]})
+        .to_string();
+    let own = load(Path::new("rules"), &Inline(text), &mut sources, &mut Vec::new()).unwrap();
+    let suite = Suite { servers: own.servers, ..whole };
+    let registry = Registry::builtin();
+    let plan = build(vec![suite], Selection::default(), registry, Arc::new(sources)).unwrap();
+    let (_wish, stop) = Stop::new();
+    let options = Options { in_process, parallel: Some(8), ..Options::new(0, stop) };
+    let mut kept = Kept::default();
+    runner::run(plan, options, registry, &mut kept).await;
+    kept.0
 }

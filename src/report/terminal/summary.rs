@@ -318,14 +318,8 @@ fn explained(suites: &[Suite<'_>]) -> Option<String> {
     let mut cases = suites.iter().flat_map(|suite| suite.cases.iter().copied());
     let (whole, _) = cases.clone().next()?.again.split_once("compliance")?;
     let broken = cases.find(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
-    let rule = broken.and_then(|case| case.case.rule.as_ref());
-    Some(
-        rule.map_or_else(
-            || format!("{whole}compliance --list"),
-            |rule| format!("{whole}compliance --explain {}", rule.id),
-        ),
-    )
-    .filter(|_| whole == "mcprove ")
+    let rule = broken.and_then(|case| case.case.rule.as_ref()).map(|rule| format!("--explain {}", rule.id));
+    (whole == "mcprove ").then(|| rule.map_or(String::new(), |explain| format!("{whole}compliance {explain}")))
 }
 
 /// The command that looks closer at what went wrong.
@@ -335,6 +329,9 @@ fn next(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -
         return String::new();
     }
     if let Some(explain) = explained(suites) {
+        if explain.is_empty() {
+            return explain;
+        }
         return format!("  {}   {explain}\n", layout::paint("next", DIM, style));
     }
     let files = files(report);

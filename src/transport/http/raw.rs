@@ -110,6 +110,11 @@ impl Endpoint {
         self.url.query().map_or_else(|| self.url.path().to_owned(), |query| format!("{}?{query}", self.url.path()))
     }
 
+    /// The path of the address itself.
+    pub fn path(&self) -> &str {
+        self.url.path()
+    }
+
     /// The value of the header `Host`.
     pub fn host(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
