@@ -1,10 +1,13 @@
 //! The rules of a specification as cases, one for each that holds in the revision and over the transport.
 
+use serde_json::Value as Json;
+
 use super::Offer;
 use super::case::{Body, Case, Mistake, SkipReason};
 use super::expand::for_each;
 use super::planner::{Planner, script};
 use crate::source::template::{Names, holds};
+use crate::source::{Span, did_you_mean};
 use crate::suite::{Carrier, Compliance, Need, Rule, Test};
 
 /// The cases of a `compliance:` block.
@@ -39,7 +42,7 @@ pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) ->
 
 fn particular(planner: &Planner<'_>, test: &Test, names: &Names, offer: &Offer<'_>) -> Vec<Case> {
     let over = test.rule.as_ref().and_then(|rule| rule.over).map(Need::Over);
-    let unmet = over.iter().chain(&test.needs).find_map(|need| unmet(need, names, offer));
+    let unmet = over.iter().chain(&test.needs).find_map(|need| unmet(need, (names, offer), test.span));
     let mut cases = match unmet {
         Some(body) => vec![planner.test_case(test, None, body)],
         None if test.for_each.is_some() => for_each(planner, test, offer.catalog, names),
@@ -57,11 +60,27 @@ fn particular(planner: &Planner<'_>, test: &Test, names: &Names, offer: &Offer<'
     cases
 }
 
-/// What becomes of a case whose need is not met.
-fn unmet(need: &Need, names: &Names, offer: &Offer<'_>) -> Option<Body> {
+/// Whether a hint is a tool, and one that the server does not offer.
+fn is_tool_of_nobody(value: &Json, hint: &str, offer: &Offer<'_>) -> bool {
+    hint.ends_with("_tool") && value["name"].as_str().is_none_or(|name| offer.catalog.tool(name).is_none())
+}
+
+/// What becomes of a case whose need is not met; the place is that of the test.
+fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Option<Body> {
     let reason = match need {
         Need::Hint(hint) if names["hints"].get(hint).is_none() => {
             format!("it needs the hint `{hint}`: `compliance: {{ hints: {{ {hint}: … }} }}`")
+        }
+        Need::Hint(hint) if is_tool_of_nobody(&names["hints"][hint], hint, offer) => {
+            if offer.catalog.tools.is_empty() {
+                let reason = format!("it needs the hint `{hint}`, and the server lists no tools");
+                return Some(Body::Skipped(SkipReason::NotApplicable(reason)));
+            }
+            let offered: Vec<&str> = offer.catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let name = names["hints"][hint]["name"].as_str().unwrap_or_default();
+            let message = format!("the hint `{hint}` names the tool `{name}`, which the server does not offer");
+            let help = did_you_mean(name, offered.iter().copied());
+            return Some(Body::Failed(Mistake { code: "unknown-tool", message, help, span }));
         }
         Need::Capability(path) if !offer.declares(path) => format!("the server does not declare `{path}`"),
         Need::NoCapability(path) if offer.declares(path) => format!("the server declares `{path}`"),

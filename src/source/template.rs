@@ -2,6 +2,7 @@
 //!
 //! A text that is one template and nothing else keeps the type of what it names; any other template becomes text.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 
 use minijinja::value::{Serde, ValueKind};
@@ -112,8 +113,8 @@ pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
         return evaluate_in(&environment, expression, names);
     }
     let template = environment.template_from_str(text).map_err(|error| sentence(&error, text))?;
-    let used = used(names, &template.undeclared_variables(false));
-    template.render(Serde(&used)).map(Json::String).map_err(|error| sentence(&error, text))
+    let used = used(names, &template.undeclared_variables(false), text);
+    template.render(Serde(&*used)).map(Json::String).map_err(|error| sentence(&error, text))
 }
 
 /// The value of an expression such as `result.count > 2`.
@@ -127,8 +128,8 @@ pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
     let mut environment = environment();
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
-    let used = used(names, &compiled.undeclared_variables(false));
-    compiled.eval(Serde(&used)).map(|value| value.is_true()).map_err(|_| {
+    let used = used(names, &compiled.undeclared_variables(false), expression);
+    compiled.eval(Serde(&*used)).map(|value| value.is_true()).map_err(|_| {
         let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
         match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
             Some((parent, field)) => format!("`{expression}` asks for `{field}` of `{parent}`, which is not there"),
@@ -210,8 +211,13 @@ fn whole_expression(text: &str) -> Option<&str> {
 }
 
 /// The names that a template uses: what a server offers can be large, and most templates do not look at it.
-fn used(names: &Names, wanted: &HashSet<String>) -> Names {
-    wanted.iter().filter_map(|name| Some((name.clone(), names.get(name)?.clone()))).collect()
+fn used<'a>(names: &'a Names, wanted: &HashSet<String>, text: &str) -> Cow<'a, Names> {
+    // What stands within brackets is not found.
+    if text.contains('[') {
+        return Cow::Borrowed(names);
+    }
+    let used = wanted.iter().filter_map(|name| Some((name.clone(), names.get(name)?.clone()))).collect();
+    Cow::Owned(used)
 }
 
 /// The value that a plain path such as `offer.call.name` leads to; `None` for any other expression.
@@ -234,8 +240,8 @@ fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -
         return Ok(value);
     }
     let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
-    let used = used(names, &compiled.undeclared_variables(false));
-    let value = compiled.eval(Serde(&used)).map_err(|error| sentence(&error, expression))?;
+    let used = used(names, &compiled.undeclared_variables(false), expression);
+    let value = compiled.eval(Serde(&*used)).map_err(|error| sentence(&error, expression))?;
     if value.kind() == ValueKind::Undefined {
         return Err(match expression.strip_prefix("env.") {
             Some(name) => format!("the environment has no variable `{name}`"),

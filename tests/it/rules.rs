@@ -17,7 +17,7 @@ use mcprove::plan::{Selection, build};
 use mcprove::redact::Redactor;
 use mcprove::report::terminal::failure;
 use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
-use mcprove::source::{Sources, Style};
+use mcprove::source::{SourceFile, Sources, Style};
 use mcprove::suite::{Carrier, Files, Rule, Suite, Test, built_in_rules, load};
 use mcprove::taxonomy::Registry;
 use mcprove::transport::memory;
@@ -57,15 +57,21 @@ fn the_correct_server_keeps_every_rule() {
     for revision in BOOKS {
         let rules = rules(revision);
         let mut best: BTreeMap<String, &str> = rules.iter().map(|rule| (rule.id.clone(), "skipped")).collect();
-        for (over, guard) in
-            [(Carrier::Stdio, Guard::Open), (Carrier::Http, Guard::Open), (Carrier::Http, Guard::Tokens)]
-        {
-            let server = Server { settings: reference(guard), flaw: None, over };
-            let results = check(&server, revision, &hints(&rules, guard));
-            let place = format!("{revision} over {}, {guard:?}", over.as_str());
+        let plain = || Server { settings: Settings::default(), flaw: None, over: Carrier::Stdio };
+        let servers = [
+            ("streams", Guard::Open, Server { settings: reference(Guard::Open), ..plain() }),
+            ("HTTP", Guard::Open, Server { settings: reference(Guard::Open), over: Carrier::Http, ..plain() }),
+            ("tokens", Guard::Tokens, Server { settings: reference(Guard::Tokens), over: Carrier::Http, ..plain() }),
+            ("nothing but the directory", Guard::Open, plain()),
+            ("nothing at all", Guard::Open, Server { flaw: Some(bare()), ..plain() }),
+        ];
+        for (place, guard, server) in servers {
+            // What is tested with tools needs those of the fixtures.
+            let with = if server.settings.conformance_fixtures { hints(&rules, guard) } else { json!({}) };
+            let results = check(&server, revision, &with);
             let told = results.iter().filter(|case| case.outcome == Outcome::Failed || case.outcome == Outcome::Warned);
             let told: String = told.map(|case| failure(case, &Style::PLAIN)).collect();
-            assert_eq!(broken(&results), BTreeSet::new(), "{place}\n{told}");
+            assert_eq!(broken(&results), BTreeSet::new(), "{revision}, {place}\n{told}");
             for case in &results {
                 let Some(rule) = &case.case.rule else { continue };
                 let word = best.get_mut(&rule.id).unwrap();
@@ -148,11 +154,24 @@ fn hints(rules: &[Rule], guard: Guard) -> Value {
             ("token", TOKEN),
             ("second_token", SECOND_TOKEN),
             ("low_scope_token", LOW_SCOPE_TOKEN),
-            ("foreign_token", "of-another-server"),
+            ("foreign_token", "a-token-for-another-server"),
         ];
         hints.extend(tokens.map(|(name, token)| (name.to_owned(), token.into())));
     }
     hints.into()
+}
+
+/// What makes the correct server one that offers nothing, and says so: still correct.
+fn bare() -> Flaw {
+    let text = r#"
+        - on: { method: [initialize, server/discover] }
+          answers: { set: { result.capabilities: {} } }
+        - on: { method: [tools/*, resources/*, prompts/*, completion/*] }
+          answers: { error: { code: -32601, message: nothing of the kind is here } }
+    "#;
+    let mut sources = Sources::default();
+    let id = sources.add(SourceFile::new("bare", text));
+    Flaw::load(&sources, id).unwrap()
 }
 
 /// The settings of the correct server with everything that it can offer.
