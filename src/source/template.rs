@@ -3,7 +3,7 @@
 //! A text that is one template and nothing else keeps the type of what it names; any other template becomes text.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, UndefinedBehavior};
@@ -113,7 +113,7 @@ pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
         return evaluate_in(&environment, expression, names);
     }
     let template = environment.template_from_str(text).map_err(|error| sentence(&error, text))?;
-    let used = used(names, &template.undeclared_variables(false), text);
+    let used = used(names, template.undeclared_variables(false), text);
     template.render(Serde(&*used)).map(Json::String).map_err(|error| sentence(&error, text))
 }
 
@@ -128,7 +128,7 @@ pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
     let mut environment = environment();
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
-    let used = used(names, &compiled.undeclared_variables(false), expression);
+    let used = used(names, compiled.undeclared_variables(false), expression);
     compiled.eval(Serde(&*used)).map(|value| value.is_true()).map_err(|_| {
         let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
         match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
@@ -211,12 +211,13 @@ fn whole_expression(text: &str) -> Option<&str> {
 }
 
 /// The names that a template uses: what a server offers can be large, and most templates do not look at it.
-fn used<'a>(names: &'a Names, wanted: &HashSet<String>, text: &str) -> Cow<'a, Names> {
+fn used<'a>(names: &'a Names, wanted: impl IntoIterator<Item = String>, text: &str) -> Cow<'a, Names> {
     // What stands within brackets is not found.
     if text.contains('[') {
         return Cow::Borrowed(names);
     }
-    let used = wanted.iter().filter_map(|name| Some((name.clone(), names.get(name)?.clone()))).collect();
+    let value = |name: String| names.get(&name).cloned().map(|value| (name, value));
+    let used = wanted.into_iter().filter_map(value).collect();
     Cow::Owned(used)
 }
 
@@ -240,7 +241,7 @@ fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -
         return Ok(value);
     }
     let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
-    let used = used(names, &compiled.undeclared_variables(false), expression);
+    let used = used(names, compiled.undeclared_variables(false), expression);
     let value = compiled.eval(Serde(&*used)).map_err(|error| sentence(&error, expression))?;
     if value.kind() == ValueKind::Undefined {
         return Err(match expression.strip_prefix("env.") {

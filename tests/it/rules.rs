@@ -17,7 +17,7 @@ use mcprove::plan::{Selection, build};
 use mcprove::redact::Redactor;
 use mcprove::report::terminal::failure;
 use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
-use mcprove::source::{SourceFile, Sources, Style};
+use mcprove::source::{Node, SourceFile, Sources, Style};
 use mcprove::suite::{Carrier, Files, Rule, Suite, Test, built_in_rules, load};
 use mcprove::taxonomy::Registry;
 use mcprove::transport::memory;
@@ -75,10 +75,10 @@ fn the_correct_server_keeps_every_rule() {
             for case in &results {
                 let Some(rule) = &case.case.rule else { continue };
                 let word = best.get_mut(&rule.id).unwrap();
-                match case.outcome {
-                    Outcome::Passed => *word = "passed",
-                    Outcome::Inconclusive if *word == "skipped" => *word = "inconclusive",
-                    _ => {}
+                if case.outcome == Outcome::Passed {
+                    *word = "passed";
+                } else if case.outcome == Outcome::Inconclusive && *word == "skipped" {
+                    *word = "inconclusive";
                 }
             }
         }
@@ -109,8 +109,8 @@ fn every_rule_fails_on_its_own_server_and_on_no_other() {
         }
     });
     let lines = lines.into_inner().unwrap();
-    let table: String = lines.iter().map(|((book, id), line)| format!("{book} {id}: {line}\n")).collect();
-    snapshot("rules-broken", &table);
+    let table: Vec<String> = lines.iter().map(|((book, id), line)| format!("{book} {id}: {line}")).collect();
+    snapshot("rules-broken", &table.join("\n"));
     let wrong: Vec<String> = lines
         .iter()
         .filter(|((_, id), line)| *line != id && *line != NO_SERVER)
@@ -147,7 +147,7 @@ fn rules(book: &str) -> Vec<Rule> {
 /// Everything that the rules are tested with on the servers of this program.
 fn hints(rules: &[Rule], guard: Guard) -> Value {
     let references = rules.iter().filter_map(|rule| rule.reference.as_ref()?.get("hints"));
-    let named = references.flat_map(|node| node.entries()).map(|(name, value)| (name.value.clone(), value.to_json()));
+    let named = references.flat_map(Node::entries).map(|(name, value)| (name.value.clone(), value.to_json()));
     let mut hints: Map<String, Value> = named.filter(|(name, _)| !name.ends_with("token")).collect();
     if guard == Guard::Tokens {
         let tokens = [
@@ -163,12 +163,12 @@ fn hints(rules: &[Rule], guard: Guard) -> Value {
 
 /// What makes the correct server one that offers nothing, and says so: still correct.
 fn bare() -> Flaw {
-    let text = r#"
+    let text = r"
         - on: { method: [initialize, server/discover] }
           answers: { set: { result.capabilities: {} } }
         - on: { method: [tools/*, resources/*, prompts/*, completion/*] }
           answers: { error: { code: -32601, message: nothing of the kind is here } }
-    "#;
+    ";
     let mut sources = Sources::default();
     let id = sources.add(SourceFile::new("bare", text));
     Flaw::load(&sources, id).unwrap()

@@ -44,9 +44,6 @@ pub(super) struct StartArgs {
     /// have the one in `MCPROVE_DEMO_SECOND_TOKEN`, and the one in `MCPROVE_DEMO_LOW_SCOPE_TOKEN` allows no changes.
     #[arg(long, requires = "http")]
     require_token: bool,
-    /// Lets calls go on as tasks: the capability of 2025-11-25 and the extension of 2026-07-28.
-    #[arg(long)]
-    tasks: bool,
     /// Refuses every call that would change the directory.
     #[arg(long)]
     read_only: bool,
@@ -59,6 +56,16 @@ pub(super) struct StartArgs {
     /// Refuses names with this word in them, in upper and lower case.
     #[arg(long, value_name = "WORD")]
     block: Option<String>,
+    #[command(flatten)]
+    beside: BesideArgs,
+}
+
+/// What the server has beside the directory.
+#[derive(Debug, Clone, Args)]
+struct BesideArgs {
+    /// Lets calls go on as tasks: the capability of 2025-11-25 and the extension of 2026-07-28.
+    #[arg(long)]
+    tasks: bool,
     /// Offers, besides the directory, what the official conformance suite asks for.
     #[arg(long)]
     conformance_fixtures: bool,
@@ -77,13 +84,13 @@ impl StartArgs {
             });
         }
         Ok(Settings {
-            tasks: self.tasks,
+            tasks: self.beside.tasks,
             read_only: self.read_only,
             max_users: self.max_users.clone(),
             domain: self.domain.clone(),
             blocked: self.block.clone(),
             token,
-            conformance_fixtures: self.conformance_fixtures,
+            conformance_fixtures: self.beside.conformance_fixtures,
             second_token,
             low_scope_token,
             ..Settings::default()

@@ -131,6 +131,8 @@ pub(super) struct Promised {
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) ended: Option<(Box<str>, u32)>,
+    /// Whether an answer made it; a notification of its status may come before that.
+    pub(super) is_made: bool,
 }
 
 /// Everything that one session taught.

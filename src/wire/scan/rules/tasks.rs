@@ -71,7 +71,8 @@ fn judge_task(look: &mut Look<'_>, memory: &mut Memory, task: &Value, told: Told
         look.require(Rule::TaskNotWorking, status == "working", || {
             format!("the task `{id}` was created in the status `{status}`; tasks begin with `working`")
         });
-        look.require(Rule::ReusedTaskId, !memory.tasks.contains_key(id), || format!("two tasks have the id `{id}`"));
+        let is_made = memory.tasks.get(id).is_some_and(|task| task.is_made);
+        look.require(Rule::ReusedTaskId, !is_made, || format!("two tasks have the id `{id}`"));
     }
     life(look, memory, (id, status), told);
 }
@@ -81,7 +82,8 @@ fn life(look: &mut Look<'_>, memory: &mut Memory, (id, status): (&str, &str), to
     if memory.tasks.len() >= MOST_NAMES {
         return;
     }
-    let task = memory.tasks.entry(id.into()).or_insert(Task { ended: None });
+    let task = memory.tasks.entry(id.into()).or_insert(Task { ended: None, is_made: false });
+    task.is_made |= told == Told::Created;
     if let (Some((end, at)), Told::Answered(asked)) = (&task.ended, told)
         && asked > *at
     {

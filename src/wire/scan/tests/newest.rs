@@ -168,7 +168,7 @@ pub(super) const PAIRS: &[Pair] = &[
         &[r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}}"#],
     ),
     pair(
-        "undeclared-input",
+        "undeclared-elicitation-mode",
         &CALL,
         &[FORM],
         &[

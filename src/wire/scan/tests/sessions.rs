@@ -95,13 +95,13 @@ pub(super) const PAIRS: &[Pair] = &[
         &[r#"<{%,"id":1,"method":"roots/list"}"#],
     ),
     pair(
-        "undeclared-request",
+        "undeclared-sampling-tools",
         &OPEN,
         &[r#"<{%,"id":1,"method":"ping"}"#, r#"<{%,"id":2,"method":"sampling/createMessage"}"#],
         &[r#"<{%,"id":1,"method":"sampling/createMessage","params":{"tools":[]}}"#],
     ),
     pair(
-        "undeclared-request",
+        "undeclared-elicitation-mode",
         &OPEN,
         &[r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}"#],
         &[
