@@ -26,7 +26,7 @@ pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_
             format!("an input request must elicit, sample or list roots, this one is {}", shown(request.get("method")))
         });
         if let Some(need) = need {
-            look.require(need.rule(Rule::UndeclaredInput), need.is_offered, || {
+            need.judge(look, (method, Rule::UndeclaredInput), || {
                 format!("the server asks for the input `{method}`{}, which the client does not offer", need.manner)
             });
         }

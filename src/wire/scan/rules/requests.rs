@@ -32,7 +32,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, said: (Option<Id>,
     if let Some(offers) = memory.offers
         && let Some(need) = need(offers, method, params, look.revision)
     {
-        look.require(need.rule(Rule::UndeclaredRequest), need.is_offered, || {
+        need.judge(look, (method, Rule::UndeclaredRequest), || {
             format!("the server sent the request `{method}`{}, which the client does not offer", need.manner)
         });
     }
@@ -56,18 +56,23 @@ pub(super) struct Need {
 }
 
 impl Need {
-    /// The rule that a request breaks whose need is not met: that of its manner, or that of all.
-    pub(super) fn rule(&self, of_all: Rule) -> Rule {
-        match self.manner {
-            "" => of_all,
-            WITH_TOOLS => Rule::UndeclaredSamplingTools,
-            _ => Rule::UndeclaredElicitationMode,
+    /// Judges whether the client offers what a request needs, by the rule of its manner or by that of all requests.
+    pub(super) fn judge(&self, look: &mut Look<'_>, (method, of_all): (&str, Rule), words: impl FnOnce() -> String) {
+        let of_manner = match method {
+            "sampling/createMessage" => Some(Rule::UndeclaredSamplingTools),
+            "elicitation/create" => Some(Rule::UndeclaredElicitationMode),
+            _ => None,
+        };
+        match of_manner.filter(|_| !self.manner.is_empty()) {
+            Some(rule) => look.require(rule, self.is_offered, words),
+            None => look.require(of_all, self.is_offered, words),
+        }
+        // It could have been of a manner that the client does not offer.
+        if let Some(rule) = of_manner.filter(|_| self.manner.is_empty() && self.is_offered) {
+            look.require(rule, true, String::new);
         }
     }
 }
-
-/// The manner of a request for sampling in which the model may use tools.
-const WITH_TOOLS: &str = " with tools";
 
 /// What a request needs; `None` where it is none that needs anything.
 pub(super) fn need(offers: Offers, method: &str, params: &Value, revision: Revision) -> Option<Need> {
@@ -76,7 +81,7 @@ pub(super) fn need(offers: Offers, method: &str, params: &Value, revision: Revis
     let has_tools = has_modes && ["tools", "toolChoice"].iter().any(|name| params.get(name).is_some());
     let (is_offered, manner) = match method {
         "roots/list" => (offers.roots, ""),
-        "sampling/createMessage" if has_tools && offers.sampling => (offers.sampling_tools, WITH_TOOLS),
+        "sampling/createMessage" if has_tools && offers.sampling => (offers.sampling_tools, " with tools"),
         "sampling/createMessage" => (offers.sampling, ""),
         "elicitation/create" if !has_modes => (offers.forms || offers.urls, ""),
         "elicitation/create" if is_url && offers.forms => (offers.urls, " in mode `url`"),
