@@ -7,20 +7,20 @@ use super::case::{Body, Case, Mistake, SkipReason};
 use super::expand::for_each;
 use super::planner::{Planner, script};
 use crate::source::template::{Names, holds};
-use crate::source::{Span, did_you_mean};
-use crate::suite::{Carrier, Compliance, Need, Rule, Test};
+use crate::source::{Node, Span, did_you_mean};
+use crate::suite::{Carrier, Compliance, Need, Rule, Test, ToolSelection};
 
 /// The cases of a `compliance:` block.
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Compliance, offer: &Offer<'_>) -> Vec<Case> {
     let names = offer.names(planner.suite);
     let wanted = |rule: &Rule| {
-        let is_named = compliance.only.is_empty() || compliance.only.iter().any(|id| id.value == rule.id);
+        let is_named = compliance.only.is_empty() || compliance.only.iter().any(|id| rule.is_named(&id.value));
         is_named
             && rule.level <= compliance.level
             && offer.revision.is_none_or(|spoken| rule.revisions.contains(&spoken))
     };
     let rules = planner.suite.rules.iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
-    let mut cases = Vec::new();
+    let mut cases = unknown_safe_tools(planner, (template, compliance), offer);
     for (test, rule) in rules.filter(|(_, rule)| wanted(rule)) {
         for mut case in particular(planner, test, &names, offer) {
             case.name = format!("{} {}", rule.id, case.name);
@@ -28,11 +28,25 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Complia
             case.place.clone_from(&template.place);
             case.tags.extend(template.tags.iter().cloned());
             case.probes.extend(template.probes.iter().cloned());
-            case.known = compliance.known.get(&rule.id).map(|reason| reason.value.clone());
+            let known = compliance.known.iter().find(|(id, _)| rule.is_named(id));
+            case.known = known.map(|(_, reason)| reason.value.clone());
             cases.push(case);
         }
     }
     cases
+}
+
+/// A failed case for each tool that may be called and that the server does not offer.
+fn unknown_safe_tools(
+    planner: &Planner<'_>,
+    (template, compliance): (&Case, &Compliance),
+    offer: &Offer<'_>,
+) -> Vec<Case> {
+    let Some(listed) = compliance.hints.get("safe_tools").filter(|_| !offer.catalog.tools.is_empty()) else {
+        return Vec::new();
+    };
+    let named = listed.items().iter().filter_map(Node::located_text).collect();
+    planner.unknown_tools(template, &ToolSelection::Named(named), offer.catalog)
 }
 
 /// The cases of a test of a suite's own that says something only of some servers.

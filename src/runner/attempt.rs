@@ -16,7 +16,7 @@ use super::{again, finding};
 use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
-use crate::source::template::Names;
+use crate::source::template::{Names, fill, from_json};
 use crate::source::{Sources, duration_text};
 use crate::suite::{Action, Level as RuleLevel, Step};
 
@@ -224,6 +224,12 @@ async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds:
 fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conversation<'a> {
     let mut names = opened.names.clone();
     names.extend(case.names.clone());
+    // Tokens stand in the environment.
+    if let Some(hints) = names.get("hints").map(|hints| from_json(hints, case.span))
+        && let Ok(filled) = fill(&hints, &names)
+    {
+        names.insert("hints".to_owned(), filled.to_json());
+    }
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
     let again = again::command(lane.planned(), case);
     let recorder = Some(Recorder { emitter: lane.emitter(), case: &case.id, again, has_recorded: false });

@@ -10,7 +10,7 @@ use super::Options;
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::source::template::{Names, fill, text_of};
-use crate::suite::{Auth, Server, Suite, Target};
+use crate::suite::{Auth, Server, Suite, Target, block_compliance};
 use crate::transport::http::userinfo;
 
 /// Parts of the names of headers whose values are secret.
@@ -65,8 +65,16 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
             }));
             secrets.extend(credentials(server, &names));
         }
+        secrets.extend(hinted(&planned.suite, &names));
     }
     Redactor::new(secrets)
+}
+
+/// Tokens with which rules are tested.
+fn hinted(suite: &Suite, names: &Names) -> Vec<String> {
+    let hints = suite.blocks.iter().filter_map(block_compliance).flat_map(|compliance| compliance.hints);
+    let tokens = hints.filter(|(name, _)| name.contains("token"));
+    tokens.filter_map(|(_, value)| Some(text_of(&fill(&value, names).ok()?.to_json()))).collect()
 }
 
 /// Values of headers and of `auth` that are credentials, whole and without the word for their kind.

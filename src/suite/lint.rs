@@ -42,7 +42,7 @@ fn compliance(suite: &Suite, found: &mut Vec<Diagnostic>) {
     for asked in suite.blocks.iter().filter_map(block_compliance) {
         let known = asked.known.iter().map(|(id, reason)| (id, reason.span));
         for (id, span) in asked.only.iter().map(|id| (&id.value, id.span)).chain(known) {
-            if !rules().any(|rule| rule.id == *id) {
+            if !rules().any(|rule| rule.is_named(id)) {
                 let help = did_you_mean(id, rules().map(|rule| rule.id.as_str()));
                 found.push(Diagnostic::error("unknown-rule", format!("there is no rule `{id}`"), span).with_help(help));
             }

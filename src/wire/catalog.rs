@@ -126,13 +126,22 @@ const DESTRUCTIVE_VERBS: [&str; 17] = [
     "clear",
 ];
 
+/// Verbs that reach beyond the server where a name begins with them; elsewhere in a name they may be nouns.
+const FAR_REACHING_VERBS: [&str; 29] = [
+    "approve", "buy", "cancel", "charge", "deploy", "exec", "execute", "merge", "move", "order", "pay", "place",
+    "post", "publish", "purchase", "push", "reboot", "refund", "rename", "restart", "rm", "run", "send", "shell",
+    "stop", "submit", "transfer", "tweet", "withdraw",
+];
+
 fn name_sounds_destructive(name: &str) -> bool {
     let spaced: String = name
         .chars()
         .flat_map(|c| if c.is_uppercase() { vec![' ', c.to_ascii_lowercase()] } else { vec![c] })
         .map(|c| if c.is_alphanumeric() { c } else { ' ' })
         .collect();
-    spaced.split_whitespace().any(|word| DESTRUCTIVE_VERBS.contains(&word))
+    let mut words = spaced.split_whitespace();
+    words.clone().next().is_some_and(|first| FAR_REACHING_VERBS.contains(&first))
+        || words.any(|word| DESTRUCTIVE_VERBS.contains(&word))
 }
 
 /// Everything a server offers: the frozen base of a plan.

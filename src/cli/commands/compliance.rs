@@ -158,7 +158,9 @@ fn hint(name: &str, value: &str) -> Value {
 fn flags(args: &ComplianceArgs) -> Vec<String> {
     let public = |text: &&String| text.contains("{{");
     let name_only = |text: &String| text.split('=').next().unwrap_or_default().to_owned();
-    let named = [("--revision", args.revision.clone()), ("--hint", args.hint.clone())];
+    let is_open = |text: &&String| text.contains("{{") || !text.split('=').next().unwrap_or_default().contains("token");
+    let hints = args.hint.iter().filter(is_open).cloned().collect();
+    let named = [("--revision", args.revision.clone()), ("--hint", hints)];
     let secret = [
         ("--header", args.header.iter().filter(public).cloned().collect()),
         ("--env", args.env.iter().map(name_only).collect::<Vec<_>>()),

@@ -38,7 +38,7 @@ pub(super) fn explain(asked: &Asked<'_>, output: &Output) -> Exit {
     let ruled: Vec<(&Test, &Rule)> =
         ruled.map(|(test, rule)| (test.as_ref(), rule)).filter(|(_, rule)| is_meant(rule)).collect();
     let Some(id) = asked.id else { return output.data(&list(&ruled)) };
-    let found: Vec<_> = ruled.iter().filter(|(_, rule)| rule.id.eq_ignore_ascii_case(id)).collect();
+    let found: Vec<_> = ruled.iter().filter(|(_, rule)| rule.is_named(id)).collect();
     if found.is_empty() {
         let help = did_you_mean(id, ruled.iter().map(|(_, rule)| rule.id.as_str()));
         output.error(
@@ -105,7 +105,11 @@ fn told(check: &Test, rule: &Rule, sources: &Sources) -> String {
         let _ = writeln!(text, "  needs {hint}");
     }
     if rule.broken.is_some() {
-        let _ = writeln!(text, "  see   `mcprove serve faulty --rule {newest}/{}` breaks it", rule.id);
+        let _ = writeln!(
+            text,
+            "  see   `mcprove serve faulty --rule {newest}/{}` breaks it; check it with `--revision {newest}`",
+            rule.id
+        );
     }
     let _ = writeln!(text, "\n  how it is checked:\n");
     let (file, line, _) = sources.place(check.span);

@@ -33,6 +33,14 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether a word names the rule: its id, or its id after the newest revision in which it holds, as in
+    /// `2025-11-25/B2`.
+    pub fn is_named(&self, word: &str) -> bool {
+        let newest = self.revisions.last().map_or("", |revision| revision.as_str());
+        let id = word.split_once('/').filter(|(revision, _)| *revision == newest).map_or(word, |(_, id)| id);
+        id.eq_ignore_ascii_case(&self.id)
+    }
+
     /// The address of the section, in the newest revision in which the rule holds.
     pub fn link(&self) -> String {
         const SITE: &str = "https://modelcontextprotocol.io";
