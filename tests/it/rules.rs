@@ -140,7 +140,12 @@ fn on_its_own_server(book: &str, (rule, own): (&Rule, &[Rule])) -> String {
     };
     let guard = if reference.settings.token.is_some() { Guard::Tokens } else { Guard::Open };
     let over = if guard == Guard::Tokens { Carrier::Http } else { rule.over.unwrap_or(Carrier::Stdio) };
-    let server = Server { settings: self::reference(guard), flaw: Some(flaw), over };
+    // What a rule needs not to be there is not there.
+    let wants =
+        |name: &str| rule.reference.as_ref().and_then(|node| node.get(name)).and_then(Node::flag) != Some(false);
+    let settings = self::reference(guard);
+    let settings = Settings { tasks: settings.tasks && wants("tasks"), ..settings };
+    let server = Server { settings, flaw: Some(flaw), over };
     let results = check(&server, book, &hints(own, guard));
     let ids: Vec<String> = broken(&results).into_iter().collect();
     if ids.is_empty() { "nothing fails".to_owned() } else { ids.join(", ") }
