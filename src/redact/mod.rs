@@ -13,6 +13,23 @@ const SHORTEST: usize = 4;
 /// How many characters of a secret say too much.
 const TELLING: usize = 8;
 
+/// Parts of the names of headers and parameters whose values are secret.
+const SECRET_NAMES: [&str; 8] =
+    ["authorization", "cookie", "api-key", "apikey", "token", "secret", "password", "session"];
+
+/// Whether what has that name, such as a header or a parameter of an address, is secret.
+pub fn names_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    SECRET_NAMES.iter().any(|part| name.contains(part))
+}
+
+/// The values in the query of an address that are secret by their names, as they are written.
+pub fn query_secrets(url: &str) -> impl Iterator<Item = &str> {
+    let query = url.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(name, value)| names_a_secret(name) && !value.is_empty()).map(|(_, value)| value)
+}
+
 /// Knows every secret of a run; clones learn what one of them learns.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {

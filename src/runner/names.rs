@@ -8,14 +8,10 @@ use serde_json::Value as Json;
 
 use super::Options;
 use crate::plan::Plan;
-use crate::redact::Redactor;
+use crate::redact::{Redactor, names_a_secret, query_secrets};
 use crate::source::template::{Names, fill, text_of};
 use crate::suite::{Auth, Server, Suite, Target, block_compliance};
 use crate::transport::http::userinfo;
-
-/// Parts of the names of headers whose values are secret.
-const SECRET_HEADERS: [&str; 8] =
-    ["authorization", "cookie", "api-key", "apikey", "token", "secret", "password", "session"];
 
 /// The environment variables and the suite's variables, filled in their order.
 pub(super) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) -> Result<Names, String> {
@@ -80,8 +76,7 @@ fn hinted(suite: &Suite, names: &Names) -> Vec<String> {
 /// Values of headers and of `auth` that are credentials, whole and without the word for their kind.
 fn credentials(server: &Server, names: &Names) -> Vec<String> {
     let Target::Url(http) = &server.target else { return Vec::new() };
-    let carries = |name: &str| SECRET_HEADERS.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let values = http.headers.iter().filter(|(name, _)| carries(&name.value));
+    let values = http.headers.iter().filter(|(name, _)| names_a_secret(&name.value));
     let values = values.filter_map(|(_, value)| Some(text_of(&fill(value, names).ok()?.to_json())));
     let wanted = match &http.auth {
         Some(Auth::Bearer(token)) => Some(token),
@@ -92,11 +87,13 @@ fn credentials(server: &Server, names: &Names) -> Vec<String> {
     let mut with_port = names.clone();
     with_port.entry("port".to_owned()).or_insert(1.into());
     let url = fill(&http.url, &with_port).ok().map(|url| text_of(&url.to_json()));
+    let asked: Vec<String> = url.iter().flat_map(|url| query_secrets(url)).map(str::to_owned).collect();
     let user = url.and_then(|url| userinfo(&url));
     let user = user.into_iter().flat_map(|user| user.passwords.into_iter().chain([user.header]));
     values
         .chain(wanted)
         .chain(user)
+        .chain(asked)
         .flat_map(|value| {
             value
                 .split_once(' ')

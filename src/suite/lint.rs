@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::decode::block_compliance;
+use super::grammar::BlockKind;
 use super::model::{Action, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
@@ -39,6 +40,17 @@ pub(super) fn missing_server(suite: &Suite) -> Diagnostic {
 /// Rules that no rule book has, and hints that no rule asks for.
 fn compliance(suite: &Suite, found: &mut Vec<Diagnostic>) {
     let rules = || suite.rules.iter().filter_map(|test| test.rule.as_ref());
+    for block in suite.blocks.iter().filter(|block| block.kind == BlockKind::Compliance) {
+        for key in ["only", "rules"] {
+            if let Some(list) = block.settings.get(key).filter(|list| list.items().is_empty()) {
+                let message = format!("`{key}` is empty, and without it all rules are checked");
+                found.push(
+                    Diagnostic::error("empty-list", message, list.span)
+                        .with_help("name some, or remove the key".to_owned()),
+                );
+            }
+        }
+    }
     for asked in suite.blocks.iter().filter_map(block_compliance) {
         let known = asked.known.iter().map(|(id, reason)| (id, reason.span));
         for (id, span) in asked.only.iter().map(|id| (&id.value, id.span)).chain(known) {
@@ -46,6 +58,9 @@ fn compliance(suite: &Suite, found: &mut Vec<Diagnostic>) {
                 let help = did_you_mean(id, rules().map(|rule| rule.id.as_str()));
                 found.push(Diagnostic::error("unknown-rule", format!("there is no rule `{id}`"), span).with_help(help));
             }
+        }
+        for (name, value) in asked.hints.iter().filter(|(name, _)| name.ends_with("_tool")) {
+            tool_hint(name, value, found);
         }
         let mut hints: BTreeSet<&str> = ["safe_tools"].into();
         hints.extend(suite.rules.iter().flat_map(|test| &test.needs).filter_map(|need| match need {
@@ -57,6 +72,22 @@ fn compliance(suite: &Suite, found: &mut Vec<Diagnostic>) {
             let message = format!("no rule asks for the hint `{name}`");
             found.push(Diagnostic::error("unknown-hint", message, value.span).with_help(help));
         }
+    }
+}
+
+/// A hint that is a tool has a name, and perhaps arguments.
+fn tool_hint(hint: &str, value: &Node, found: &mut Vec<Diagnostic>) {
+    const KEYS: [&str; 2] = ["name", "arguments"];
+    for (key, _) in value.entries().iter().filter(|(key, _)| !KEYS.contains(&key.value.as_str())) {
+        let message = format!("the hint `{hint}` has no key `{}`", key.value);
+        let help = did_you_mean(&key.value, KEYS);
+        found.push(Diagnostic::error("unknown-key", message, key.span).with_help(help));
+    }
+    if value.text().is_none() && value.get("name").is_none() {
+        let help = format!("write `{hint}: export`, or `{hint}: {{ name: export, arguments: {{ steps: 3 }} }}`");
+        found.push(
+            Diagnostic::error("missing-key", format!("the hint `{hint}` names no tool"), value.span).with_help(help),
+        );
     }
 }
 

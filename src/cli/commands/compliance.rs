@@ -13,6 +13,7 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::suites::Given;
+use crate::redact::query_secrets;
 
 /// How many cases run at a time: most of them wait for silence, or for a server that starts.
 const AT_A_TIME: usize = 8;
@@ -172,7 +173,10 @@ fn flags(args: &ComplianceArgs) -> Vec<String> {
 
 /// The suite, as somebody might have written it.
 fn given(server: &Value, (words, args): (&[String], &ComplianceArgs), compliance: &Value) -> Given {
-    let target = shell_words::join(words);
+    // What is printed is not what is sent.
+    let shown =
+        words.iter().map(|word| query_secrets(word).fold(word.clone(), |text, secret| text.replace(secret, "…")));
+    let target = shell_words::join(shown);
     let suite = json!({
         "suite": format!("compliance of {target}"),
         "server": server,

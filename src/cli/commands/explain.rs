@@ -10,6 +10,7 @@ use crate::cli::files::Disk;
 use crate::cli::output::Output;
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::{self, Carrier, Level, Need, Rule, Test};
+use crate::wire::Revision;
 
 /// What somebody wants to know.
 pub(super) struct Asked<'a> {
@@ -22,6 +23,11 @@ pub(super) struct Asked<'a> {
 }
 
 pub(super) fn explain(asked: &Asked<'_>, output: &Output) -> Exit {
+    if let Some(word) = asked.revisions.iter().find(|word| *word != "all" && Revision::parse(word).is_none()) {
+        let help = did_you_mean(word, Revision::ALL.map(Revision::as_str));
+        output.error(&format!("there is no revision `{word}`"), help.as_deref());
+        return Exit::Usage;
+    }
     let mut sources = Sources::default();
     let tests = match rules(asked, &mut sources) {
         Ok(tests) => tests,
@@ -32,7 +38,7 @@ pub(super) fn explain(asked: &Asked<'_>, output: &Output) -> Exit {
     };
     let is_meant = |rule: &Rule| {
         let held = rule.revisions.iter().any(|revision| asked.revisions.iter().any(|word| word == revision.as_str()));
-        asked.revisions.is_empty() || held
+        asked.revisions.is_empty() || held || asked.revisions.iter().any(|word| word == "all")
     };
     let ruled = tests.iter().filter_map(|test| Some((test, test.rule.as_deref()?)));
     let ruled: Vec<(&Test, &Rule)> =
