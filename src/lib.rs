@@ -9,6 +9,7 @@ pub mod fault;
 pub mod generate;
 pub mod matching;
 pub mod plan;
+pub mod probe;
 pub mod prove;
 pub mod recorded;
 pub mod redact;

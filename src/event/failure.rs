@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{Reproduction, Severity};
 use crate::source::Quote;
 
 /// How binding the broken rule is.
@@ -99,6 +100,12 @@ pub struct Finding {
     /// Why it is known and does not count against the server, where a baseline says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
+    /// How bad it is, where that is known better than from its kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
+    /// How to see it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reproduction: Option<Box<Reproduction>>,
 }
 
 impl Finding {
@@ -119,6 +126,8 @@ impl Finding {
             evidence: Vec::new(),
             help: None,
             known: None,
+            severity: None,
+            reproduction: None,
         }
     }
 

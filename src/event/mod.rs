@@ -8,6 +8,7 @@ mod case;
 mod failure;
 mod isolation;
 mod proof;
+mod reproduction;
 mod rule;
 mod texts;
 
@@ -20,6 +21,7 @@ pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKE
 pub use self::failure::{FailureClass, Finding, Level};
 pub use self::isolation::{Isolation, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
+pub use self::reproduction::{Call, Check, Kind, Reproduction, Severity};
 pub use self::rule::{Compliance, Page, RuleInfo, RuleLevel, RuleTally};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::case::{Body, Case, Lane, Plan, SkipReason, SuitePlan};
 use super::planner::Planner;
-use super::{Selection, snapshot};
+use super::{Selection, block, snapshot};
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::Suite;
 use crate::taxonomy::Registry;
@@ -46,7 +46,11 @@ fn keep_selected(planned: &mut SuitePlan, selection: &Selection) {
 /// The probes and variants that a plan declares: what the suite says it looks at, whether or not it can run yet.
 pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
     let counted = plan.cases().filter(|case| match &case.body {
-        Body::Script(_) | Body::Scan(_) | Body::Template(_) | Body::Skipped(SkipReason::NotAvailable(_)) => true,
+        Body::Script(_)
+        | Body::Probe(_)
+        | Body::Scan(_)
+        | Body::Template(_)
+        | Body::Skipped(SkipReason::NotAvailable(_)) => true,
         Body::Failed(_) | Body::Skipped(SkipReason::Asked(_) | SkipReason::NotApplicable(_)) => false,
     });
     counted.fold(Default::default(), |(mut probes, mut variants): (BTreeSet<_>, BTreeSet<_>), case| {
@@ -89,7 +93,7 @@ fn plan_suite(suite: Arc<Suite>, sources: &Sources) -> SuitePlan {
                 .filter(|test| test.server.as_ref().is_none_or(|server| server.value == lane.server))
                 .flat_map(|test| planner.test(test)),
         );
-        cases.extend(suite.blocks.iter().flat_map(|block| planner.block(block)));
+        cases.extend(suite.blocks.iter().flat_map(|block| block::cases(&planner, block)));
         planner.number(&mut cases[first..], &mut taken);
     }
     SuitePlan { suite, lanes, cases: cases.into_iter().map(Arc::new).collect() }

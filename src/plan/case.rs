@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Selection;
+use super::{Probe, Selection};
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{Answers, Compliance, Handshake, NegativePath, Protocol, Rule, Step, Suite, Test, ToolSelection};
+use crate::suite::{
+    Answers, Compliance, Fuzz, Handshake, NegativePath, Protocol, Rule, Step, Suite, Test, ToolSelection,
+};
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -120,6 +122,8 @@ pub enum SessionNeed {
 pub enum Body {
     /// It runs these steps.
     Script(Box<Script>),
+    /// It runs a check that no steps can say.
+    Probe(Arc<Probe>),
     /// It looks for these in every frame of the lane, once all other cases are over.
     Scan(Vec<String>),
     /// It does not run.
@@ -195,4 +199,6 @@ pub enum Template {
     NegativeBlock(NegativePath),
     /// Structured content of a selection of tools.
     OutputBlock(ToolSelection),
+    /// Generated calls.
+    Fuzz(Arc<Fuzz>),
 }

@@ -4,16 +4,19 @@
 //! [`Body::Template`] until [`expand`] has a catalog.
 //! Nothing here is optional that a runner would have to decide. Start reading in [`Plan`].
 
+mod block;
 mod build;
 mod case;
 mod expand;
 mod filter;
+mod fuzz;
 mod generated;
 mod negative;
 mod offer;
 mod order;
 mod output;
 mod planner;
+mod probe;
 mod raw;
 mod rules;
 mod select;
@@ -27,6 +30,7 @@ pub use self::expand::expand;
 pub use self::filter::Filter;
 pub use self::offer::Offer;
 pub use self::order::{replanned, shuffle};
+pub use self::probe::Probe;
 pub use self::select::{LineSelection, Selection};
 pub use self::snapshot::{SnapshotFiles, snapshot_files};
 pub use self::unmatched::{unmatched_places, unmatched_words};

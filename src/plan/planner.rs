@@ -8,11 +8,7 @@ use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
 use super::{raw, snapshot};
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
-use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
-use crate::suite::{
-    Action, Answers, Block, Handshake, RestartPolicy, Row, Step, Suite, Test, ToolSelection, block_compliance,
-    block_negative_path, skip_reason,
-};
+use crate::suite::{Action, Answers, Handshake, RestartPolicy, Row, Step, Suite, Test, ToolSelection};
 use crate::wire::Catalog;
 
 /// Makes the cases of one lane; also used to make cases once the catalog is known.
@@ -109,12 +105,12 @@ impl Planner<'_> {
     }
 
     /// Why nothing runs that is not marked `only`.
-    fn passed_over(&self) -> Option<SkipReason> {
+    pub(super) fn passed_over(&self) -> Option<SkipReason> {
         self.has_only.then(|| SkipReason::Asked("another test is marked `only`".to_owned()))
     }
 
     /// Why no case of the suite can run: without its setup a server is not what the cases take it for.
-    fn blocked(&self) -> Option<SkipReason> {
+    pub(super) fn blocked(&self) -> Option<SkipReason> {
         self.unfit(self.suite.setup.iter().chain(&self.suite.teardown))
     }
 
@@ -194,68 +190,6 @@ impl Planner<'_> {
         let row = row.map(|row| format!("[{row}]")).unwrap_or_default();
         format!("{}::{name}{row}@{}/{}", self.suite.file, self.lane.server, self.lane.protocol.as_str())
     }
-
-    /// The cases of a block.
-    pub(super) fn block(&self, block: &Block) -> Vec<Case> {
-        let entry = block.kind.entry();
-        let selects = !block.tools.is_empty();
-        let made = if let Some(compliance) = block_compliance(block) {
-            Some(Template::Rules(Arc::new(compliance)))
-        } else if selects && block.kind == BlockKind::NegativePath {
-            block_negative_path(block).map(Template::NegativeBlock)
-        } else {
-            (selects && block.kind == BlockKind::OutputSchema).then(|| Template::OutputBlock(block.tools.clone()))
-        };
-        if let Some(template) = made {
-            let body = match self.passed_over().or_else(|| self.blocked()) {
-                Some(reason) => Body::Skipped(reason),
-                None => Body::Template(Box::new(template)),
-            };
-            let mut case = self.case(entry.key, None, block.span, body);
-            case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
-            return vec![case];
-        }
-        if entry.state == BlockState::Runs {
-            return Vec::new();
-        }
-        self.unavailable(block, entry)
-    }
-
-    /// One skipped case for each thing that a block of a later version asks for; none for an empty block.
-    fn unavailable(&self, block: &Block, entry: &BlockEntry) -> Vec<Case> {
-        let items = block.settings.items();
-        let needs_tools = matches!(block.kind, BlockKind::SchemaLint | BlockKind::Fuzz);
-        if items.is_empty() && (block.settings.entries().is_empty() || needs_tools && block.tools.is_empty()) {
-            return Vec::new();
-        }
-        let asked: Vec<&Node> = if items.is_empty() { vec![&block.settings] } else { items.iter().collect() };
-        let named = |item: &Node| item.get("name").and_then(Node::text).map(|name| format!("{}: {name}", entry.key));
-        asked
-            .iter()
-            .enumerate()
-            .map(|(number, item)| {
-                let fallback =
-                    if asked.len() > 1 { format!("{} {}", entry.key, number + 1) } else { entry.key.to_owned() };
-                let asked = skip_reason(item.get("skip")).map(SkipReason::Asked).or_else(|| self.passed_over());
-                let reason = asked.unwrap_or_else(|| not_available(entry.key));
-                let name = named(item).unwrap_or(fallback);
-                let mut case = self.case(&name, None, block.span, Body::Skipped(reason));
-                case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
-                if block.kind == BlockKind::Agents {
-                    case.probes.extend(agent_probes(item));
-                }
-                case
-            })
-            .collect()
-    }
-}
-
-fn agent_probes(agent: &Node) -> Vec<String> {
-    let selects =
-        ["trajectory", "golden_path", "distractors", "equal_function"].iter().any(|key| agent.get(key).is_some());
-    let recovers = ["inject", "recovery"].iter().any(|key| agent.get(key).is_some());
-    let probes = [("tool-selection", selects), ("fault-recovery", recovers)];
-    probes.into_iter().filter(|(_, plans)| *plans).map(|(probe, _)| probe.to_owned()).collect()
 }
 
 fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake {
@@ -269,7 +203,7 @@ fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake {
     Mistake { code: "unknown-tool", message, help, span: name.span }
 }
 
-fn not_available(key: &str) -> SkipReason {
+pub(super) fn not_available(key: &str) -> SkipReason {
     SkipReason::NotAvailable(format!("`{key}`"))
 }
 

@@ -15,7 +15,11 @@ pub(super) fn frozen(plan: &Plan, recording: &Recording) -> Plan {
         let offers: Vec<Offered> = lanes.map(|lane| Offered::of(recording, &planned.lane_id(lane))).collect();
         let cases = planned.cases.iter().flat_map(|case| match case.body {
             Body::Template(_) => expand(plan, planned, case, &offers[case.lane].offer()),
-            Body::Script(_) | Body::Scan(_) | Body::Skipped(_) | Body::Failed(_) => vec![Arc::clone(case)],
+            // A recording holds no answers to what a probe would ask.
+            Body::Probe(ref probe) if probe.speaks() => Vec::new(),
+            Body::Probe(_) | Body::Script(_) | Body::Scan(_) | Body::Skipped(_) | Body::Failed(_) => {
+                vec![Arc::clone(case)]
+            }
         });
         let cases = cases.collect();
         SuitePlan { suite: Arc::clone(&planned.suite), lanes: planned.lanes.clone(), cases }

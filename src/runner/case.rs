@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt, weighed};
 use super::lane::{Lane, NoSession};
 use super::pool::Turn;
-use super::{Emitter, Options, again, finding, isolation, micros, snapshot};
+use super::{Emitter, Options, again, finding, isolation, micros, probing, snapshot};
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome, RECORDED,
     RuleInfo, RuleLevel,
@@ -34,6 +34,11 @@ pub(super) async fn run(
             let found = Finding { help: mistake.help.clone(), ..Finding::new(mistake.code, mistake.message.clone()) };
             let found = finding::at(found, &lane.plan.sources, mistake.span, "");
             return unrun(planned, &case, Outcome::Failed, None, vec![found]);
+        }
+        Body::Probe(probe) => {
+            emitter.event(Event::CaseStarted(CaseStarted { id: case.id.clone(), attempt: 1 }));
+            let attempted = Box::pin(probing::probed(&lane, &case, probe, &options.stop)).await;
+            return held(&case, result(planned, &case, weighed(&case, attempted), Vec::new()));
         }
         Body::Scan(codes) => {
             let attempted = lane.scanned.verdict(codes);

@@ -21,7 +21,7 @@ use crate::transport::{ConnectError, Link};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server in one revision.
@@ -110,6 +110,11 @@ impl Lane {
 
     pub(super) fn planned(&self) -> &SuitePlan {
         &self.plan.suites[self.suite]
+    }
+
+    /// The revision that the first session spoke.
+    pub(super) fn known_revision(&self) -> Option<Revision> {
+        self.identity.get().map(|identity| identity.revision)
     }
 
     /// What the server offers; asks it where nobody has.

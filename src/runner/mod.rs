@@ -18,6 +18,7 @@ mod names;
 mod options;
 mod phases;
 mod pool;
+mod probing;
 mod raw;
 mod raw_http;
 mod resolve;

@@ -68,7 +68,7 @@ fn text(plan: &Plan, registry: &Registry) -> String {
 
 fn case_text(planned: &SuitePlan, case: &Case, registry: &Registry) -> String {
     let (mark, note) = match &case.body {
-        Body::Script(_) | Body::Scan(_) | Body::Failed(_) => ("", String::new()),
+        Body::Script(_) | Body::Probe(_) | Body::Scan(_) | Body::Failed(_) => ("", String::new()),
         Body::Template(_) => (" …", String::new()),
         Body::Skipped(reason) => ("", format!("      skipped: {}\n", reason.text())),
     };
@@ -121,7 +121,7 @@ fn as_json(plan: &Plan, registry: &Registry) -> Value {
         planned.cases.iter().map(|case| {
             let skipped = match &case.body {
                 Body::Skipped(reason) => Value::from(reason.text()),
-                Body::Script(_) | Body::Scan(_) | Body::Template(_) | Body::Failed(_) => Value::Null,
+                Body::Script(_) | Body::Probe(_) | Body::Scan(_) | Body::Template(_) | Body::Failed(_) => Value::Null,
             };
             json!({
                 "id": case.id,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::texts;
+use super::{duration, texts};
 use crate::source::{Node, Value};
 use crate::suite::grammar::{BLOCKS, BlockKind};
-use crate::suite::model::{Block, NegativeCheck, NegativePath, ToolSelection};
+use crate::suite::model::{Block, Fuzz, NegativeCheck, NegativePath, ToolSelection};
 
 pub(super) fn negative_path(node: &Node, default: ToolSelection) -> Option<NegativePath> {
     if node.flag() == Some(false) {
@@ -28,6 +28,17 @@ pub(super) fn negative_path(node: &Node, default: ToolSelection) -> Option<Negat
 /// The refusals that a `negative_path:` block asks for.
 pub fn block_negative_path(block: &Block) -> Option<NegativePath> {
     negative_path(&block.settings, block.tools.clone())
+}
+
+/// What a `fuzz:` block asks for.
+pub fn block_fuzz(block: &Block) -> Fuzz {
+    let settings = &block.settings;
+    Fuzz {
+        tools: block.tools.clone(),
+        seed: settings.get("seed").and_then(Node::whole).unwrap_or(0),
+        cases: settings.get("cases").and_then(Node::whole),
+        time: duration(settings, "time"),
+    }
 }
 
 fn negative_check(word: &str) -> Option<NegativeCheck> {

@@ -1,6 +1,7 @@
 //! Blocks, and which tools they work on.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::source::{Located, Node, Span};
 use crate::suite::grammar::BlockKind;
@@ -31,6 +32,19 @@ pub enum NegativeCheck {
     OutOfRange,
     /// A message that is no JSON-RPC.
     MalformedEnvelope,
+}
+
+/// Generated calls.
+#[derive(Debug, Clone)]
+pub struct Fuzz {
+    /// Which tools.
+    pub tools: ToolSelection,
+    /// What all draws follow from.
+    pub seed: u64,
+    /// How many calls; `None` where only the time counts.
+    pub cases: Option<u64>,
+    /// How long.
+    pub time: Option<Duration>,
 }
 
 /// Which tools a block works on.

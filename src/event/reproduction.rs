@@ -1,0 +1,125 @@
+//! What it takes to see a finding again.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The kind of a finding: what a server did, whatever brought it about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The server ended.
+    Crash,
+    /// A request was never answered.
+    Hang,
+    /// What came is not the protocol.
+    ProtocolError,
+    /// An answer is not what its schema declares, or a call that a schema forbids was served.
+    SchemaViolation,
+    /// Something that the suite says of all calls does not hold.
+    PropertyFailure,
+    /// What one call left behind shows in the answer to another one that has nothing to do with it.
+    StateLeak,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 6] =
+        [Self::Crash, Self::Hang, Self::ProtocolError, Self::SchemaViolation, Self::PropertyFailure, Self::StateLeak];
+
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::ProtocolError => "protocol-error",
+            Self::SchemaViolation => "schema-violation",
+            Self::PropertyFailure => "property-failure",
+            Self::StateLeak => "state-leak",
+        }
+    }
+
+    /// How bad it is where nobody says otherwise.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::StateLeak => Severity::Critical,
+            Self::Crash | Self::Hang => Severity::High,
+            Self::ProtocolError | Self::SchemaViolation | Self::PropertyFailure => Severity::Medium,
+        }
+    }
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Good to know.
+    Low,
+    /// Some callers meet it.
+    Medium,
+    /// The server is of no use to whoever meets it.
+    High,
+    /// It harms others than whoever calls.
+    Critical,
+}
+
+impl Severity {
+    /// Every severity, the least first.
+    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
+
+    /// The word in suites and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+
+    /// The severity of that name.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.as_str() == word)
+    }
+}
+
+/// What was said to a server until it showed, and what to look for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reproduction {
+    /// What the server did.
+    pub kind: Kind,
+    /// The tool that was called last; `None` where it was no call.
+    pub tool: Option<String>,
+    /// By session in order, each with a fresh server: the requests that were sent, one after another. The last request
+    /// of the last session shows it.
+    pub sessions: Vec<Vec<Call>>,
+    /// How to tell whether it shows.
+    pub check: Check,
+}
+
+/// A request of a reproduction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Call {
+    /// The method.
+    pub method: String,
+    /// The parameters, without what the revision adds to every request.
+    pub params: Value,
+}
+
+/// How to tell whether a finding shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// The server ends.
+    Ends,
+    /// The last request is not answered within so many milliseconds.
+    Silent(u64),
+    /// A scan of this code finds something.
+    Scan(String),
+    /// One of these expectations about the last answer, as a suite writes them, does not hold.
+    Broken(Vec<Value>),
+    /// The last answer holds this text, which the last request does not.
+    Holds(String),
+    /// The last answer differs from the answer that the same request gets as the only one of a fresh server.
+    Differs,
+}

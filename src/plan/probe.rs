@@ -1,0 +1,26 @@
+//! Checks that no steps can say; `probe` runs them.
+
+use std::sync::Arc;
+
+use crate::suite::Fuzz;
+
+/// One such check, with everything that it needs to know of the suite.
+#[derive(Debug, Clone)]
+pub enum Probe {
+    /// Calls tools with generated arguments.
+    Fuzz {
+        /// What the block says.
+        settings: Arc<Fuzz>,
+        /// The tools to call, by name.
+        tools: Vec<String>,
+    },
+}
+
+impl Probe {
+    /// Whether it says anything to the server; otherwise it looks at what the server offers.
+    pub fn speaks(&self) -> bool {
+        match self {
+            Self::Fuzz { .. } => true,
+        }
+    }
+}

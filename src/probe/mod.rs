@@ -1,0 +1,83 @@
+//! Checks that YAML cannot say: one file or folder and one line each.
+//!
+//! [`run`] takes a [`Probe`] of the plan and the [`Ground`] on which it may work, and comes to a verdict. What a probe
+//! does not do: decide which cases there are, or what is reported of them.
+
+mod fuzz;
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use crate::event::{Exchange, Finding, Outcome};
+use crate::plan::Probe;
+use crate::session::Session;
+use crate::suite::Suite;
+use crate::wire::Catalog;
+
+/// A future of unknown type.
+pub type Eventually<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A way to fresh servers.
+pub trait Servers: Send + Sync {
+    /// Starts a server and shakes hands; the finding says why not.
+    fn open(&self) -> Eventually<'_, Result<Session, Finding>>;
+
+    /// Ends a session and its server; the finding tells of a server that had ended by itself.
+    fn close(&self, session: Session) -> Eventually<'_, Option<Finding>>;
+
+    /// Waits for the wish to stop.
+    fn stopped(&self) -> Eventually<'_, ()>;
+}
+
+/// What a probe may look at and use.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// The id of the case: frames belong to it.
+    pub owner: &'a str,
+    /// The suite: what it allows, which arguments it gives.
+    pub suite: &'a Suite,
+    /// What the server offers.
+    pub catalog: &'a Catalog,
+    /// The way to fresh servers.
+    pub servers: &'a dyn Servers,
+    /// The time for one request.
+    pub request_timeout: Duration,
+}
+
+/// What a probe came to.
+#[derive(Debug, Clone)]
+pub struct Probed {
+    /// The verdict.
+    pub outcome: Outcome,
+    /// Why there is none, or what a verdict rests on.
+    pub reason: Option<String>,
+    /// What went wrong.
+    pub findings: Vec<Finding>,
+    /// Exchanges that show it.
+    pub exchanges: Vec<Exchange>,
+    /// The revision that was spoken; empty where nothing was said.
+    pub spoken: String,
+    /// The numbers of frames that show it.
+    pub frames: Vec<u32>,
+}
+
+impl Probed {
+    /// A verdict with nothing to show.
+    pub fn because(outcome: Outcome, reason: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            reason: Some(reason.into()),
+            findings: Vec::new(),
+            exchanges: Vec::new(),
+            spoken: String::new(),
+            frames: Vec::new(),
+        }
+    }
+}
+
+/// Runs a probe.
+pub async fn run(probe: &Probe, ground: &Ground<'_>) -> Probed {
+    match probe {
+        Probe::Fuzz { settings, tools } => fuzz::run(settings, tools, ground).await,
+    }
+}

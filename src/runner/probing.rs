@@ -1,0 +1,82 @@
+//! Cases that a probe runs rather than steps.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::attempt::{Attempted, INTERRUPTED};
+use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
+use super::{Stop, finding};
+use crate::event::{Finding, Outcome};
+use crate::plan::{Case, Probe};
+use crate::probe::{self, Eventually, Ground, Probed, Servers};
+use crate::session::Session;
+use crate::source::template::Names;
+use crate::suite::Handshake;
+
+/// Runs the probe of a case; the probe keeps its own time.
+pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &Stop) -> Attempted {
+    let begun = Instant::now();
+    let catalog = lane.known_catalog();
+    let suite = &lane.planned().suite;
+    let servers = LaneServers { lane, case, stop };
+    let ground = Ground {
+        owner: &case.id,
+        suite,
+        catalog: &catalog,
+        servers: &servers,
+        request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+    };
+    let probed = tokio::select! {
+        probed = probe::run(probe, &ground) => probed,
+        // A probe that was told to stop tells what it has found.
+        () = lingering(stop) => Probed::because(Outcome::Inconclusive, INTERRUPTED),
+    };
+    let place = |found: Finding| finding::at(found, &lane.plan.sources, case.span, "");
+    Attempted {
+        outcome: probed.outcome,
+        reason: probed.reason,
+        findings: probed.findings.into_iter().map(place).collect(),
+        exchanges: probed.exchanges,
+        spoken: probed.spoken,
+        frames: probed.frames,
+        duration: begun.elapsed(),
+    }
+}
+
+/// A while after the wish to stop.
+async fn lingering(stop: &Stop) {
+    stop.wait().await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+}
+
+struct LaneServers<'a> {
+    lane: &'a Arc<Lane>,
+    case: &'a Case,
+    stop: &'a Stop,
+}
+
+impl Servers for LaneServers<'_> {
+    fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
+        Box::pin(async {
+            let answers = (&self.case.answers, Handshake::Made);
+            let opened = self.lane.open(self.lane.known_revision(), answers, &Names::new()).await;
+            let session = opened.map_err(|none| match none {
+                NoSession::Broken(found) => *found,
+                NoSession::NotSpoken(reason) => Finding::new("not-spoken", reason),
+                NoSession::Interrupted => Finding::new("interrupted", INTERRUPTED),
+            })?;
+            session.learn(&self.lane.known_catalog());
+            Ok(session)
+        })
+    }
+
+    fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
+        Box::pin(async move { self.lane.close_own(&session, self.case).await.1 })
+    }
+
+    fn stopped(&self) -> Eventually<'_, ()> {
+        Box::pin(self.stop.wait())
+    }
+}
