@@ -12,7 +12,7 @@ import traceback
 
 SESSIONS, STATELESS = ["2025-11-25", "2025-06-18", "2024-11-05"], "2026-07-28"
 META = "io.modelcontextprotocol/"
-INFO = {"name": "corner-shop", "version": "1.0.0"}
+INFO = {"version": "1.0.0"}
 TOOLS = {}
 OUTPUT = threading.Lock()
 
@@ -22,6 +22,7 @@ class Refused(Exception):
 
 
 def closed(properties):
+    """The schema of an object with these properties and no others; those with a default may be left out."""
     required = [name for name, schema in properties.items() if "default" not in schema]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
@@ -92,7 +93,7 @@ def call(params, amend):
 
 def answer(method, params, session, amend):
     """The result of a request, in its era: that of the session, or the one that the request names."""
-    meta = params.get("_meta", {})
+    meta = params.get("_meta") if isinstance(params.get("_meta"), dict) else {}
     stateless = META + "protocolVersion" in meta
     if stateless and meta[META + "protocolVersion"] != STATELESS:
         asked = {"supported": [STATELESS, *SESSIONS], "requested": meta[META + "protocolVersion"]}
@@ -127,6 +128,7 @@ def answer(method, params, session, amend):
 
 
 def write(message):
+    """Writes one message on a line of its own."""
     with OUTPUT:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         sys.stdout.flush()
@@ -137,7 +139,7 @@ def error(code, message, data=None):
 
 
 def reply(message, session, amend):
-    """Answers one request; runs in a thread of its own, so that a slow call holds up no other."""
+    """Answers one request; what a tool does not catch ends the process."""
     try:
         write({"id": message["id"], **answer(message["method"], message.get("params", {}), session, amend)})
     except Refused as refusal:
@@ -153,6 +155,7 @@ def number(digits):
 
 
 def receive(line, session, amend):
+    """Answers a line, or has it answered: a call gets a thread of its own, so that a slow one holds up no other."""
     try:
         message = json.loads(line, parse_float=number)
     except (ValueError, RecursionError):
@@ -168,8 +171,9 @@ def receive(line, session, amend):
         reply(message, session, amend)
 
 
-def serve(amend=lambda arguments: {}):
+def serve(name, amend=lambda arguments: {}):
     """Serves until the input ends; `amend` makes members that answers to calls get beside `result`."""
+    INFO["name"] = name
     session = []
     for line in sys.stdin.buffer:
         receive(line, session, amend)

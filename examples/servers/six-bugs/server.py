@@ -131,7 +131,7 @@ def rate_product(sku, stars, comment):
 @tool(
     "Shows how products were rated by `rate_product`, each with the latest comment.",
     {},
-    {"ratings": array("One for each product that was rated.", closed({"sku": SKU, **RATED, "comment": string("Why.")}))},
+    {"ratings": array("One for each rated product.", closed({"sku": SKU, **RATED, "comment": string("Why.")}))},
 )
 def show_ratings():
     with LOCK:
@@ -147,7 +147,7 @@ def main():
     if not set(kept) <= set(KINDS):
         parser.error(f"the kinds are {', '.join(KINDS)}")
     BUGS.intersection_update(kept)
-    serve(amend=warning)
+    serve("corner-shop", amend=warning)
 
 
 if __name__ == "__main__":
