@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::suite::Fuzz;
+use crate::lint::{Level, Lint};
+use crate::suite::{Fuzz, SchemaLint};
 
 /// One such check, with everything that it needs to know of the suite.
 #[derive(Debug, Clone)]
@@ -14,6 +15,15 @@ pub enum Probe {
         /// The tools to call, by name.
         tools: Vec<String>,
     },
+    /// Looks for one thing in the tools as they are listed.
+    Lint {
+        /// What to look for.
+        lint: &'static Lint,
+        /// How much is thought of it.
+        level: Level,
+        /// What the block says.
+        settings: Arc<SchemaLint>,
+    },
 }
 
 impl Probe {
@@ -21,6 +31,7 @@ impl Probe {
     pub fn speaks(&self) -> bool {
         match self {
             Self::Fuzz { .. } => true,
+            Self::Lint { .. } => false,
         }
     }
 }

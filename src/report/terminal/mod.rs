@@ -12,6 +12,7 @@ mod finding;
 mod groups;
 mod layout;
 mod proof;
+mod review;
 mod summary;
 
 pub use self::failure::failure;

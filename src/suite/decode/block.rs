@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{duration, texts};
-use crate::source::{Node, Value};
+use crate::lint::{Level, Limits, Provider};
+use crate::source::{Located, Node, Value};
 use crate::suite::grammar::{BLOCKS, BlockKind};
-use crate::suite::model::{Block, Fuzz, NegativeCheck, NegativePath, ToolSelection};
+use crate::suite::model::{Allowed, Block, Fuzz, NegativeCheck, NegativePath, SchemaLint, ToolSelection};
 
 pub(super) fn negative_path(node: &Node, default: ToolSelection) -> Option<NegativePath> {
     if node.flag() == Some(false) {
@@ -41,6 +42,32 @@ pub fn block_fuzz(block: &Block) -> Fuzz {
     }
 }
 
+/// What a `schema_lint:` block asks for.
+pub fn block_schema_lint(block: &Block) -> SchemaLint {
+    let settings = &block.settings;
+    let limits = Limits::default();
+    let most = settings.get("max_tokens").and_then(Node::whole).and_then(|most| usize::try_from(most).ok());
+    let named = settings.get("providers").map(Node::items).unwrap_or_default();
+    SchemaLint {
+        tools: block.tools.clone(),
+        providers: named.iter().filter_map(|item| Provider::parse(item.text()?)).collect(),
+        level: settings.get("level").and_then(Node::text).and_then(Level::parse).unwrap_or(Level::Warning),
+        allow: settings.get("allow").map(Node::entries).unwrap_or_default().iter().flat_map(allowed).collect(),
+        limits: Limits { max_tokens: most.unwrap_or(limits.max_tokens) },
+    }
+}
+
+/// A reason for all tools, or one for each of some.
+fn allowed((lint, reason): &(Located<String>, Node)) -> Vec<Allowed> {
+    if let Some(reason) = reason.text() {
+        return vec![Allowed { lint: lint.clone(), tool: None, reason: reason.to_owned() }];
+    }
+    let by_tool = reason.entries().iter().filter_map(|(tool, reason)| {
+        Some(Allowed { lint: lint.clone(), tool: Some(tool.clone()), reason: reason.text()?.to_owned() })
+    });
+    by_tool.collect()
+}
+
 fn negative_check(word: &str) -> Option<NegativeCheck> {
     Some(match word {
         "unknown_tool" => NegativeCheck::UnknownTool,
@@ -71,7 +98,9 @@ pub(in crate::suite) fn blocks(root: &Node) -> Vec<Block> {
             let (key, settings) = root.entries().iter().find(|(key, _)| key.value == entry.key)?;
             let tools = match (entry.kind, settings.get("tools")) {
                 // These work on the server as a whole and need no selection.
-                (BlockKind::Compliance | BlockKind::Security | BlockKind::Fuzz, None) => ToolSelection::All,
+                (BlockKind::Compliance | BlockKind::Security | BlockKind::Fuzz | BlockKind::SchemaLint, None) => {
+                    ToolSelection::All
+                }
                 (_, tools) => tool_selection(tools),
             };
             Some(Block { kind: entry.kind, span: key.span, settings: settings.clone(), tools })
