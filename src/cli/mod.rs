@@ -11,6 +11,7 @@ mod exit;
 mod files;
 mod output;
 mod paths;
+mod server;
 mod snapshots;
 mod state;
 mod suites;
@@ -42,7 +43,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(commands::run::RunArgs),
-    #[command(mut_arg("paths", commands::compliance::target))]
+    #[command(mut_arg("paths", server::positional))]
     Compliance(Box<commands::compliance::ComplianceArgs>),
     Prove(commands::prove::ProveArgs),
     Check(commands::check::CheckArgs),

@@ -5,12 +5,15 @@ use crate::plan::{Case, SuitePlan};
 /// A command line that selects exactly this case, to be pasted into a shell.
 pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
     if let Some(asked) = &planned.suite.asked {
-        let rule = case.rule.as_ref().map(|rule| format!(" --rule {}", rule.id)).unwrap_or_default();
+        let pick = match &case.rule {
+            Some(rule) => format!(" --rule {}", rule.id),
+            None => format!(" --filter {}", shell_words::quote(&field("name", &case.name))),
+        };
         let (command, target) = match asked.split_once(" -- ") {
             Some((command, target)) => (command, format!(" -- {target}")),
             None => (asked.as_str(), String::new()),
         };
-        return format!("{command}{rule}{target}");
+        return format!("{command}{pick}{target}");
     }
     let file = &planned.suite.file;
     let is_written_here =

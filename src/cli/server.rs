@@ -1,0 +1,154 @@
+//! The server that a command names where others have suites, and the suite that is made of it.
+//!
+//! Knows nothing about what is done with the server: a command adds its own members, and its own flags.
+//! Start reading in [`ServerArgs::target`].
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::suites::Given;
+use crate::redact::query_secrets;
+use crate::wire::Revision;
+
+/// A mistake on the command line, and what to do.
+pub(super) type Mistake = (String, String);
+
+/// How a server that is named on the command line is reached.
+#[derive(Debug, Args)]
+pub(super) struct ServerArgs {
+    /// Which revisions to speak: a date, or `all`; by default the newest one that the server speaks.
+    #[arg(long, value_name = "REVISION")]
+    pub(super) revision: Vec<String>,
+    /// A header of every request: `Authorization: Bearer {{ env.TOKEN }}`.
+    #[arg(long, value_name = "NAME: VALUE")]
+    header: Vec<String>,
+    /// A variable for the server: `NAME` passes one on, `NAME=VALUE` sets one.
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    env: Vec<String>,
+    /// The folder in which the server starts; the current one by default.
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+}
+
+/// A command that takes a server, as messages name it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Verb {
+    /// The word after `mcprove`.
+    pub(super) name: &'static str,
+    /// What it does to a server, as in "there is no server to check".
+    pub(super) does: &'static str,
+    /// The line of a suite that asks for the same.
+    pub(super) block: &'static str,
+}
+
+/// A server, and how it was asked for.
+#[derive(Debug)]
+pub(super) struct Target {
+    verb: Verb,
+    /// As a suite has it.
+    server: Value,
+    /// As it was typed, without what may be secret.
+    shown: String,
+    /// The flags without which the same server would be asked something else, without what may be secret.
+    flags: Vec<String>,
+}
+
+/// The positional words of a command, which are a server where other commands have suites.
+pub(super) fn positional(arg: clap::Arg) -> clap::Arg {
+    arg.value_name("SERVER").help(
+        "The server: an address, or after `--` the command that starts it; `demo` is the one that is part of mcprove",
+    )
+}
+
+impl ServerArgs {
+    /// The server that the words name.
+    pub(super) fn target(&self, verb: Verb, words: &[String]) -> Result<Target, Mistake> {
+        let mut server = named(verb, words)?;
+        if !self.header.is_empty() {
+            let read = self.header.iter().map(|text| {
+                let help = "write `--header 'Authorization: Bearer {{ env.TOKEN }}'`".to_owned();
+                pair(text, ':').ok_or_else(|| (format!("`{text}` is no header"), help))
+            });
+            server["headers"] = Value::Object(read.collect::<Result<Map<_, _>, _>>()?);
+        }
+        if !self.env.is_empty() {
+            let passed = |name: &String| (name.clone(), Value::from(format!("{{{{ env.{name} }}}}")));
+            let set = self.env.iter().map(|text| pair(text, '=').unwrap_or_else(|| passed(text)));
+            server["env"] = Value::Object(set.collect());
+        }
+        if let Some(folder) = &self.cwd {
+            server["cwd"] = folder.display().to_string().into();
+        }
+        server["protocol"] = match self.revision.as_slice() {
+            [] => "auto".into(),
+            [word] if word == "all" => json!(Revision::ALL.map(Revision::as_str).into_iter().rev().collect::<Vec<_>>()),
+            revisions => json!(revisions),
+        };
+        // What is printed is not what is sent.
+        let shown =
+            words.iter().map(|word| query_secrets(word).fold(word.clone(), |text, secret| text.replace(secret, "…")));
+        Ok(Target { verb, server, shown: shell_words::join(shown), flags: self.public_flags() })
+    }
+
+    fn public_flags(&self) -> Vec<String> {
+        let is_public = |text: &&String| text.contains("{{");
+        let name_only = |text: &String| text.split('=').next().unwrap_or_default().to_owned();
+        let headers = self.header.iter().filter(is_public).cloned().collect();
+        flags([
+            ("--revision", self.revision.clone()),
+            ("--header", headers),
+            ("--env", self.env.iter().map(name_only).collect()),
+            ("--cwd", self.cwd.iter().map(|folder| folder.display().to_string()).collect()),
+        ])
+    }
+}
+
+impl Target {
+    /// The suite, as somebody might have written it: the server and `members`; `flags` are those of the command alone.
+    pub(super) fn given(&self, members: Value, flags: &[String]) -> Given {
+        let Verb { name, .. } = self.verb;
+        let mut suite = json!({"suite": format!("{name} of {}", self.shown), "server": self.server});
+        if let (Value::Object(suite), Value::Object(members)) = (&mut suite, members) {
+            suite.extend(members);
+        }
+        let mut flags = shell_words::join(self.flags.iter().chain(flags));
+        if !flags.is_empty() {
+            flags.push(' ');
+        }
+        let dashes = if self.server.get("command").is_some() { "-- " } else { "" };
+        let asked = format!("mcprove {name} {flags}{dashes}{}", self.shown);
+        // JSON is YAML, and a member a line can be quoted.
+        let text = serde_json::to_string_pretty(&suite).unwrap_or_default();
+        Given { name: PathBuf::from(name), text, asked }
+    }
+}
+
+/// Flags with values, one after the other, as they are typed.
+pub(super) fn flags<const N: usize>(named: [(&str, Vec<String>); N]) -> Vec<String> {
+    let each = named.into_iter();
+    each.flat_map(|(flag, values)| values.into_iter().flat_map(move |value| [flag.to_owned(), value])).collect()
+}
+
+fn pair(text: &str, mark: char) -> Option<(String, Value)> {
+    text.split_once(mark).map(|(name, value)| (name.trim().to_owned(), Value::from(value.trim())))
+}
+
+fn named(Verb { name, does, block }: Verb, words: &[String]) -> Result<Value, Mistake> {
+    Ok(match words {
+        [] => {
+            let help =
+                format!("write `mcprove {name} http://127.0.0.1:3000/mcp`, or `mcprove {name} -- node server.js`");
+            return Err((format!("there is no server to {does}"), help));
+        }
+        [word] if word.starts_with("http://") || word.starts_with("https://") => json!({"url": word}),
+        [word] if word == "demo" => json!({"builtin": "demo"}),
+        [word] if [".yml", ".yaml"].iter().any(|end| word.ends_with(end)) => {
+            let help = format!("add the line `{block}` to it, and write `mcprove run {word}`");
+            return Err((format!("`{word}` is a suite, and `{name}` takes a server"), help));
+        }
+        [word] if word.contains(' ') => json!({"command": word}),
+        words => json!({"command": words}),
+    })
+}
