@@ -45,6 +45,8 @@ enum Command {
     Run(commands::run::RunArgs),
     #[command(mut_arg("paths", server::positional))]
     Compliance(Box<commands::compliance::ComplianceArgs>),
+    #[command(mut_arg("paths", server::positional))]
+    Fuzz(Box<commands::fuzz::FuzzArgs>),
     Prove(commands::prove::ProveArgs),
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
@@ -66,6 +68,7 @@ impl Command {
             Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) => "nothing was run",
             Self::Compliance(_) => "nothing was checked",
+            Self::Fuzz(_) => "nothing was called",
         }
     }
 }
@@ -94,6 +97,7 @@ pub fn main() -> ExitCode {
     let exit = match arguments.command {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
         Command::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
+        Command::Fuzz(args) => commands::fuzz::fuzz(*args, &environment, &output),
         Command::Prove(args) => commands::prove::prove(args, &environment, &output),
         Command::Check(args) => commands::check::check(&args, &environment, &output),
         Command::Plan(args) => commands::plan::plan(&args, &output),

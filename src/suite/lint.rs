@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bounds;
 use super::decode::block_compliance;
 use super::grammar::BlockKind;
 use super::model::{Action, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
@@ -21,6 +22,7 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     duplicate_tests(suite, found);
     names(suite, found);
     compliance(suite, found);
+    bounds::check(suite, found);
     for test in &suite.tests {
         expectations(test, found);
         server(test, suite, found);
