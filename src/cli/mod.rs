@@ -47,6 +47,7 @@ enum Command {
     Compliance(Box<commands::compliance::ComplianceArgs>),
     #[command(mut_arg("paths", server::positional))]
     Lint(Box<commands::lint::LintArgs>),
+    Fuzz(Box<commands::fuzz::FuzzArgs>),
     Prove(commands::prove::ProveArgs),
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
@@ -68,6 +69,7 @@ impl Command {
             Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) => "nothing was run",
             Self::Compliance(_) | Self::Lint(_) => "nothing was checked",
+            Self::Fuzz(_) => "nothing was called",
         }
     }
 }
@@ -97,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
         Command::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
         Command::Lint(args) => commands::lint::lint(*args, &environment, &output),
+        Command::Fuzz(args) => commands::fuzz::fuzz(*args, &environment, &output),
         Command::Prove(args) => commands::prove::prove(args, &environment, &output),
         Command::Check(args) => commands::check::check(&args, &environment, &output),
         Command::Plan(args) => commands::plan::plan(&args, &output),

@@ -29,7 +29,7 @@ use serde_json::Value as Json;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
-pub use self::answer::PROVIDED;
+pub use self::answer::{PROVIDED, stack_trace};
 pub use self::expectation::Expectation;
 pub use self::item::EXPECTATION;
 pub use self::mismatch::Mismatch;

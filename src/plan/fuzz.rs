@@ -3,20 +3,51 @@
 use std::sync::Arc;
 
 use super::Probe;
-use super::case::{Body, Case};
+use super::case::{Body, Case, SkipReason};
 use super::planner::Planner;
+use super::witness::is_forbidden;
 use crate::suite::Fuzz;
-use crate::wire::Catalog;
+use crate::wire::{Catalog, Tool};
+
+/// The variants that generated calls judge.
+const JUDGES: [&str; 5] = [
+    "SCHEMA-CONSTRAINT-NOT-ENFORCED",
+    "SCHEMA-INPUT-NOT-VALIDATED",
+    "SCHEMA-MISSING-STRUCTURED",
+    "SCHEMA-OUTPUT-MISMATCH",
+    "TOOL-CRASH",
+];
 
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
-    let selected = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
-    cases.extend(selected.map(|tool| {
-        let probe = Probe::Fuzz { settings: Arc::clone(settings), tools: vec![tool.name.clone()] };
+    cases.extend(planner.unknown_tools(template, &settings.block, catalog));
+    let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)).collect();
+    let called: Vec<&Tool> = selected.iter().copied().filter(|tool| kept(planner, settings, tool).is_none()).collect();
+    cases.extend(selected.iter().map(|tool| {
+        let body = match kept(planner, settings, tool) {
+            Some(reason) => Body::Skipped(reason),
+            None => Body::Probe(Arc::new(probe(settings, tool, &called))),
+        };
         let name = format!("{}: {}", template.name, tool.name);
-        let mut case = planner.case(&name, None, template.span, Body::Probe(Arc::new(probe)));
+        let mut case = planner.case(&name, None, template.span, body);
         case.probes.insert("fuzz".to_owned());
+        case.variants.extend(JUDGES.map(str::to_owned));
         case
     }));
     cases
+}
+
+/// Why a tool is not called.
+fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReason> {
+    if settings.block.selects(&tool.name) {
+        return Some(SkipReason::Asked(format!("`{}` is blocked", tool.name)));
+    }
+    let reason = || format!("`{0}` may destroy something; allow it with `allow: [{0}]`", tool.name);
+    is_forbidden(planner.suite, tool).then(|| SkipReason::NotApplicable(reason()))
+}
+
+/// Calls of one tool, with those of all others in between.
+fn probe(settings: &Arc<Fuzz>, tool: &Tool, called: &[&Tool]) -> Probe {
+    let others = called.iter().filter(|other| other.name != tool.name).map(|other| other.name.clone());
+    Probe::Fuzz { settings: Arc::clone(settings), tools: std::iter::once(tool.name.clone()).chain(others).collect() }
 }

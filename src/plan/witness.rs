@@ -64,7 +64,8 @@ pub(super) fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Cat
     })
 }
 
-fn is_forbidden(suite: &Suite, tool: &Tool) -> bool {
+/// Whether generated calls of a tool could do harm, and nobody allows them.
+pub(super) fn is_forbidden(suite: &Suite, tool: &Tool) -> bool {
     tool.may_destroy() && !suite.allow.contains(&tool.name)
 }
 

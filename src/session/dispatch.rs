@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::failure::End;
@@ -14,17 +14,74 @@ use crate::transport::{Incoming, Kind, Outgoing};
 /// How long after the end of its output a process may take to say how it ended.
 const AFTER_OUTPUT: Duration = Duration::from_millis(300);
 
-/// Runs until the server is gone.
+/// What comes from a server, and whether more can come.
+#[derive(Debug)]
+pub(super) struct Intake {
+    incoming: mpsc::Receiver<Incoming>,
+    output: Output,
+}
+
+impl Intake {
+    pub(super) fn new(incoming: mpsc::Receiver<Incoming>) -> Self {
+        Self { incoming, output: Output::Open }
+    }
+
+    /// What comes next; `None` where nothing does.
+    pub(super) async fn next(&mut self) -> Option<Incoming> {
+        match self.output {
+            Output::Open => self.incoming.recv().await,
+            Output::Closed => timeout(AFTER_OUTPUT, self.incoming.recv()).await.ok().flatten(),
+        }
+    }
+
+    /// What has come already.
+    pub(super) fn ready(&mut self) -> Option<Incoming> {
+        self.incoming.try_recv().ok()
+    }
+
+    /// Takes in anything but a line of the protocol stream.
+    pub(super) fn take(&mut self, item: Option<Incoming>, state: &mut State) -> Flow {
+        match item {
+            Some(Incoming::Line(line) | Incoming::TornLine(line)) => state.record_unjudged(&line),
+            Some(Incoming::Message { .. }) => {}
+            Some(Incoming::Undelivered { frame, failure, shown }) => state.undelivered(frame, *failure, shown),
+            Some(Incoming::Refused { frame, http, body }) => state.refused_token(frame, &http, &body),
+            Some(Incoming::Speaks(transport)) => state.transport = transport,
+            Some(Incoming::Lost(failure)) => state.end(End::Lost(failure)),
+            Some(Incoming::Stderr(line)) => state.record_stderr(&line),
+            Some(Incoming::Closed) => self.output = Output::Closed,
+            Some(Incoming::EndlessLine) => state.end(End::EndlessLine),
+            Some(Incoming::Exited(exit)) => {
+                state.end(End::Exited(exit));
+                return Flow::Over;
+            }
+            None => {
+                state.end(End::Closed);
+                return Flow::Over;
+            }
+        }
+        Flow::On
+    }
+}
+
+/// Whether anything can follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    On,
+    Over,
+}
+
+/// Runs until the server is gone, or somebody else wants to listen, who gets what there is to listen to.
 pub(super) async fn run(
-    mut incoming: mpsc::Receiver<Incoming>,
+    mut intake: Intake,
     outgoing: mpsc::UnboundedSender<Outgoing>,
-    state: Arc<Mutex<State>>,
-) {
-    let mut output = Output::Open;
+    (state, wanted): (Arc<Mutex<State>>, Arc<Notify>),
+) -> Option<Intake> {
     loop {
-        let item = match output {
-            Output::Open => incoming.recv().await,
-            Output::Closed => timeout(AFTER_OUTPUT, incoming.recv()).await.ok().flatten(),
+        let item = tokio::select! {
+            biased;
+            () = wanted.notified() => return Some(intake),
+            item = intake.next() => item,
         };
         let mut state = lock(&state);
         match item {
@@ -38,30 +95,27 @@ pub(super) async fn run(
                 let replies = state.receive_http(&bytes, &http, origin);
                 answer(&state, replies, &outgoing);
             }
-            Some(Incoming::Undelivered { frame, failure, shown }) => state.undelivered(frame, *failure, shown),
-            Some(Incoming::Refused { frame, http, body }) => state.refused_token(frame, &http, &body),
-            Some(Incoming::Speaks(transport)) => state.transport = transport,
-            Some(Incoming::Lost(failure)) => state.end(End::Lost(failure)),
-            Some(Incoming::Stderr(line)) => state.record_stderr(&line),
-            Some(Incoming::Closed) => output = Output::Closed,
-            Some(Incoming::EndlessLine) => state.end(End::EndlessLine),
-            Some(Incoming::Exited(exit)) => return state.end(End::Exited(exit)),
-            None => return state.end(End::Closed),
+            item => {
+                if intake.take(item, &mut state) == Flow::Over {
+                    return None;
+                }
+            }
         }
         if state.flood().is_some() {
-            return state.end(End::Flooded);
+            state.end(End::Flooded);
+            return None;
         }
     }
 }
 
-fn answer(state: &State, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
+pub(super) fn answer(state: &State, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
     for reply in replies {
         // A server that is gone needs no answer.
         let _ = outgoing.send(state.outgoing(NOBODY, Kind::Response, reply, ("", None)));
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 enum Output {
     Open,
     Closed,

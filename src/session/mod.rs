@@ -18,6 +18,7 @@ mod negotiation;
 mod over_http;
 mod owned;
 mod peer;
+mod pipeline;
 mod raw;
 mod raw_http;
 mod state;
@@ -41,6 +42,7 @@ pub use self::failure::{CallFailure, Connector, Ending, Failure, LAST_CASE, NO_T
 pub use self::listing::Listing;
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::owned::OwnedViolation;
+pub use self::pipeline::{Heard, Pipeline, Prepared, Told};
 pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
 
@@ -108,6 +110,11 @@ impl Session {
     /// The violations that belong to a case, each handed out once; those of handshakes and listings belong to "".
     pub fn take_violations(&self, owner: &str) -> Vec<OwnedViolation> {
         self.peer.lock().take_violations(Some(owner))
+    }
+
+    /// Every violation so far, each handed out once.
+    pub fn take_all_violations(&self) -> Vec<OwnedViolation> {
+        std::mem::take(&mut self.peer.lock().violations)
     }
 
     /// The numbers of the frames that belong to a case.

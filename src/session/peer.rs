@@ -4,14 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::dispatch::{self, Intake};
 use super::failure::Failure;
 use super::handshake::NOBODY;
 use super::state::{Arrived, State};
-use super::{CallFailure, ClientAnswers, Closed, dispatch};
+use super::{CallFailure, ClientAnswers, Closed};
 use crate::transport::http::Endpoint;
 use crate::transport::{self, Kind, Link, Stopper};
 use crate::wire::{Era, Id, notification_line, request_line};
@@ -22,9 +23,19 @@ pub(super) struct Peer {
     state: Arc<Mutex<State>>,
     pub(super) outgoing: mpsc::UnboundedSender<transport::Outgoing>,
     /// Taken by whoever closes the conversation.
-    closing: Mutex<Option<(Stopper, JoinHandle<()>)>>,
+    closing: Mutex<Option<Closing>>,
+    /// Tells the task that listens that somebody else wants to.
+    wanted: Arc<Notify>,
     /// Where the server is, over HTTP.
     pub(super) endpoint: Option<Endpoint>,
+}
+
+/// What it takes to close a conversation.
+#[derive(Debug)]
+struct Closing {
+    stop: Stopper,
+    /// The task that listens; `None` while somebody else does.
+    dispatching: Option<JoinHandle<Option<Intake>>>,
 }
 
 /// A request as it is to be sent.
@@ -53,9 +64,31 @@ pub(super) struct Answered {
 impl Peer {
     pub(super) fn new(link: Link, answers: ClientAnswers) -> Self {
         let state = Arc::new(Mutex::new(State::new(answers, link.transport)));
-        let dispatching = tokio::spawn(dispatch::run(link.incoming, link.outgoing.clone(), Arc::clone(&state)));
-        let closing = Mutex::new(Some((link.stop, dispatching)));
-        Self { state, outgoing: link.outgoing, closing, endpoint: link.endpoint }
+        let closing = Mutex::new(Some(Closing { stop: link.stop, dispatching: None }));
+        let (outgoing, endpoint) = (link.outgoing, link.endpoint);
+        let peer = Self { state, outgoing, closing, wanted: Arc::default(), endpoint };
+        peer.give_back(Intake::new(link.incoming));
+        peer
+    }
+
+    /// What comes from the server, for whoever listens from here on; `None` where nothing comes any more.
+    pub(super) async fn take_over(&self) -> Option<Intake> {
+        let dispatching = self.lock_closing().as_mut().and_then(|closing| closing.dispatching.take())?;
+        self.wanted.notify_one();
+        dispatching.await.ok().flatten()
+    }
+
+    /// Listens again.
+    pub(super) fn give_back(&self, intake: Intake) {
+        let watched = (Arc::clone(&self.state), Arc::clone(&self.wanted));
+        let dispatching = tokio::spawn(dispatch::run(intake, self.outgoing.clone(), watched));
+        if let Some(closing) = self.lock_closing().as_mut() {
+            closing.dispatching = Some(dispatching);
+        }
+    }
+
+    fn lock_closing(&self) -> MutexGuard<'_, Option<Closing>> {
+        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How messages travel; known for certain once something has been answered.
@@ -126,9 +159,10 @@ impl Peer {
     /// Ends the conversation once the server was watched so long after its last message; what is left of it is handed
     /// out once.
     pub(super) async fn close(&self, watch: Duration) -> Closed {
-        let closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let closing = self.lock_closing().take();
         let (mut ending, mut untold) = (None, None);
-        if let Some((stop, mut dispatching)) = closing {
+        if let Some(Closing { stop, dispatching }) = closing {
+            let mut dispatching = dispatching.unwrap_or_else(|| tokio::spawn(async { None }));
             let is_over = timeout(self.last_moment(watch), &mut dispatching).await.is_ok();
             (ending, untold) = {
                 let mut state = self.lock();

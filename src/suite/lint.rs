@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bounds;
 use super::decode::block_compliance;
 use super::grammar::BlockKind;
 use super::model::{Action, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
@@ -23,6 +24,7 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     names(suite, found);
     compliance(suite, found);
     schema_lint(suite, found);
+    bounds::check(suite, found);
     for test in &suite.tests {
         expectations(test, found);
         server(test, suite, found);

@@ -4,6 +4,7 @@
 //! builds a [`Suite`]; every mistake is collected, and whoever holds a [`Suite`] holds a valid one.
 //! Knows nothing about servers that run or about cases; see `plan` for those. Start reading in [`Suite`].
 
+mod bounds;
 mod builtin;
 mod decode;
 pub mod grammar;

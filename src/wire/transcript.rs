@@ -20,6 +20,9 @@ const FRAME_WEIGHT: usize = 512;
 /// How many of the last frames keep their contents, however large they are.
 const LAST_KEPT: usize = 16;
 
+/// Stands in frames of ours for a message until somebody looks.
+const UNREAD: &str = "";
+
 /// How many lines of standard error are kept.
 const STDERR_LINES: usize = 200;
 
@@ -37,9 +40,24 @@ pub struct Transcript {
     stderr: VecDeque<Frame>,
     stderr_bytes: usize,
     last_seq: u32,
+    /// How many of the last frames of the protocol stream are kept; `None` keeps all.
+    most: Option<usize>,
 }
 
 impl Transcript {
+    /// Keeps only so many of the last frames from here on, and up to twice as many now and then.
+    pub fn keep_last(&mut self, frames: usize) {
+        self.most = Some(frames);
+    }
+
+    /// Adds a message of ours that nobody needs to read now, and returns its number.
+    pub fn record_unread(&mut self, at: Duration, bytes: &[u8]) -> u32 {
+        let (direction, channel) = (Direction::Sent, Channel::Protocol);
+        let json = Err(UNREAD.to_owned());
+        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), json, http: None };
+        self.record_protocol(frame).seq
+    }
+
     /// Adds a line that travelled and returns its frame.
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
         let json = match channel {
@@ -70,6 +88,7 @@ impl Transcript {
     fn record_protocol(&mut self, frame: Frame) -> &Frame {
         self.kept += frame.bytes.len() + FRAME_WEIGHT;
         self.frames.push(frame);
+        self.forget_first();
         while self.kept > MOST_KEPT && self.emptied + LAST_KEPT < self.frames.len() {
             let oldest = &mut self.frames[self.emptied];
             self.kept = self.kept.saturating_sub(oldest.bytes.len() + FRAME_WEIGHT);
@@ -78,6 +97,15 @@ impl Transcript {
             self.emptied += 1;
         }
         &self.frames[self.frames.len() - 1]
+    }
+
+    /// Drops the first frames once there are twice as many as are to be kept.
+    fn forget_first(&mut self) {
+        let Some(most) = self.most.filter(|most| self.frames.len() >= most * 2) else { return };
+        let dropped = self.frames.len() - most;
+        let weight: usize = self.frames.drain(..dropped).map(|frame| frame.bytes.len() + FRAME_WEIGHT).sum();
+        self.kept = self.kept.saturating_sub(weight);
+        self.emptied = self.emptied.saturating_sub(dropped);
     }
 
     fn record_stderr(&mut self, frame: Frame) -> &Frame {
@@ -124,6 +152,11 @@ impl Transcript {
     }
 
     fn in_order(&self, mut frames: Vec<Frame>) -> Vec<Frame> {
+        for frame in &mut frames {
+            if frame.json.as_ref().is_err_and(|reason| reason == UNREAD) && frame.channel == Channel::Protocol {
+                frame.json = parse(&frame.bytes).map_err(|problem| format!("the line {problem}"));
+            }
+        }
         if !self.stderr.is_empty() {
             frames.extend(self.stderr.iter().cloned());
             frames.sort_by_key(|frame| frame.seq);

@@ -24,6 +24,7 @@ use crate::source::{Diagnostic, Located, Node};
 
 pub use self::that::PROVIDED;
 pub(super) use self::that::free_names;
+pub use self::wording::stack_trace;
 
 /// A line of the table.
 pub(super) type Matcher = table::Matcher<Build>;

@@ -40,6 +40,11 @@ pub(super) fn unreadable(text: &str) -> Option<&'static str> {
     Some(reason)
 }
 
+/// The part of a text that gives a stack trace away.
+pub fn stack_trace(text: &str) -> Option<&str> {
+    STACK_TRACE.as_ref()?.find(text).map(|found| found.as_str().trim())
+}
+
 /// Counts words; scripts that write none are counted by their characters, two to a word.
 fn words(text: &str) -> usize {
     let spaced = text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count();

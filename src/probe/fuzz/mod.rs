@@ -1,15 +1,181 @@
-//! Calls with generated arguments, several under way at a time.
+//! Calls with generated arguments, several under way at a time, and what they show about a server.
+//!
+//! [`calls`] makes the call of a number from the seed alone, and from what earlier answers held ([`sequence`]); [`drive`]
+//! sends them over the fastest way there is ([`wire`]); [`judge`] says what an answer means; [`confirm`] tries every
+//! problem again in fresh servers before it is told. What is needed to try a call again is its number, so that a long
+//! run keeps nothing. Start reading in [`run`].
 
+mod calls;
+mod confirm;
+mod drive;
+mod judge;
+mod leak;
+mod ledger;
+mod pace;
+mod problem;
+mod replay;
+mod sequence;
+mod tally;
+mod token;
+mod told;
+mod wire;
+
+use self::calls::{Calls, Made};
+use self::confirm::{LONGEST, confirm};
+use self::drive::{Driver, Ended, Log};
+use self::ledger::Stage;
 use super::{Ground, Probed};
-use crate::event::Outcome;
+use crate::event::{Finding, Kind, Level, Outcome};
 use crate::suite::Fuzz;
+use crate::wire::Tool;
 
-pub(super) async fn run(_settings: &Fuzz, tools: &[String], ground: &Ground<'_>) -> Probed {
-    match ground.servers.open().await {
-        Err(found) => Probed { findings: vec![found.clone()], ..Probed::because(Outcome::Errored, found.message) },
-        Ok(session) => {
-            ground.servers.close(session).await;
-            Probed::because(Outcome::Inconclusive, format!("nothing was sent to {}", tools.join(", ")))
+/// How often a server is started again because of one tool.
+const MOST_RESTARTS: u32 = 10;
+
+/// How often of these because it fell silent.
+const MOST_SILENCES: u32 = 3;
+
+/// Calls the first of these tools, and the others in between.
+pub(super) async fn run(settings: &Fuzz, tools: &[String], ground: &Ground<'_>) -> Probed {
+    let offered: Vec<&Tool> = tools.iter().filter_map(|name| ground.catalog.tool(name)).collect();
+    let calls = match Calls::new(settings, ground.suite, &offered) {
+        Ok(calls) => calls,
+        Err(unusable) => {
+            let reason = format!("no calls can be made from its input schema: {unusable}");
+            return Probed::because(Outcome::Inconclusive, reason);
         }
+    };
+    let mut driver = Driver::new(ground, settings, &calls);
+    let mut spoken = String::new();
+    let stopped = match sessions(&mut driver, &mut spoken).await {
+        Ok(stopped) => stopped,
+        Err(found) => {
+            let reason = found.message.clone();
+            return Probed { findings: vec![*found], ..Probed::because(Outcome::Errored, reason) };
+        }
+    };
+    Probed { spoken, ..verdict(driver, stopped) }
+}
+
+/// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does
+/// not even start.
+async fn sessions(driver: &mut Driver<'_>, spoken: &mut String) -> Result<Option<String>, Box<Finding>> {
+    let mut silences = 0;
+    loop {
+        let mut log = driver.log();
+        let session = match driver.ground.servers.open().await {
+            Ok(session) => session,
+            Err(found) if spoken.is_empty() => return Err(Box::new(found)),
+            Err(found) => return Ok(Some(format!("the server does not start again: {}", found.message))),
+        };
+        *spoken = session.server.revision.to_string();
+        let mut ended = driver.drive(&session, &mut log).await;
+        if let Some(found) = driver.ground.servers.close(session).await {
+            driver.ended(found, &log);
+            ended = Ended::Broken;
+        }
+        settle(driver, &log).await;
+        match ended {
+            Ended::Stopped => return Ok(Some("it was interrupted".to_owned())),
+            Ended::Done => return Ok(None),
+            Ended::Broken | Ended::Hung if driver.is_done(&log) => return Ok(None),
+            Ended::Broken => {}
+            Ended::Hung => silences += 1,
+        }
+        driver.tally.restarts += 1;
+        if driver.tally.restarts > MOST_RESTARTS {
+            return Ok(Some(format!("it stopped after the server was started again {MOST_RESTARTS} times")));
+        }
+        if silences >= MOST_SILENCES {
+            return Ok(Some(format!("it stopped after the server fell silent {MOST_SILENCES} times")));
+        }
+    }
+}
+
+/// Tries again whatever a session showed.
+async fn settle(driver: &mut Driver<'_>, log: &Log) {
+    let (ground, calls) = (driver.ground, driver.calls);
+    let remade = |number: u64| -> Option<Made> {
+        (number >= log.begin).then(|| calls.make(number, &log.pool)).filter(|made| !driver.avoided.contains(&made.tool))
+    };
+    let mut avoided = Vec::new();
+    for known in driver.ledger.known.iter_mut().filter(|known| matches!(known.stage, Stage::Seen)) {
+        let traces = known.traces(log.begin, LONGEST, &remade);
+        let confirmed = confirm((ground, calls), &known.problem, &traces).await;
+        let tool = confirmed.calls.last().map(|made| made.tool);
+        let is_hang_of_no_call = known.problem.kind == Kind::Hang && confirmed.times.0 == 0;
+        known.problem = confirmed.problem;
+        // Of another tool, its own case tells.
+        let is_others = known.tool.or(tool.filter(|_| confirmed.times.0 > 0)).is_some_and(|tool| tool != 0);
+        if let (true, Some(tool)) = (is_others, tool) {
+            if matches!(known.problem.kind, Kind::Crash | Kind::Hang) {
+                avoided.push(tool);
+            }
+        }
+        known.tool = known.tool.or(tool);
+        known.stage = if is_hang_of_no_call || is_others {
+            Stage::Dropped
+        } else {
+            Stage::Tried(confirmed.calls, confirmed.times)
+        };
+    }
+    driver.avoided.extend(avoided);
+    for suspicion in std::mem::take(&mut driver.suspicions.open) {
+        if suspicion.later.tool != 0 {
+            continue;
+        }
+        let Some(problem) = leak::confirmed((ground, calls), &suspicion).await else { continue };
+        let numbers = vec![suspicion.later_number];
+        let is_known = driver.ledger.known.iter().any(|known| known.problem.is_same(&problem));
+        driver.ledger.note(problem, Some(0), numbers);
+        if let Some(known) = driver.ledger.known.last_mut().filter(|_| !is_known) {
+            known.stage = Stage::Tried(vec![suspicion.earlier, suspicion.later], (1, 1));
+        }
+    }
+}
+
+fn verdict(driver: Driver<'_>, stopped: Option<String>) -> Probed {
+    let Driver { tally, ledger, calls, settings, .. } = driver;
+    let mut reason = tally.sentence(calls.callees[0].maker.branches(), settings.seed);
+    let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
+    let vanished: u64 = hangs
+        .filter(|known| matches!(known.stage, Stage::Dropped) && known.tool.is_none_or(|tool| tool == 0))
+        .map(|known| known.times)
+        .sum();
+    let (mut findings, mut exchanges) = (Vec::new(), Vec::new());
+    let left_out = ledger.left_out;
+    for known in ledger.known {
+        let Some((mut found, exchange)) = told::told(known, calls, settings.seed) else { continue };
+        if let Some(exchange) = exchange {
+            found.exchange = Some(exchanges.len());
+            exchanges.push(exchange);
+        }
+        findings.push(found);
+    }
+    for more in stopped.iter().cloned().chain((left_out > 0).then(|| format!("{left_out} more problems"))) {
+        reason = format!("{reason}; {more}");
+    }
+    if vanished > 0 {
+        reason = format!("{reason}; a call got no answer, and did when it was tried again");
+    }
+    let outcome = outcome(&findings, tally.served, stopped.is_some());
+    if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
+        let name = &calls.callees[0].name;
+        reason = format!(
+            "every call was refused, so nothing is known about it; give valid arguments with `arguments: {{ {name}: {{ … }} }}` ({reason})"
+        );
+    }
+    Probed { findings, exchanges, ..Probed::because(outcome, reason) }
+}
+
+fn outcome(findings: &[Finding], served: u64, was_cut_off: bool) -> Outcome {
+    if findings.iter().any(|found| found.level == Level::Must) {
+        Outcome::Failed
+    } else if served == 0 || was_cut_off {
+        Outcome::Inconclusive
+    } else if findings.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Warned
     }
 }

@@ -34,11 +34,18 @@ pub fn block_negative_path(block: &Block) -> Option<NegativePath> {
 /// What a `fuzz:` block asks for.
 pub fn block_fuzz(block: &Block) -> Fuzz {
     let settings = &block.settings;
+    let whole = |key: &str| settings.get(key).and_then(Node::whole);
+    let size = |key: &str, default: usize| whole(key).and_then(|n| usize::try_from(n).ok()).unwrap_or(default);
+    let time = duration(settings, "time");
     Fuzz {
         tools: block.tools.clone(),
-        seed: settings.get("seed").and_then(Node::whole).unwrap_or(0),
-        cases: settings.get("cases").and_then(Node::whole),
-        time: duration(settings, "time"),
+        block: tool_selection(settings.get("block")),
+        seed: whole("seed").unwrap_or(0),
+        cases: whole("cases").or(if time.is_some() { None } else { Some(Fuzz::CASES) }),
+        time,
+        in_flight: size("in_flight", 8),
+        max_string: size("max_string", 4 << 10),
+        invalid: settings.get("invalid").map_or(20, percent),
     }
 }
 
@@ -66,6 +73,16 @@ fn allowed((lint, reason): &(Located<String>, Node)) -> Vec<Allowed> {
         Some(Allowed { lint: lint.clone(), tool: Some(tool.clone()), reason: reason.text()?.to_owned() })
     });
     by_tool.collect()
+}
+
+/// A share as how many of 100.
+fn percent(node: &Node) -> u32 {
+    (0..=100).find(|percent| f64::from(*percent) >= share(node) * 100.0).unwrap_or(100)
+}
+
+/// A number as written.
+pub(in crate::suite) fn share(node: &Node) -> f64 {
+    node.to_json().as_f64().unwrap_or_default()
 }
 
 fn negative_check(word: &str) -> Option<NegativeCheck> {

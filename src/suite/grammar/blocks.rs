@@ -68,7 +68,7 @@ pub static BLOCKS: &[BlockEntry] = &[
     entry(BlockKind::NegativePath, "negative_path", &["negative-path"], Runs),
     entry(BlockKind::OutputSchema, "output_schema", &["output-schema"], Runs),
     entry(BlockKind::SchemaLint, "schema_lint", &["schema-lint"], Runs),
-    entry(BlockKind::Fuzz, "fuzz", &["fuzz"], NotAvailableYet),
+    entry(BlockKind::Fuzz, "fuzz", &["fuzz"], Runs),
     entry(BlockKind::Properties, "properties", &[], NotAvailableYet),
     entry(BlockKind::Differential, "differential", &[], NotAvailableYet),
     entry(BlockKind::State, "state", &["test-isolation"], NotAvailableYet),
@@ -177,12 +177,24 @@ static SCHEMA_LINT: Object = Object {
 
 static FUZZ: Object = Object {
     name: "fuzz",
-    doc: "Generated calls.",
+    doc: "Generated calls: a case for each tool, each with servers of its own.",
     keys: &[&[
-        key("seed", Shape::Whole, "The seed; the same seed gives the same calls."),
-        key("cases", Shape::Whole, "How many calls."),
-        key("time", Shape::Duration, "How long."),
-        key("tools", TOOLS, "The tools."),
+        key("seed", Shape::Whole, "The seed, by default 0; the same seed gives the same calls."),
+        key("cases", Shape::Whole, "How many calls for each tool, by default 200 where no `time` is given."),
+        key(
+            "time",
+            Shape::Duration,
+            "How long each tool is called, such as `30s`; it ends with whichever comes first.",
+        ),
+        key("tools", TOOLS, "The tools, by default all: names and patterns such as `get_*`."),
+        key("block", TOOLS, "Tools that are not called although they are selected: names and patterns."),
+        key("in_flight", Shape::Whole, "How many calls are under way at a time, 1 to 64, by default 8."),
+        key(
+            "max_string",
+            Shape::Whole,
+            "The longest text in characters, by default 4096; transports of servers refuse very long messages.",
+        ),
+        key("invalid", Shape::Number, "The share of calls that break the schema, from 0 to 1, by default 0.2."),
     ]],
 };
 

@@ -41,12 +41,31 @@ pub enum NegativeCheck {
 pub struct Fuzz {
     /// Which tools.
     pub tools: ToolSelection,
+    /// Tools that are not called, although they are selected.
+    pub block: ToolSelection,
     /// What all draws follow from.
     pub seed: u64,
-    /// How many calls; `None` where only the time counts.
+    /// How many calls for each tool; `None` where only the time counts.
     pub cases: Option<u64>,
-    /// How long.
+    /// How long for each tool.
     pub time: Option<Duration>,
+    /// How many calls are under way at a time.
+    pub in_flight: usize,
+    /// The longest text, in characters, where the schema does not ask for more.
+    pub max_string: usize,
+    /// How many of 100 calls break the schema.
+    pub invalid: u32,
+}
+
+impl Fuzz {
+    /// How many calls there are for each tool where nobody says.
+    pub const CASES: u64 = 200;
+
+    /// How many calls can be under way at a time.
+    pub const MOST_IN_FLIGHT: u64 = 64;
+
+    /// The longest text that can be asked for, in characters.
+    pub const LONGEST: u64 = 16 << 20;
 }
 
 /// What is looked for in the tools as they are listed.

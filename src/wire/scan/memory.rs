@@ -166,6 +166,12 @@ impl Memory {
         self.is_raw = true;
     }
 
+    /// Takes in a request that is like an earlier one in everything but its id.
+    pub(super) fn asked_again(&mut self, like: &Id, id: Id, frame: u32) {
+        let asked = self.asked.get(like).cloned().unwrap_or_default();
+        self.asked.insert(id, Asked { is_answered: false, frame, ..asked });
+    }
+
     /// Takes in what we sent.
     pub(super) fn sent(&mut self, json: &Value, frame: u32) {
         if let Some(batch) = json.as_array() {

@@ -97,6 +97,16 @@ impl Scanner {
         self.memory.is_raw = true;
     }
 
+    /// Takes note of a request that is like an earlier one in everything but its id, as if its frame had been watched.
+    pub fn asked_again(&mut self, like: &Id, id: Id, frame: u32) {
+        self.memory.asked_again(like, id, frame);
+    }
+
+    /// Forgets a request; whatever answers it from here on answers nothing.
+    pub fn forget(&mut self, id: &Id) {
+        self.memory.asked.remove(id);
+    }
+
     /// How many things were looked at that could have broken each rule, by its code: frames, schemas, tokens and so on.
     /// Rules that met nothing are not in it.
     pub fn seen(&self) -> BTreeMap<&'static str, u32> {

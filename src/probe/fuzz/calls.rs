@@ -1,0 +1,289 @@
+//! The calls: which follow from the seed, the tool and their number alone, and from what earlier answers held.
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use super::pace;
+use super::sequence::{Pool, Wanted};
+use super::token::Tokens;
+use crate::event::Call;
+use crate::generate::{Breach, Draw, Limits, Maker, Seen, Unusable, Violation};
+use crate::source::Node;
+use crate::source::template::has_template;
+use crate::suite::{Fuzz, Suite};
+use crate::wire::{Tool, format};
+
+/// How many valid values at edges are tried one after the other.
+const TOUR: usize = 400;
+
+/// In how many of 100 calls another tool is called, where there are others.
+const ELSEWHERE: u32 = 15;
+
+/// A call, ready to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    /// The tool, as an index.
+    pub(super) tool: usize,
+    /// The arguments.
+    pub(super) arguments: Value,
+    /// Which rule of the schema they break, as an index into the tool's violations.
+    pub(super) breach: Option<usize>,
+}
+
+/// What can be called.
+pub(super) struct Callee {
+    pub(super) name: String,
+    /// Whether it says that it changes nothing.
+    pub(super) is_read_only: bool,
+    pub(super) maker: Maker,
+    /// What it must not be called with, each breaking one rule of its schema.
+    violations: Vec<Violation>,
+    /// By violation: whether a server that serves it does wrong.
+    binding: Vec<bool>,
+    /// Checks structured content; `None` where there is no schema, or none that can be used.
+    pub(super) output: Option<Validator>,
+    /// The suite's arguments, and values at the edges.
+    tour: Vec<Value>,
+    /// Arguments that take any text, each with the most characters that it takes.
+    texts: Vec<(String, usize)>,
+    /// Arguments that take what answers hold: the name, and the number in the pool.
+    wanted: Vec<(String, usize)>,
+    /// Whether any argument may be a time.
+    is_slow: bool,
+    /// Whether the schema says nothing beyond what each argument is by itself.
+    is_plain: bool,
+}
+
+/// Makes calls of some tools; the first one is what it is about.
+pub(super) struct Calls {
+    pub(super) callees: Vec<Callee>,
+    pub(super) tokens: Tokens,
+    pub(super) wanted: Vec<Wanted>,
+    draw: Draw,
+    invalid: u32,
+}
+
+impl Calls {
+    /// Calls of these tools; `Err` says why there can be none of the first.
+    pub(super) fn new(settings: &Fuzz, suite: &Suite, tools: &[&Tool]) -> Result<Self, Unusable> {
+        let mut wanted = Vec::new();
+        let mut callees = Vec::new();
+        for (number, tool) in tools.iter().enumerate() {
+            match Callee::new(tool, suite, settings, &mut wanted) {
+                Ok(callee) => callees.push(callee),
+                Err(unusable) if number == 0 => return Err(unusable),
+                // What cannot be called helps nobody else.
+                Err(_) => {}
+            }
+        }
+        let name = tools.first().map_or("", |tool| &tool.name);
+        let draw = Draw::new(settings.seed).fork(name);
+        let tokens = Tokens::new(draw.fork("tokens").bits());
+        Ok(Self { callees, tokens, wanted, draw, invalid: settings.invalid })
+    }
+
+    /// A pool for the answers of a session that begins with that call.
+    pub(super) fn pool(&self, begin: u64) -> Pool {
+        Pool::new(begin, self.wanted.len())
+    }
+
+    /// The call of that number.
+    pub(super) fn make(&self, number: u64, pool: &Pool) -> Made {
+        let mut draw = self.draw.fork(number);
+        let others = self.callees.len() - 1;
+        let tool = if others > 0 && draw.chance(ELSEWHERE) { 1 + draw.below(others) } else { 0 };
+        let callee = &self.callees[tool];
+        if draw.chance(self.invalid) && !callee.violations.is_empty() {
+            let breach = draw.below(callee.violations.len());
+            let mut arguments = callee.violations[breach].value.clone();
+            let is_late = callee.is_slow && pace::hurry(&mut arguments);
+            // What was shortened may not be wrong any more.
+            if !is_late || !callee.maker.is_valid(&arguments) {
+                return Made { tool, arguments, breach: Some(breach) };
+            }
+        }
+        Made { tool, arguments: self.valid((number, pool), callee, &mut draw), breach: None }
+    }
+
+    fn valid(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Draw) -> Value {
+        let turn = usize::try_from(number / 2).unwrap_or(usize::MAX);
+        if number.is_multiple_of(2) && turn < callee.tour.len() {
+            return callee.tour[turn].clone();
+        }
+        let mut value = match draw.below(100) {
+            0..15 => draw.pick(&callee.tour).unwrap_or(callee.maker.smallest()).clone(),
+            _ => callee.maker.random(draw),
+        };
+        if draw.chance(25) {
+            callee.borrow(&mut value, |at| pool.values(at, number), draw);
+        }
+        if !callee.texts.is_empty() && draw.chance(60) {
+            callee.mark(&mut value, &self.tokens.of(number), draw);
+        }
+        if callee.is_slow && pace::hurry(&mut value) && !callee.maker.is_valid(&value) {
+            return callee.maker.smallest().clone();
+        }
+        value
+    }
+
+    /// A call as a finding tells of it.
+    pub(super) fn told(&self, made: &Made) -> Call {
+        let params = json!({"name": self.callees[made.tool].name, "arguments": made.arguments});
+        Call { method: "tools/call".to_owned(), params }
+    }
+
+    /// The rule that a call breaks, and for which it must be refused.
+    pub(super) fn refusable(&self, made: &Made) -> Option<&Violation> {
+        let callee = &self.callees[made.tool];
+        made.breach.filter(|at| callee.binding[*at]).map(|at| &callee.violations[at])
+    }
+
+    /// Notes the branches of the schema that a valid call takes.
+    pub(super) fn mark(&self, made: &Made, seen: &mut Seen) {
+        if made.tool == 0 && made.breach.is_none() {
+            self.callees[0].maker.mark(&made.arguments, seen);
+        }
+    }
+}
+
+impl Callee {
+    fn new(tool: &Tool, suite: &Suite, settings: &Fuzz, wanted: &mut Vec<Wanted>) -> Result<Self, Unusable> {
+        let schema = tool.input_schema();
+        let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
+        let given: Vec<Value> = given(tool, suite).collect();
+        let base = given.first().filter(|given| maker.is_valid(given)).unwrap_or(maker.smallest());
+        let violations: Vec<Violation> = maker.violations(base);
+        let binding = violations.iter().map(|violation| is_binding(violation, schema)).collect();
+        let edges = maker.boundaries().into_iter().map(|boundary| boundary.value);
+        let is_slow = schema.to_string().contains("\"properties\"") && has_times(schema);
+        let tour = given.into_iter().chain(edges).take(TOUR).map(|value| in_time(value, &maker, is_slow)).collect();
+        let properties = || schema["properties"].as_object().into_iter().flatten();
+        let texts = properties().filter_map(|(name, schema)| Some((name.clone(), room(schema)?))).collect();
+        let mut own = Vec::new();
+        for (name, schema) in properties() {
+            if let Some(argument) = Wanted::new(name, schema) {
+                own.push((name.clone(), wanted.len()));
+                wanted.push(argument);
+            }
+        }
+        Ok(Self {
+            name: tool.name.clone(),
+            is_read_only: tool.raw["annotations"]["readOnlyHint"] == true,
+            violations,
+            binding,
+            output: tool.output_schema().and_then(|schema| format::compile(schema).ok()),
+            tour,
+            texts,
+            wanted: own,
+            is_slow,
+            is_plain: is_plain(schema),
+            maker,
+        })
+    }
+
+    /// Puts what an earlier answer held into one argument, where the call stays valid.
+    fn borrow<'a>(&self, value: &mut Value, held: impl Fn(usize) -> &'a [(u64, Value)], draw: &mut Draw) {
+        let open: Vec<&(String, usize)> = self.wanted.iter().filter(|(_, at)| !held(*at).is_empty()).collect();
+        let Some((name, at)) = draw.pick(&open) else { return };
+        let Some((_, found)) = draw.pick(held(*at)) else { return };
+        self.put(value, name, found.clone());
+    }
+
+    /// Puts a token into one argument, where the call stays valid.
+    fn mark(&self, value: &mut Value, token: &str, draw: &mut Draw) {
+        let Some((name, room)) = draw.pick(&self.texts) else { return };
+        let old = value.get(name).and_then(Value::as_str).unwrap_or_default();
+        let rest: String = old.chars().take(room.saturating_sub(token.len() + 1)).collect();
+        let text = if rest.is_empty() { token.to_owned() } else { format!("{token} {rest}") };
+        self.put(value, name, text.into());
+    }
+
+    fn put(&self, value: &mut Value, name: &str, new: Value) {
+        let Some(members) = value.as_object_mut() else { return };
+        let is_text_only = self.is_plain && self.texts.iter().any(|(text, _)| text == name) && new.is_string();
+        let old = members.insert(name.to_owned(), new);
+        if is_text_only || self.maker.is_valid(value) {
+            return;
+        }
+        let Some(members) = value.as_object_mut() else { return };
+        match old {
+            Some(old) => drop(members.insert(name.to_owned(), old)),
+            None => drop(members.shift_remove(name)),
+        }
+    }
+}
+
+/// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that hold no templates.
+fn given<'a>(tool: &'a Tool, suite: &'a Suite) -> impl Iterator<Item = Value> + 'a {
+    let own = suite.arguments.get(&tool.name).into_iter();
+    let steps = suite.tests.iter().flat_map(|test| &test.steps);
+    let called = steps.filter_map(|step| step.action.as_call());
+    let called = called.filter(|(name, _)| name.text() == Some(&tool.name)).filter_map(|(_, args)| args);
+    own.chain(called).filter(|args| !has_template(args)).map(Node::to_json).filter(Value::is_object)
+}
+
+/// Whether a success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.
+fn is_binding(violation: &Violation, schema: &Value) -> bool {
+    match violation.breach {
+        Breach::OutOfRange
+        | Breach::NotMultiple
+        | Breach::Pattern
+        | Breach::Enum
+        | Breach::TooLong
+        | Breach::TooShort
+        | Breach::TooMany
+        | Breach::TooFew => true,
+        // Whoever has a default does not miss what is missing.
+        Breach::MissingRequired => !schema.to_string().contains("\"default\""),
+        // Many readers take `"5"` for 5.
+        Breach::WrongType => {
+            let wrong = violation.value.pointer(&violation.at).unwrap_or(&Value::Null);
+            wrong.is_object() || wrong.is_array() || wrong.as_str().is_some_and(|text| text.parse::<f64>().is_err())
+        }
+        Breach::WrongNesting
+        | Breach::NotUnique
+        | Breach::Contains
+        | Breach::Forbidden
+        | Breach::NoAlternative
+        | Breach::SeveralAlternatives
+        | Breach::PropertyName
+        | Breach::Null
+        | Breach::ExtraProperty => false,
+    }
+}
+
+fn in_time(mut value: Value, maker: &Maker, is_slow: bool) -> Value {
+    let was = value.clone();
+    if is_slow && pace::hurry(&mut value) && !maker.is_valid(&value) { was } else { value }
+}
+
+/// Whether any member that a schema names may be a time.
+fn has_times(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            let named = value.as_object().filter(|_| name == "properties");
+            named.is_some_and(|named| named.keys().any(|name| pace::most(name).is_some())) || has_times(value)
+        }),
+        Value::Array(items) => items.iter().any(has_times),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// How many characters an argument takes that takes any text; `None` where it does not, or takes few.
+fn room(schema: &Value) -> Option<usize> {
+    const SAYS_NOTHING: [&str; 8] =
+        ["type", "title", "description", "default", "examples", "minLength", "maxLength", "$comment"];
+    let is_open = schema["type"] == "string"
+        && schema.as_object().is_some_and(|keys| keys.keys().all(|key| SAYS_NOTHING.contains(&key.as_str())));
+    let most = schema.get("maxLength").map_or(Some(400), |most| usize::try_from(most.as_u64()?).ok())?;
+    let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0);
+    // A token alone satisfies whatever asks for a few characters.
+    (is_open && most >= 24 && least <= 16).then_some(most.min(400))
+}
+
+/// Whether a schema says nothing of its members together.
+fn is_plain(schema: &Value) -> bool {
+    const PLAIN: [&str; 9] =
+        ["type", "title", "description", "properties", "required", "additionalProperties", "$schema", "$defs", "$id"];
+    schema.as_object().is_some_and(|keys| keys.keys().all(|key| PLAIN.contains(&key.as_str())))
+}

@@ -1,0 +1,135 @@
+//! What an answer says about the server.
+
+use serde_json::{Value, json};
+
+use super::calls::{Calls, Made};
+use super::problem::{Problem, without_numbers};
+use crate::event::{Check, Finding, Kind};
+use crate::generate::Violation;
+use crate::matching::stack_trace;
+use crate::source::visible_line;
+
+/// The error of a server that broke while it worked.
+const INTERNAL: i64 = -32603;
+
+/// How many characters of a value a message shows.
+const SHOWN: usize = 80;
+
+/// What became of a call.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) fate: Fate,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// What became of a call, as far as the server is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It was done.
+    Served,
+    /// It was turned down.
+    Refused,
+    /// The answer promises another one, or asks for something.
+    Open,
+    /// The answer is none.
+    Unusable,
+}
+
+/// Judges the answer to a call.
+pub(super) fn judge(calls: &Calls, made: &Made, message: &Value) -> Judged {
+    if let Some(error) = message.get("error") {
+        return Judged { fate: Fate::Refused, problems: refused_by_error(error).into_iter().collect() };
+    }
+    let Some(result) = message.get("result").filter(|result| result.is_object()) else {
+        return Judged { fate: Fate::Unusable, problems: Vec::new() };
+    };
+    if result["isError"] == true {
+        let problem = text_of(result).and_then(|text| traced(&text, |mark| json!({"text": {"contains": mark}})));
+        return Judged { fate: Fate::Refused, problems: problem.into_iter().collect() };
+    }
+    let kind = result.get("resultType").and_then(Value::as_str);
+    if kind.is_some_and(|kind| kind != "complete") || result.get("task").is_some() {
+        return Judged { fate: Fate::Open, problems: Vec::new() };
+    }
+    let tool = &calls.callees[made.tool].name;
+    let served = calls.refusable(made).map(|violation| accepted(tool, violation));
+    let problems = served.into_iter().chain(output(calls, made, result)).collect();
+    Judged { fate: Fate::Served, problems }
+}
+
+/// An error that blames the server.
+fn refused_by_error(error: &Value) -> Option<Problem> {
+    let text = error["message"].as_str().unwrap_or_default();
+    if let Some(problem) = traced(text, |mark| json!({"error": {"message": {"contains": mark}}})) {
+        return Some(problem);
+    }
+    if error["code"].as_i64() != Some(INTERNAL) {
+        return None;
+    }
+    let shown: String = visible_line(text).chars().take(SHOWN).collect();
+    let message = format!("the server answered with an internal error ({INTERNAL}): {shown}");
+    let help = "answer what a caller can mend with `isError: true` and a text, or with -32602".to_owned();
+    let found = Finding { help: Some(help), ..Finding::new("internal-error", message) };
+    let check = Check::Broken(vec![json!({"not": {"error": {"code": INTERNAL}}})]);
+    let signature = format!("{INTERNAL} {}", without_numbers(text));
+    Some(Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found }.advised())
+}
+
+/// An error that shows the insides of the server; `holds` is an expectation that what gave it away is there.
+fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<Problem> {
+    let mark = stack_trace(text)?;
+    let found = Finding::new("stack-trace", "the server answered with a stack trace, which helps no caller");
+    let text: String = text.chars().take(2_000).collect();
+    let found = Finding { help: Some("say in words what was wrong with the call".to_owned()), ..found };
+    let check = Check::Broken(vec![json!({"not": holds(mark)})]);
+    let signature = without_numbers(mark);
+    let found = found.with_evidence("the text", text);
+    Some(Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found }.advised())
+}
+
+/// A call was served that the schema forbids.
+fn accepted(tool: &str, violation: &Violation) -> Problem {
+    let message = format!("`{tool}` served a call that its schema forbids: {}", violation.says);
+    let found = Finding {
+        path: Some(violation.at.clone()).filter(|at| !at.is_empty()),
+        help: Some("refuse it with -32602, or with `isError: true` and a text that names the argument".to_owned()),
+        ..Finding::new("input-not-validated", message)
+    };
+    let signature = format!("input {} {}", violation.keyword, violation.at);
+    let check = Check::Broken(vec![json!({"refused": true})]);
+    Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found }.advised()
+}
+
+/// Structured content that is not what the tool declares.
+fn output(calls: &Calls, made: &Made, result: &Value) -> Option<Problem> {
+    let callee = &calls.callees[made.tool];
+    let validator = callee.output.as_ref()?;
+    let problem = |code: &str, message: String, signature: String| {
+        let found = Finding { path: Some("result.structuredContent".to_owned()), ..Finding::new(code, message) };
+        let check = Check::Broken(vec![json!({"output_schema": true})]);
+        Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found }
+    };
+    let Some(content) = result.get("structuredContent") else {
+        let message = format!("`{}` declares an `outputSchema` and answers without `structuredContent`", callee.name);
+        return Some(problem("missing-structured-content", message, "missing".to_owned()));
+    };
+    if validator.is_valid(content) {
+        return None;
+    }
+    let error = validator.iter_errors(content).next()?;
+    let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+    let sentence: String = error.to_string().trim_end_matches('.').chars().take(2 * SHOWN).collect();
+    let at = if place.is_empty() { String::new() } else { format!("`{place}`: ") };
+    let message = format!("the structured content of `{}` breaks its output schema: {at}{sentence}", callee.name);
+    let content: String = content.to_string().chars().take(500).collect();
+    let mut problem = problem("output-schema", message, format!("output {}", error.schema_path().as_str()));
+    problem.found.actual = Some(content);
+    Some(problem)
+}
+
+/// The text blocks of a result.
+fn text_of(result: &Value) -> Option<String> {
+    let blocks = result["content"].as_array()?;
+    let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    Some(texts.join("\n"))
+}

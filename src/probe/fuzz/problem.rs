@@ -1,0 +1,94 @@
+//! What can go wrong with a call, as findings that can be told apart.
+
+use crate::event::{Check, FailureClass, Finding, Kind, Level};
+use crate::session::{CallFailure, Failure, Told};
+use crate::wire::Violation;
+
+/// One thing that went wrong.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    pub(super) kind: Kind,
+    /// What makes two of a kind the same: an exit status, a code, a place in a schema.
+    pub(super) signature: String,
+    /// What makes two the same that may be different in one tool: the last words of a server.
+    pub(super) detail: String,
+    pub(super) check: Check,
+    pub(super) found: Finding,
+}
+
+impl Problem {
+    /// Whether two are the same, whatever tool was called.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.signature == other.signature
+    }
+
+    /// Whether two are the same in all that is known of them.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.is_like(other) && self.detail == other.detail
+    }
+
+    /// The same with a weight that is not that of a broken MUST.
+    pub(super) fn advised(mut self) -> Self {
+        self.found.level = Level::Should;
+        self
+    }
+}
+
+/// A rule of the protocol that was broken.
+pub(super) fn broken(violation: &Violation, told: &Told) -> Problem {
+    let line: String = String::from_utf8_lossy(&told.line).chars().take(300).collect();
+    let found = Finding {
+        class: Some(FailureClass::ProtocolError),
+        frame: Some(violation.frame),
+        ..Finding::new(violation.code, violation.message.clone())
+    };
+    Problem {
+        kind: Kind::ProtocolError,
+        signature: violation.code.to_owned(),
+        detail: String::new(),
+        check: Check::Scan(violation.code.to_owned()),
+        found: found.with_evidence("the line", line),
+    }
+}
+
+/// A call without a usable answer.
+pub(super) fn failed(failure: &CallFailure) -> Problem {
+    let found = failure.finding();
+    let (kind, signature, check) = match &failure.failure {
+        Failure::Exited(exit) => (Kind::Crash, exit.to_string(), Check::Ends),
+        Failure::Timeout(limit) => {
+            let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            (Kind::Hang, String::new(), Check::Silent(limit))
+        }
+        Failure::Protocol(reason) => (Kind::ProtocolError, without_numbers(reason), Check::Scan(found.code.clone())),
+        Failure::Http(_) => match found.class {
+            // What nobody sees end, but does not answer anybody any more, has ended.
+            Some(FailureClass::ConnectionRefused | FailureClass::ConnectionLost) => {
+                (Kind::Crash, found.code.clone(), Check::Ends)
+            }
+            _ => (Kind::ProtocolError, without_numbers(&found.message), Check::Scan(found.code.clone())),
+        },
+    };
+    let detail = if kind == Kind::Crash { last_words(&found) } else { String::new() };
+    Problem { kind, signature, detail, check, found }
+}
+
+/// A server that ended after its last answer.
+pub(super) fn ended(found: Finding) -> Problem {
+    let exit = found.evidence.iter().find(|(name, _)| name == "exit");
+    let signature = exit.map(|(_, exit)| exit.clone()).unwrap_or_default();
+    Problem { kind: Kind::Crash, signature, detail: last_words(&found), check: Check::Ends, found }
+}
+
+/// What a server said last, up to what may differ from time to time.
+fn last_words(found: &Finding) -> String {
+    let stderr = found.evidence.iter().find(|(name, _)| name == "stderr");
+    let last = stderr.and_then(|(_, text)| text.lines().rev().find(|line| !line.trim().is_empty()));
+    without_numbers(last.unwrap_or_default().split(':').next().unwrap_or_default())
+}
+
+/// The first line of a text, with what differs from time to time left out.
+pub(super) fn without_numbers(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.chars().filter(|c| !c.is_numeric()).take(120).collect()
+}

@@ -1,0 +1,184 @@
+//! Values that earlier answers hold, for later calls: an id that one tool hands out is what another one wants.
+
+use serde_json::Value;
+
+use super::pace::words;
+
+/// How many calls lie at least between an answer and the calls that use it: as many are never under way, so that what a
+/// call uses does not depend on which of them was quicker.
+pub(super) const DISTANCE: u64 = 64;
+
+/// For how many calls of a session answers are looked at.
+const LEARNING: u64 = 1_000;
+
+/// How many values of one answer are kept for one argument.
+const MOST_OF_ONE: usize = 4;
+
+/// The longest text that is kept.
+const LONGEST: usize = 256;
+
+/// How deep in an answer values are looked for.
+const DEPTH: usize = 6;
+
+/// An argument of some tool that takes what answers may hold.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    /// The words of its name.
+    words: Vec<String>,
+    /// Whether it takes numbers rather than texts.
+    is_number: bool,
+}
+
+impl Wanted {
+    /// An argument by name and schema, where it is a text or a whole number.
+    pub(super) fn new(name: &str, schema: &Value) -> Option<Self> {
+        let is_number = match schema["type"].as_str() {
+            Some("string") => false,
+            Some("integer" | "number") => true,
+            _ => return None,
+        };
+        // A choice is written in the schema.
+        let is_open = schema.get("enum").is_none() && schema.get("const").is_none();
+        is_open.then(|| Self { words: words(name), is_number })
+    }
+
+    /// Whether a value found under these names, the innermost last, is what the argument asks for.
+    fn takes(&self, names: &[String], value: &Value) -> bool {
+        let is_kind = if self.is_number { value.is_number() } else { value.is_string() };
+        let Some((last, before)) = names.split_last() else { return false };
+        if !is_kind {
+            return false;
+        }
+        let own = words(last);
+        if own == self.words {
+            return true;
+        }
+        let Some((kind, owner)) = self.words.split_last() else { return false };
+        let names_thing = ["id", "key", "name", "uuid", "path", "uri", "slug", "sku", "code"].contains(&kind.as_str());
+        let is_same_kind = own.last() == Some(kind);
+        let is_of_owner = owner.is_empty()
+            || own[..own.len().saturating_sub(1)] == *owner
+            || before.last().is_some_and(|parent| singular(&words(parent)) == *owner);
+        names_thing && is_same_kind && (is_of_owner || own.len() == 1)
+    }
+}
+
+/// `users` are things of which each is a `user`.
+fn singular(words: &[String]) -> Vec<String> {
+    let mut words = words.to_vec();
+    if let Some(last) = words.last_mut().filter(|last| last.len() > 3 && last.ends_with('s')) {
+        last.pop();
+    }
+    words
+}
+
+/// What the answers of one session held, by argument.
+#[derive(Debug, Clone)]
+pub(super) struct Pool {
+    /// The first call of the session.
+    begin: u64,
+    /// By argument: the calls whose answers held something for it, in order, and what.
+    held: Vec<Vec<(u64, Value)>>,
+}
+
+impl Pool {
+    /// Nothing yet, for so many arguments.
+    pub(super) fn new(begin: u64, arguments: usize) -> Self {
+        Self { begin, held: vec![Vec::new(); arguments] }
+    }
+
+    /// Whether the answer to a call is still looked at.
+    pub(super) fn learns_from(&self, call: u64) -> bool {
+        call < self.begin + LEARNING
+    }
+
+    /// The call whose answer must have come before that one is made.
+    pub(super) fn needs(&self, call: u64) -> Option<u64> {
+        call.checked_sub(DISTANCE).filter(|needed| *needed >= self.begin && self.learns_from(*needed))
+    }
+
+    /// Looks at the answer to a call.
+    pub(super) fn learn(&mut self, call: u64, result: &Value, wanted: &[Wanted], is_own: &dyn Fn(&str) -> bool) {
+        if !self.learns_from(call) {
+            return;
+        }
+        let mut found: Vec<(usize, Value)> = Vec::new();
+        let mut see = |names: &[String], value: &Value| {
+            let is_good = value.as_str().is_none_or(|text| !text.is_empty() && text.len() <= LONGEST && !is_own(text));
+            let fits = wanted.iter().enumerate().filter(|(_, wanted)| is_good && wanted.takes(names, value));
+            for (at, _) in fits {
+                if found.iter().filter(|(known, _)| *known == at).count() < MOST_OF_ONE {
+                    found.push((at, value.clone()));
+                }
+            }
+        };
+        match result.get("structuredContent") {
+            Some(content) => walk(content, &mut Vec::new(), &mut see),
+            None => texts(result).for_each(|value| walk(&value, &mut Vec::new(), &mut see)),
+        }
+        for (at, value) in found {
+            let held = &mut self.held[at];
+            // Answers come in any order; what was learned has the order of the calls.
+            let place = held.partition_point(|(known, _)| *known <= call);
+            held.insert(place, (call, value));
+        }
+    }
+
+    /// The values that a call may use for an argument.
+    pub(super) fn values(&self, argument: usize, call: u64) -> &[(u64, Value)] {
+        let Some(last) = call.checked_sub(DISTANCE) else { return &[] };
+        let held = &self.held[argument];
+        &held[..held.partition_point(|(known, _)| *known <= last)]
+    }
+}
+
+/// The JSON in the text blocks of a result.
+fn texts(result: &Value) -> impl Iterator<Item = Value> {
+    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+    texts.filter(|text| text.starts_with(['{', '['])).filter_map(|text| serde_json::from_str(text).ok())
+}
+
+fn walk(value: &Value, names: &mut Vec<String>, see: &mut dyn FnMut(&[String], &Value)) {
+    if names.len() > DEPTH {
+        return;
+    }
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                names.push(name.clone());
+                walk(value, names, see);
+                names.pop();
+            }
+        }
+        Value::Array(items) => items.iter().take(16).for_each(|item| walk(item, names, see)),
+        Value::String(_) | Value::Number(_) => see(names, value),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_find_their_arguments() {
+        let check = |argument: &str, kind: &str, result: Value, expected: &[&str]| {
+            let wanted = [Wanted::new(argument, &json!({"type": kind})).unwrap()];
+            let mut pool = Pool::new(0, 1);
+            pool.learn(3, &result, &wanted, &|text| text == "own");
+            assert!(pool.values(0, 3 + DISTANCE - 1).is_empty());
+            let values: Vec<String> = pool.values(0, 3 + DISTANCE).iter().map(|(_, value)| value.to_string()).collect();
+            assert_eq!(values, expected, "{argument}");
+        };
+        let users = json!({"structuredContent": {"users": [{"id": "u1", "name": "own"}, {"id": "u2", "name": "Ann"}]}});
+        check("id", "string", users.clone(), &["\"u1\"", "\"u2\""]);
+        check("user_id", "string", users.clone(), &["\"u1\"", "\"u2\""]);
+        check("name", "string", users.clone(), &["\"Ann\""]);
+        check("userId", "integer", users.clone(), &[]);
+        check("query", "string", users, &[]);
+        check("order_id", "integer", json!({"content": [{"text": "{\"order_id\": 7}"}]}), &["7"]);
+    }
+}

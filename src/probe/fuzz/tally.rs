@@ -1,0 +1,92 @@
+//! What was counted, and the sentence about it.
+
+use std::time::Duration;
+
+use crate::generate::Seen;
+use crate::source::duration_text;
+
+/// Counts of one case.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Calls of the tool.
+    pub(super) calls: u64,
+    /// Calls of other tools.
+    pub(super) others: u64,
+    pub(super) served: u64,
+    /// Valid calls that were turned down.
+    pub(super) refused: u64,
+    /// Calls against the schema, and how many of them were turned down.
+    pub(super) invalid: (u64, u64),
+    /// Calls without a usable answer.
+    pub(super) lost: u64,
+    pub(super) seen: Seen,
+    /// How long calls were under way.
+    pub(super) spent: Duration,
+    /// What was sent, in order.
+    pub(super) hash: u64,
+    /// Servers that were started again.
+    pub(super) restarts: u32,
+}
+
+impl Tally {
+    /// Takes note of the arguments of a call.
+    pub(super) fn sent(&mut self, tool: usize, arguments: &[u8]) {
+        let spread = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
+        let mut hash = spread(self.hash, tool as u64);
+        let mut chunks = arguments.chunks_exact(8);
+        for chunk in &mut chunks {
+            hash = spread(hash, chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        }
+        self.hash = chunks.remainder().iter().fold(hash, |hash, byte| spread(hash, u64::from(*byte)));
+    }
+
+    /// One sentence.
+    pub(super) fn sentence(&self, branches: usize, seed: u64) -> String {
+        let mut parts = vec![format!("{}: {} served", counted(self.calls, "call"), self.served)];
+        parts.extend(some(self.refused, "refused though valid"));
+        let (sent, refused) = self.invalid;
+        if sent > 0 {
+            parts.push(format!("{refused} of {sent} invalid ones refused"));
+        }
+        parts.extend(some(self.lost, "without an answer"));
+        parts.extend(some(self.others, "of other tools between them"));
+        let seen = self.seen.count().min(branches);
+        let mut sentence =
+            format!("{}; {seen} of {} taken", parts.join(", "), counted(branches as u64, "schema branch"));
+        if self.restarts > 0 {
+            sentence.push_str(&format!("; {}", counted(u64::from(self.restarts), "restart")));
+        }
+        format!(
+            "{sentence}; {} in {}; seed {seed}, calls {:08x}",
+            self.rate(),
+            duration_text(whole(self.spent)),
+            self.hash >> 32
+        )
+    }
+
+    fn rate(&self) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "a rate is rounded anyway")]
+        let rate = (self.calls + self.others) as f64 / self.spent.as_secs_f64().max(1e-6);
+        if rate < 100.0 { format!("{rate:.1} calls/s") } else { format!("{rate:.0} calls/s") }
+    }
+}
+
+fn whole(duration: Duration) -> Duration {
+    if duration.as_secs() > 1 {
+        Duration::from_secs(duration.as_secs())
+    } else {
+        Duration::from_millis(u64::from(duration.subsec_millis()) + 1000 * duration.as_secs())
+    }
+}
+
+fn some(count: u64, what: &str) -> Option<String> {
+    (count > 0).then(|| format!("{count} {what}"))
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    match (count, noun.ends_with("ch")) {
+        (1, _) => format!("1 {noun}"),
+        (_, true) => format!("{count} {noun}es"),
+        (_, false) => format!("{count} {noun}s"),
+    }
+}

@@ -1,0 +1,72 @@
+//! Problems as findings with everything that it takes to see them again.
+
+use super::calls::{Calls, Made};
+use super::ledger::{Known, Stage};
+use crate::event::{Exchange, Finding, Kind, Reproduction};
+
+/// How many characters of arguments and answers are shown.
+const SHOWN: usize = 300;
+
+/// How many calls of a sequence are shown.
+const MOST_SHOWN: usize = 10;
+
+/// A finding and the exchange that shows it; `None` for what is not told.
+pub(super) fn told(known: Known, calls: &Calls, seed: u64) -> Option<(Finding, Option<Exchange>)> {
+    let Stage::Tried(sequence, times) = known.stage else { return None };
+    let problem = known.problem;
+    let number = known.suspects.last().copied().unwrap_or_default();
+    let mut found = problem.found;
+    let seen = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
+    found = found
+        .with_evidence("reproduced", reproduced(problem.kind, sequence.len(), times))
+        .with_evidence("seen", format!("{seen}, first around call {} of seed {seed}", number + 1));
+    if sequence.len() > 1 {
+        found = found.with_evidence("calls", lines(&sequence, calls));
+    }
+    let last = sequence.last();
+    let tool = last.map(|made| calls.callees[made.tool].name.clone());
+    let exchange = last.map(|made| exchange(made, calls, found.actual.take()));
+    found.severity = found.severity.or(Some(problem.kind.severity()));
+    let sessions = vec![sequence.iter().map(|made| calls.told(made)).collect()];
+    found.reproduction = Some(Box::new(Reproduction { kind: problem.kind, tool, sessions, check: problem.check }));
+    Some((found, exchange))
+}
+
+fn reproduced(kind: Kind, calls: usize, (shown, tried): (u32, u32)) -> String {
+    if shown == 0 {
+        let what = if calls == 1 { "by this call" } else { "by the calls before it" };
+        return format!("0 of {tried} times, {what} in a fresh server");
+    }
+    let flaky = if shown < tried { " (flaky)" } else { "" };
+    let what = match (calls, kind) {
+        (2, Kind::StateLeak) => "by two calls of a fresh server, and not by the second alone".to_owned(),
+        (1, _) => "by this call alone in a fresh server".to_owned(),
+        (calls, _) => format!("by {calls} calls of a fresh server"),
+    };
+    format!("{shown} of {tried} times{flaky}, {what}")
+}
+
+/// The calls of a sequence, one a line, the last ones where there are many.
+fn lines(sequence: &[Made], calls: &Calls) -> String {
+    let left_out = sequence.len().saturating_sub(MOST_SHOWN);
+    let line = |made: &Made| format!("{} {}", calls.callees[made.tool].name, cut(&made.arguments.to_string(), 120));
+    let first = (left_out > 0).then(|| format!("({left_out} more before)"));
+    first.into_iter().chain(sequence[left_out..].iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn exchange(made: &Made, calls: &Calls, received: Option<String>) -> Exchange {
+    Exchange {
+        phase: String::new(),
+        title: format!("tools/call {}", calls.callees[made.tool].name),
+        sent: cut(&made.arguments.to_string(), SHOWN),
+        received: received.unwrap_or_default(),
+        frame: 0,
+        answer_frame: None,
+        elapsed_us: 0,
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let short: String = text.chars().take(most).collect();
+    if short.len() < text.len() { format!("{short}… ({} bytes in all)", text.len()) } else { short }
+}

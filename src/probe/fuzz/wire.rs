@@ -1,0 +1,189 @@
+//! Several calls under way at a time, over whatever the session speaks.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::calls::{Calls, Made};
+use crate::session::{CallFailure, Heard, OwnedViolation, Pipeline, Prepared, Reply, Request, Session, Told};
+
+/// Something that happened.
+pub(super) enum Event {
+    /// A call was answered; without a message where the answer cannot be read.
+    Answer(u64, Option<Arc<Value>>, Told),
+    /// A call failed.
+    Failed(u64, Box<CallFailure>),
+    /// Something broke the protocol that answers no call.
+    Broken(Told),
+    /// Nobody will answer any more.
+    Over(Box<CallFailure>),
+}
+
+/// The calls under way.
+pub(super) enum Wire<'a> {
+    /// Over a stream of lines.
+    Lines { pipeline: Pipeline<'a>, prepared: Vec<Prepared>, text: Vec<u8> },
+    /// Over HTTP, request by request.
+    Requests(Requests<'a>),
+}
+
+impl<'a> Wire<'a> {
+    pub(super) async fn new(session: &'a Session, owner: &'a str, calls: &Calls) -> Self {
+        match session.pipeline().await {
+            Some(pipeline) => {
+                let prepared = calls.callees.iter().map(|callee| session.prepared(&callee.name)).collect();
+                Self::Lines { pipeline, prepared, text: Vec::new() }
+            }
+            None => Self::Requests(Requests { session, owner, open: Vec::new(), unasked: Vec::new() }),
+        }
+    }
+
+    /// Sends a call, at the latest with the next flush; returns its arguments as JSON.
+    pub(super) fn send(&mut self, number: u64, (calls, made): (&Calls, &Made), sent: &mut dyn FnMut(&[u8])) {
+        match self {
+            Self::Lines { pipeline, prepared, text } => {
+                text.clear();
+                // Memory takes everything, and arguments are JSON.
+                let _ = serde_json::to_writer(&mut *text, &made.arguments);
+                sent(text);
+                pipeline.call(number, &prepared[made.tool], text);
+            }
+            Self::Requests(requests) => {
+                sent(made.arguments.to_string().as_bytes());
+                requests.send(number, calls.told(made).params);
+            }
+        }
+    }
+
+    pub(super) fn flush(&mut self) {
+        if let Self::Lines { pipeline, .. } = self {
+            pipeline.flush();
+        }
+    }
+
+    pub(super) fn under_way(&self) -> usize {
+        match self {
+            Self::Lines { pipeline, .. } => pipeline.under_way(),
+            Self::Requests(requests) => requests.open.len(),
+        }
+    }
+
+    /// The call that has waited longest.
+    pub(super) fn oldest(&self) -> Option<(u64, Instant)> {
+        match self {
+            Self::Lines { pipeline, .. } => pipeline.oldest(),
+            // Requests have their own time.
+            Self::Requests(requests) => requests.open.first().map(|open| (open.number, Instant::now())),
+        }
+    }
+
+    /// The calls that wait for nothing, since what came for them could not be told apart.
+    pub(super) fn garbled(&mut self) -> Vec<u64> {
+        if let Self::Lines { pipeline, .. } = self { pipeline.garbled() } else { Vec::new() }
+    }
+
+    /// Stops waiting.
+    pub(super) fn give_up(&mut self) -> Vec<u64> {
+        match self {
+            Self::Lines { pipeline, .. } => pipeline.give_up(),
+            Self::Requests(requests) => {
+                std::mem::take(&mut requests.open).into_iter().map(|open| open.number).collect()
+            }
+        }
+    }
+
+    /// What has happened already.
+    pub(super) fn ready(&mut self) -> Option<Event> {
+        let Self::Lines { pipeline, .. } = self else { return None };
+        let heard = pipeline.ready()?;
+        Some(event(heard, pipeline))
+    }
+
+    /// What happens next.
+    pub(super) async fn next(&mut self) -> Event {
+        match self {
+            Self::Lines { pipeline, .. } => {
+                let heard = pipeline.heard().await;
+                event(heard, pipeline)
+            }
+            Self::Requests(requests) => requests.next().await,
+        }
+    }
+}
+
+fn event(heard: Heard, pipeline: &Pipeline<'_>) -> Event {
+    match heard {
+        Heard::Answer { tag, message, told } => Event::Answer(tag, message, told),
+        Heard::Broken(told) => Event::Broken(told),
+        Heard::Over => Event::Over(Box::new(pipeline.failure())),
+    }
+}
+
+/// Requests of a session.
+pub(super) struct Requests<'a> {
+    session: &'a Session,
+    owner: &'a str,
+    open: Vec<OpenRequest<'a>>,
+    /// What was broken beside the answers.
+    unasked: Vec<OwnedViolation>,
+}
+
+struct OpenRequest<'a> {
+    number: u64,
+    answered: Pin<Box<dyn Future<Output = Result<Reply, CallFailure>> + Send + 'a>>,
+}
+
+impl<'a> Requests<'a> {
+    fn send(&mut self, number: u64, params: Value) {
+        let (session, owner) = (self.session, self.owner);
+        let answered = Box::pin(async move {
+            let params = Some(params);
+            session.request(Request { owner, method: "tools/call", params, timeout: None, progress: false }).await
+        });
+        self.open.push(OpenRequest { number, answered });
+    }
+
+    async fn next(&mut self) -> Event {
+        if let Some(owned) = self.unasked.pop() {
+            let line = self.session.frames().into_iter().find(|frame| frame.seq == owned.violation.frame);
+            let line = line.map(|frame| frame.bytes).unwrap_or_default();
+            return Event::Broken(Told { line, frame: owned.violation.frame, violations: vec![owned.violation] });
+        }
+        let (at, answered) = poll_fn(|context| {
+            for (at, open) in self.open.iter_mut().enumerate() {
+                if let Poll::Ready(answered) = open.answered.as_mut().poll(context) {
+                    return Poll::Ready((at, answered));
+                }
+            }
+            Poll::Pending
+        })
+        .await;
+        let number = self.open.remove(at).number;
+        match answered {
+            Ok(reply) => {
+                let (of_answer, others) = self.violations(reply.answer_frame);
+                self.unasked.extend(others);
+                let told = Told { line: Arc::default(), frame: reply.answer_frame, violations: of_answer };
+                Event::Answer(number, Some(reply.message), told)
+            }
+            Err(failure) => {
+                self.unasked.extend(self.session.take_all_violations());
+                if self.session.is_open() {
+                    Event::Failed(number, Box::new(failure))
+                } else {
+                    Event::Over(Box::new(failure))
+                }
+            }
+        }
+    }
+
+    fn violations(&self, frame: u32) -> (Vec<crate::wire::Violation>, Vec<OwnedViolation>) {
+        let all = self.session.take_all_violations();
+        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|owned| owned.violation.frame == frame);
+        (own.into_iter().map(|owned| owned.violation).collect(), others)
+    }
+}

@@ -1,0 +1,305 @@
+//! Calls of tools in quick succession, and whatever comes meanwhile, for those who send so many that nobody can keep them.
+//!
+//! A [`Pipeline`] listens in place of the session. It looks at every line as the session would, with the same scanner, but
+//! keeps only the last frames, remembers requests only until a while after their answers, and writes requests from parts
+//! that were made ready. What answers mean is for whoever listens.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write as _;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::dispatch::{self, Flow, Intake};
+use super::failure::End;
+use super::state::State;
+use super::{CallFailure, Session};
+use crate::transport::{Incoming, Outgoing};
+use crate::wire::{Channel, Direction, Id, Message, Violation, classify, id_of_unreadable};
+
+/// How many of the last frames are kept.
+const FRAMES: usize = 64;
+
+/// How many answered requests are remembered, to notice second answers.
+const REMEMBERED: usize = 256;
+
+/// The parts of a call of a tool that do not change.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    head: Vec<u8>,
+}
+
+/// Something that was heard.
+#[derive(Debug)]
+pub enum Heard {
+    /// A request was answered.
+    Answer {
+        /// What the request was sent with.
+        tag: u64,
+        /// The message; `None` where it cannot be read.
+        message: Option<Arc<Value>>,
+        /// What it is about.
+        told: Told,
+    },
+    /// Something that answers no request broke the protocol.
+    Broken(Told),
+    /// Nobody will answer any more.
+    Over,
+}
+
+/// A line, and what is wrong with it.
+#[derive(Debug)]
+pub struct Told {
+    /// The line.
+    pub line: Arc<[u8]>,
+    /// Its frame.
+    pub frame: u32,
+    /// The rules that it breaks.
+    pub violations: Vec<Violation>,
+}
+
+/// A request under way.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    tag: u64,
+    since: Instant,
+}
+
+/// Calls under way; the session listens again once this is dropped.
+#[derive(Debug)]
+pub struct Pipeline<'a> {
+    session: &'a Session,
+    intake: Option<Intake>,
+    batch: Vec<u8>,
+    /// By id.
+    open: BTreeMap<i64, Open>,
+    /// The request that stands for all others before the scanner.
+    pattern: Option<Id>,
+    answered: VecDeque<i64>,
+    /// How many lines may be answers of which nobody knows to what.
+    unmatched: usize,
+}
+
+impl Session {
+    /// Listens in place of the session; `None` over HTTP, where nothing is gained, and where the server is gone.
+    pub async fn pipeline(&self) -> Option<Pipeline<'_>> {
+        if self.peer.lock().is_http() {
+            return None;
+        }
+        let intake = self.peer.take_over().await?;
+        self.peer.lock().transcript.keep_last(FRAMES);
+        Some(Pipeline {
+            session: self,
+            intake: Some(intake),
+            batch: Vec::new(),
+            open: BTreeMap::new(),
+            pattern: None,
+            answered: VecDeque::new(),
+            unmatched: 0,
+        })
+    }
+
+    /// Makes calls of a tool ready.
+    pub fn prepared(&self, tool: &str) -> Prepared {
+        let params = self.with_era(Some(json!({"name": tool}))).unwrap_or_default().to_string();
+        let params = params.strip_suffix('}').unwrap_or_default();
+        Prepared { head: format!(",\"method\":\"tools/call\",\"params\":{params},\"arguments\":").into_bytes() }
+    }
+}
+
+impl Pipeline<'_> {
+    /// Puts a call into the next batch; `arguments` is their JSON.
+    pub fn call(&mut self, tag: u64, prepared: &Prepared, arguments: &[u8]) {
+        let mut state = self.session.peer.lock();
+        let Id::Number(number) = state.fresh_id() else { return };
+        let begin = self.batch.len();
+        // Memory takes everything.
+        let _ = write!(self.batch, "{{\"jsonrpc\":\"2.0\",\"id\":{number}");
+        self.batch.extend_from_slice(&prepared.head);
+        self.batch.extend_from_slice(arguments);
+        self.batch.extend_from_slice(b"}}");
+        let line = &self.batch[begin..];
+        if let Some(pattern) = &self.pattern {
+            let at = state.elapsed();
+            let frame = state.transcript.record_unread(at, line);
+            state.scanner.asked_again(pattern, Id::Number(number), frame);
+        } else {
+            state.record_sent(None, line);
+            self.pattern = Some(Id::Number(number));
+        }
+        self.batch.push(b'\n');
+        self.open.insert(number, Open { tag, since: Instant::now() });
+    }
+
+    /// Sends the batch.
+    pub fn flush(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let capacity = self.batch.len();
+        let pieces = vec![std::mem::replace(&mut self.batch, Vec::with_capacity(capacity))];
+        // A closed channel shows as an ended server.
+        let _ = self.session.peer.outgoing.send(Outgoing::Raw { pieces, owner: String::new() });
+    }
+
+    /// How many calls wait for their answers.
+    pub fn under_way(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The call that has waited longest: its tag, and since when.
+    pub fn oldest(&self) -> Option<(u64, Instant)> {
+        self.open.values().next().map(|open| (open.tag, open.since))
+    }
+
+    /// The tags of the calls that wait for their answers, where none can come any more: as many lines came that may have
+    /// been theirs.
+    pub fn garbled(&mut self) -> Vec<u64> {
+        if self.unmatched == 0 || self.open.len() > self.unmatched {
+            return Vec::new();
+        }
+        self.unmatched = 0;
+        std::mem::take(&mut self.open).into_values().map(|open| open.tag).collect()
+    }
+
+    /// The tags of all calls that wait; nobody waits for them any more.
+    pub fn give_up(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.open).into_values().map(|open| open.tag).collect()
+    }
+
+    /// Why nobody will answer any more.
+    pub fn failure(&self) -> CallFailure {
+        self.session.peer.lock().ended_failure("tools/call", 0)
+    }
+
+    /// What comes next.
+    pub async fn heard(&mut self) -> Heard {
+        loop {
+            let Some(intake) = self.intake.as_mut() else { return Heard::Over };
+            let item = intake.next().await;
+            if let Some(heard) = self.take(item) {
+                return heard;
+            }
+        }
+    }
+
+    /// What has come already.
+    pub fn ready(&mut self) -> Option<Heard> {
+        loop {
+            let item = self.intake.as_mut()?.ready()?;
+            if let Some(heard) = self.take(Some(item)) {
+                return Some(heard);
+            }
+        }
+    }
+
+    fn take(&mut self, item: Option<Incoming>) -> Option<Heard> {
+        if let Some(Incoming::Line(line) | Incoming::TornLine(line)) = item {
+            return self.line(&line);
+        }
+        let mut state = self.session.peer.lock();
+        let flow = self.intake.as_mut()?.take(item, &mut state);
+        drop(state);
+        if flow == Flow::Over {
+            self.intake = None;
+        }
+        (flow == Flow::Over).then_some(Heard::Over)
+    }
+
+    fn line(&mut self, line: &[u8]) -> Option<Heard> {
+        let mut guard = self.session.peer.lock();
+        let state = &mut *guard;
+        let at = state.elapsed();
+        let frame = state.transcript.record(at, Direction::Received, Channel::Protocol, line);
+        let violations = state.scanner.watch(frame);
+        let (seq, json) = (frame.seq, frame.json.clone());
+        let told = Told { line: Arc::clone(&frame.bytes), frame: seq, violations };
+        match &json {
+            Ok(message) => match classify(message) {
+                Message::Response { id } => {
+                    state.count(line.len(), Some(""));
+                    let message = Some(Arc::clone(message));
+                    drop(guard);
+                    self.answer(id, message, told)
+                }
+                Message::Request { .. } | Message::Notification { .. } => {
+                    state.count(line.len(), None);
+                    let replies = state.taken(seq, (&json, line), Vec::new(), None);
+                    dispatch::answer(state, replies.lines, &self.session.peer.outgoing);
+                    drop(guard);
+                    self.unasked(told)
+                }
+                Message::Invalid(_) => {
+                    state.count(line.len(), None);
+                    drop(guard);
+                    self.unasked(told)
+                }
+            },
+            Err(_) => {
+                state.count(line.len(), None);
+                drop(guard);
+                match id_of_unreadable(line) {
+                    Some(id) => self.answer(Some(id), None, told),
+                    None => {
+                        // Half an answer is the only one that will come.
+                        self.unmatched += usize::from(line.trim_ascii_start().starts_with(b"{"));
+                        self.unasked(told)
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, id: Option<Id>, message: Option<Arc<Value>>, told: Told) -> Option<Heard> {
+        let twin = told.violations.iter().find(|violation| violation.code == "wrong-id");
+        let twin = twin.and_then(|violation| violation.request.clone());
+        let open = [id, twin].into_iter().flatten().find_map(|id| {
+            let Id::Number(number) = id else { return None };
+            self.open.remove(&number).map(|open| (number, open))
+        });
+        let Some((number, Open { tag, .. })) = open else {
+            let lost = ["wrong-id", "answer-without-id"];
+            self.unmatched += usize::from(told.violations.iter().any(|violation| lost.contains(&violation.code)));
+            return self.unasked(told);
+        };
+        self.remember(number);
+        Some(Heard::Answer { tag, message, told })
+    }
+
+    /// Remembers an answered request instead of the one that was answered longest ago.
+    fn remember(&mut self, number: i64) {
+        self.answered.push_back(number);
+        if self.answered.len() <= REMEMBERED {
+            return;
+        }
+        let oldest = self.answered.pop_front().map(Id::Number);
+        if let Some(oldest) = oldest.filter(|oldest| self.pattern.as_ref() != Some(oldest)) {
+            self.session.peer.lock().scanner.forget(&oldest);
+        }
+    }
+
+    fn unasked(&mut self, told: Told) -> Option<Heard> {
+        if is_flooded(&mut self.session.peer.lock()) {
+            self.intake = None;
+            return Some(Heard::Over);
+        }
+        (!told.violations.is_empty()).then_some(Heard::Broken(told))
+    }
+}
+
+fn is_flooded(state: &mut State) -> bool {
+    let is_flooded = state.flood().is_some();
+    if is_flooded {
+        state.end(End::Flooded);
+    }
+    is_flooded
+}
+
+impl Drop for Pipeline<'_> {
+    fn drop(&mut self) {
+        if let Some(intake) = self.intake.take() {
+            self.session.peer.give_back(intake);
+        }
+    }
+}
