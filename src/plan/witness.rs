@@ -75,7 +75,7 @@ fn expects_success(step: &Step) -> bool {
         && step.expect.iter().all(|item| {
             let item = item.node();
             item.get("is_error").is_none_or(|value| value.flag() != Some(true))
-                && ["error", "refused", "readable_error"].iter().all(|key| item.get(key).is_none())
+                && ["error", "refused", "unserved", "readable_error"].iter().all(|key| item.get(key).is_none())
         })
 }
 
