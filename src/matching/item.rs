@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::answer::{self, Check};
-use super::value::{self, AT, ELEMENT_KEYS, SIMPLE_KEYS, Target};
 use super::mismatch::{Mismatch, Weight};
+use super::value::{self, AT, ELEMENT_KEYS, SIMPLE_KEYS, Target};
 use super::{Answer, read, reply::Reply, show};
 use crate::source::shape::{Key, Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};

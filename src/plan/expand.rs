@@ -26,8 +26,8 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
         Template::ForEach(test) => for_each(&planner, test, catalog, &Names::new()),
         Template::Particular(test) => rules::cases_of(&planner, test, offer),
         Template::Rules(compliance) => rules::cases(&planner, case, compliance, offer),
-        Template::NegativeTest(test, negative) => negative::test_cases(&planner, case, (test, negative), catalog),
-        Template::NegativeBlock(negative) => negative::block_cases(&planner, case, negative, catalog),
+        Template::NegativeTest(test, negative) => negative::test_cases(&planner, case, (test, negative), offer),
+        Template::NegativeBlock(negative) => negative::block_cases(&planner, case, negative, offer),
         Template::Fuzz(settings) => fuzz::cases(&planner, case, settings, catalog),
         Template::OutputBlock(tools) => output::cases(&planner, case, tools, catalog),
     };

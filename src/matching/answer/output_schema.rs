@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value as Json;
 
-use super::super::value::schema_complaints;
 use super::super::compare::same;
 use super::super::mismatch::{Mismatch, Weight};
+use super::super::value::schema_complaints;
 use super::super::{Answer, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
 use crate::source::{Span, shape::Shape, shape::key};
@@ -124,7 +124,9 @@ impl OutputSchema {
 /// The objects and lists that stand as JSON in blocks of text, with the places of the blocks.
 fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
     let blocks = result["content"].as_array().into_iter().flatten().enumerate();
-    let texts = blocks.filter(|(_, block)| block["type"] == "text").filter_map(|(at, block)| Some((at, block["text"].as_str()?)));
+    let texts = blocks
+        .filter(|(_, block)| block["type"] == "text")
+        .filter_map(|(at, block)| Some((at, block["text"].as_str()?)));
     texts
         .filter_map(|(at, text)| Some((at, serde_json::from_str::<Json>(text).ok()?)))
         .filter(|(_, value)| value.is_object() || value.is_array())

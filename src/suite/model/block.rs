@@ -15,6 +15,8 @@ pub struct NegativePath {
     pub tools: ToolSelection,
     /// Which checks.
     pub checks: BTreeSet<NegativeCheck>,
+    /// How many calls of each tool at most.
+    pub cases: usize,
 }
 
 /// One kind of call that must be refused.
@@ -30,6 +32,8 @@ pub enum NegativeCheck {
     WrongType,
     /// A call with an argument out of its range.
     OutOfRange,
+    /// A call with an argument that the schema forbids.
+    ExtraProperty,
     /// A message that is no JSON-RPC.
     MalformedEnvelope,
 }
