@@ -34,7 +34,20 @@ fn template(block: &Block) -> Option<Template> {
         BlockKind::NegativePath if selects => block_negative_path(block).map(Template::NegativeBlock),
         BlockKind::OutputSchema if selects => Some(Template::OutputBlock(block.tools.clone())),
         BlockKind::Fuzz if selects => Some(Template::Fuzz(Arc::new(block_fuzz(block)))),
-        _ => None,
+        BlockKind::NegativePath
+        | BlockKind::OutputSchema
+        | BlockKind::SchemaLint
+        | BlockKind::Fuzz
+        | BlockKind::Properties
+        | BlockKind::Differential
+        | BlockKind::State
+        | BlockKind::Torture
+        | BlockKind::Config
+        | BlockKind::Performance
+        | BlockKind::Security
+        | BlockKind::TrustBoundary
+        | BlockKind::Faults
+        | BlockKind::Agents => None,
     }
 }
 
