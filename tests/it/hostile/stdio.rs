@@ -70,7 +70,16 @@ const WRITING: &[Hostile] = &[
 /// Looked at with the derived checks: is what must be refused refused?
 const DERIVED: &[Hostile] = &[
     answers("correct", 0, "passed"),
-    answers("accepts-anything", 1, "refused"),
+    answers("accepts-anything", 1, "forbidden-served"),
+    answers("serves-malformed", 1, "malformed-served"),
+    answers("crashes-on-bad-arguments", 1, "process_exited"),
+    answers("ends-after-refusal", 1, "process_exited"),
+    hangs("hangs-on-nothing", 1, Patience::ShortRequest),
+    answers("refuses-without-words", 1, "refusal-without-reason"),
+    answers("refuses-with-stack", 0, "refusal-with-stack"),
+    answers("breaks-on-bad-arguments", 1, "refusal-code"),
+    answers("dies-of-broken-json", 1, "process_exited"),
+    answers("text-diverges", 0, "text-divergence"),
     answers("refuses-everything", 1, "inconclusive"),
     answers("wrong-structured", 1, "output-schema"),
 ];
