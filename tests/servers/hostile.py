@@ -401,16 +401,20 @@ def crashes_on_bad_arguments(server):
 
 @mode
 def ends_after_refusal(server):
-    """Refuses a call, and ends."""
+    """Refuses a call, and ends when anything else comes."""
+    correct_hear, refused = server.hear, []
 
     def reply(request, answer):
-        if "isError" in answer.get("result", {}):
-            server.write(answer)
-            note("fatal: the worker is gone")
-            os._exit(1)
+        refused.extend(["isError"] * ("isError" in answer.get("result", {})))
         return [answer]
 
-    server.reply = reply
+    def hear(line):
+        if refused:
+            note("fatal: the worker is gone")
+            os._exit(1)
+        correct_hear(line)
+
+    server.reply, server.hear = reply, hear
 
 
 @mode

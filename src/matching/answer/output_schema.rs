@@ -106,10 +106,10 @@ impl OutputSchema {
         let Reply::Success(result) = Reply::of(answer.message) else { return None };
         let content = result.get("structuredContent")?;
         let told: Vec<(usize, Json)> = values_in_texts(result);
-        let (at, other) = told.first()?;
         if told.iter().any(|(_, value)| same(content, value)) {
             return None;
         }
+        let (at, other) = told.iter().find(|(_, value)| !holds(content, value))?;
         let message = format!("the text of `{}` says something else than its structured content", answer.tool()?);
         let label = "clients that know no structured content read the text";
         Some(
@@ -119,6 +119,16 @@ impl OutputSchema {
                 .with_values(content, other),
         )
     }
+}
+
+/// Whether a value is part of another: SDKs wrap lists in an object, and write their items one by one.
+fn holds(whole: &Json, part: &Json) -> bool {
+    same(whole, part)
+        || match whole {
+            Json::Object(fields) => fields.values().any(|value| holds(value, part)),
+            Json::Array(items) => items.iter().any(|item| holds(item, part)),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
+        }
 }
 
 /// The objects and lists that stand as JSON in blocks of text, with the places of the blocks.

@@ -5,13 +5,14 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::super::generated::{bare, built, text_node};
+use super::sign_of_life;
 use crate::source::Span;
 use crate::source::template::from_json;
 use crate::suite::{Action, Cuts, Payload, RawSend, Step, Wanted};
 use crate::wire::Revision;
 
 /// How long an answer that should not come is waited for.
-const WATCH: Duration = Duration::from_millis(100);
+const WATCH: Duration = Duration::from_millis(50);
 
 /// A kind of malformed message.
 pub(super) struct Envelope {
@@ -95,8 +96,7 @@ fn remove(message: &mut Json, name: &str) -> Option<Json> {
 }
 
 fn steps(sent: Vec<Sent>, span: Span) -> Vec<Step> {
-    let alive = || bare(Action::Alive, span);
-    sent.into_iter().flat_map(|sent| [step(sent, span), alive()]).collect()
+    sent.into_iter().flat_map(|sent| [step(sent, span), sign_of_life(span)]).collect()
 }
 
 fn step(sent: Sent, span: Span) -> Step {

@@ -163,7 +163,7 @@ impl Deriver<'_> {
         let script = Script {
             setup: witness.setup,
             witness: witness.steps,
-            steps: vec![bad, bare(Action::Alive, self.span)],
+            steps: vec![bad, sign_of_life(self.span)],
             teardown: witness.teardown,
             ..Script::default()
         };
@@ -199,6 +199,11 @@ impl Deriver<'_> {
     fn must_be_refused(&self, action: Action, binding: &Json) -> Step {
         Step { expect: vec![built(&json!({"refused": binding}), self.span)], expects: true, ..bare(action, self.span) }
     }
+}
+
+/// Asks whether the server still answers.
+fn sign_of_life(span: Span) -> Step {
+    Step { name: Some("a sign of life after it".to_owned()), ..bare(Action::Alive, span) }
 }
 
 fn variants(breach: Breach) -> [&'static str; 2] {
