@@ -8,27 +8,40 @@ use crate::source::{Located, Node, Value};
 use crate::suite::grammar::{BLOCKS, BlockKind};
 use crate::suite::model::{Allowed, Block, Fuzz, NegativeCheck, NegativePath, SchemaLint, ToolSelection};
 
-pub(super) fn negative_path(node: &Node, default: ToolSelection) -> Option<NegativePath> {
-    if node.flag() == Some(false) {
-        return None;
-    }
-    let checks: BTreeSet<NegativeCheck> = match node.get("checks") {
-        None => [
-            NegativeCheck::UnknownTool,
-            NegativeCheck::UnknownMethod,
-            NegativeCheck::MissingRequired,
-            NegativeCheck::WrongType,
-        ]
-        .into(),
-        Some(list) => list.items().iter().filter_map(|item| negative_check(item.text()?)).collect(),
-    };
-    let tools = node.get("tools").map_or(default, |tools| tool_selection(Some(tools)));
-    Some(NegativePath { span: node.span, tools, checks })
+/// How many calls of a tool must be refused, where the suite does not say.
+const CASES_PER_TOOL: usize = 24;
+
+/// What is derived from a tool.
+const OF_TOOLS: [NegativeCheck; 5] = [
+    NegativeCheck::UnknownTool,
+    NegativeCheck::MissingRequired,
+    NegativeCheck::WrongType,
+    NegativeCheck::OutOfRange,
+    NegativeCheck::ExtraProperty,
+];
+
+/// The refusals that a test asks for; what is about the server as a whole only where it says so.
+pub(super) fn test_negative_path(node: &Node) -> Option<NegativePath> {
+    (node.flag() != Some(false)).then(|| negative_path(node, ToolSelection::All, &OF_TOOLS))
 }
 
 /// The refusals that a `negative_path:` block asks for.
 pub fn block_negative_path(block: &Block) -> Option<NegativePath> {
-    negative_path(&block.settings, block.tools.clone())
+    let of_server = [NegativeCheck::UnknownMethod, NegativeCheck::MalformedEnvelope];
+    Some(negative_path(&block.settings, block.tools.clone(), &[&OF_TOOLS[..], &of_server].concat()))
+}
+
+fn negative_path(node: &Node, default: ToolSelection, checks: &[NegativeCheck]) -> NegativePath {
+    let checks: BTreeSet<NegativeCheck> = match node.get("checks") {
+        None => checks.iter().copied().collect(),
+        Some(list) => list.items().iter().filter_map(|item| negative_check(item.text()?)).collect(),
+    };
+    let tools = node.get("tools").map_or(default, |tools| tool_selection(Some(tools)));
+    let cases = node
+        .get("cases")
+        .and_then(Node::whole)
+        .map_or(CASES_PER_TOOL, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
+    NegativePath { span: node.span, tools, checks, cases }
 }
 
 /// What a `fuzz:` block asks for.
@@ -92,6 +105,7 @@ fn negative_check(word: &str) -> Option<NegativeCheck> {
         "missing_required" => NegativeCheck::MissingRequired,
         "wrong_type" => NegativeCheck::WrongType,
         "out_of_range" => NegativeCheck::OutOfRange,
+        "extra_property" => NegativeCheck::ExtraProperty,
         "malformed_envelope" => NegativeCheck::MalformedEnvelope,
         _ => return None,
     })

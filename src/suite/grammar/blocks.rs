@@ -138,10 +138,13 @@ pub(super) static NEGATIVE_PATH: Object = Object {
                 "missing_required",
                 "wrong_type",
                 "out_of_range",
+                "extra_property",
                 "malformed_envelope",
             ])),
-            "Which checks; by default the first four, since the others are not available yet.",
+            "Which checks; all by default, in a test all but `unknown_method` and `malformed_envelope`, which are about \
+             the server as a whole.",
         ),
+        key("cases", Shape::Whole, "How many calls of each tool at most, of each kind some; 24 by default."),
     ]],
 };
 

@@ -17,6 +17,8 @@ pub struct NegativePath {
     pub tools: ToolSelection,
     /// Which checks.
     pub checks: BTreeSet<NegativeCheck>,
+    /// How many calls of each tool at most.
+    pub cases: usize,
 }
 
 /// One kind of call that must be refused.
@@ -32,6 +34,8 @@ pub enum NegativeCheck {
     WrongType,
     /// A call with an argument out of its range.
     OutOfRange,
+    /// A call with an argument that the schema forbids.
+    ExtraProperty,
     /// A message that is no JSON-RPC.
     MalformedEnvelope,
 }
