@@ -22,6 +22,7 @@ mod probing;
 mod raw;
 mod raw_http;
 mod resolve;
+mod rounds;
 mod scanning;
 mod snapshot;
 mod start;

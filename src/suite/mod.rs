@@ -6,6 +6,7 @@
 
 mod builtin;
 mod decode;
+mod generating;
 pub mod grammar;
 mod lint;
 mod load;
@@ -22,10 +23,10 @@ pub use self::decode::{block_compliance, block_fuzz, block_negative_path, skip_r
 pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
-    Action, Answers, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials, Compliance, Cuts, Defaults, Extent,
-    ForEach, Fuzz, Handshake, Http, HttpFlavour, Level, Loop, Need, NegativeCheck, NegativePath, Order, Payload,
-    Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, Server, Step, Suite, Target, Test, Then,
-    ToolSelection, Wanted,
+    Action, Answers, ArgumentKind, Arguments, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials, Compliance,
+    Cuts, Defaults, Extent, ForEach, Fuzz, Generated, Handshake, Http, HttpFlavour, Level, Loop, Need, NegativeCheck,
+    NegativePath, Order, Payload, Property, Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, Server,
+    Step, Suite, Target, Test, Then, ToolSelection, Wanted,
 };
 pub use self::rules::{built_in_rules, rules_manual};
 pub use self::schema::json_schema;
