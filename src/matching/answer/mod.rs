@@ -7,6 +7,7 @@ mod is_error;
 mod latency;
 mod listed;
 mod notifications;
+mod nowhere;
 mod output_schema;
 mod readable_error;
 mod refused;
@@ -31,8 +32,9 @@ pub(super) type Matcher = table::Matcher<Build>;
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
 pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
 
-static MATCHERS: [&Matcher; 16] = [
+static MATCHERS: [&Matcher; 17] = [
     &text::MATCHER,
+    &nowhere::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,
     &refused::MATCHER,
@@ -51,7 +53,7 @@ static MATCHERS: [&Matcher; 16] = [
 ];
 
 /// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 16] = keys(&MATCHERS);
+pub(super) static KEYS: [Key; 17] = keys(&MATCHERS);
 
 /// One compiled matcher.
 pub(super) trait Check: fmt::Debug + Send + Sync {
