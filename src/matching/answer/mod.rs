@@ -7,6 +7,7 @@ mod is_error;
 mod latency;
 mod listed;
 mod notifications;
+mod nowhere;
 mod output_schema;
 mod readable_error;
 mod refused;
@@ -33,8 +34,9 @@ pub(super) type Matcher = table::Matcher<Build>;
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
 pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
 
-static MATCHERS: [&Matcher; 17] = [
+static MATCHERS: [&Matcher; 18] = [
     &text::MATCHER,
+    &nowhere::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,
     &refused::MATCHER,
@@ -54,7 +56,7 @@ static MATCHERS: [&Matcher; 17] = [
 ];
 
 /// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 17] = keys(&MATCHERS);
+pub(super) static KEYS: [Key; 18] = keys(&MATCHERS);
 
 /// One compiled matcher.
 pub(super) trait Check: fmt::Debug + Send + Sync {
