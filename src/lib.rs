@@ -6,6 +6,7 @@ pub mod coverage;
 pub mod demo;
 pub mod event;
 pub mod fault;
+pub mod findings;
 pub mod generate;
 pub mod lint;
 pub mod matching;

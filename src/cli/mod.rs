@@ -9,6 +9,7 @@ mod commands;
 mod environment;
 mod exit;
 mod files;
+mod kept;
 mod output;
 mod paths;
 mod server;
@@ -52,6 +53,7 @@ enum Command {
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
     Report(commands::report::ReportArgs),
+    Findings(commands::findings::FindingsArgs),
     FaultCoverage(commands::fault_coverage::FaultCoverageArgs),
     Schema(commands::schema::SchemaArgs),
     Serve(commands::serve::ServeArgs),
@@ -65,7 +67,7 @@ impl Command {
             Self::Plan(_) => "nothing was planned",
             Self::Report(_) => "no document was written",
             Self::FaultCoverage(_) => "nothing was scored",
-            Self::Check(_) | Self::Schema(_) | Self::Completions(_) => "",
+            Self::Check(_) | Self::Schema(_) | Self::Completions(_) | Self::Findings(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) => "nothing was run",
             Self::Compliance(_) | Self::Lint(_) => "nothing was checked",
@@ -104,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => commands::check::check(&args, &environment, &output),
         Command::Plan(args) => commands::plan::plan(&args, &output),
         Command::Report(args) => commands::report::report(&args, &output),
+        Command::Findings(args) => commands::findings::findings(&args, &environment, &output),
         Command::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, &output),
         Command::Schema(args) => commands::schema::schema(&args, &output),
         Command::Serve(args) => commands::serve::serve(&args, &environment, &output),

@@ -73,15 +73,21 @@ pub(super) fn remember(folder: &Path, ran: &Ran<'_>) -> Result<(), SinkError> {
     }
     last.not_passed.retain(|_, ids| !ids.is_empty());
     let text = serde_json::to_string_pretty(&last).unwrap_or_default();
-    let ignore = folder.join(".gitignore");
     let write = || -> io::Result<()> {
-        if !ignore.exists() {
-            fs::create_dir_all(folder)?;
-            fs::write(&ignore, "*\n")?;
-        }
+        prepare(folder)?;
         fs::write(folder.join(FILE), format!("{text}\n"))
     };
     write().map_err(|reason| SinkError { path: folder.to_owned(), reason })
+}
+
+/// Makes the folder, and keeps it out of version control.
+pub(super) fn prepare(folder: &Path) -> io::Result<()> {
+    let ignore = folder.join(".gitignore");
+    if !ignore.exists() {
+        fs::create_dir_all(folder)?;
+        fs::write(&ignore, "*\n")?;
+    }
+    Ok(())
 }
 
 fn read(folder: &Path) -> Result<LastRun, String> {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Reproduction, Severity};
 use crate::source::Quote;
@@ -106,6 +107,10 @@ pub struct Finding {
     /// How to see it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduction: Option<Box<Reproduction>>,
+    /// The expectation that did not hold, templates filled in; known while the run lasts, and in no recording of it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub expect: Option<Box<Value>>,
 }
 
 impl Finding {
@@ -128,6 +133,7 @@ impl Finding {
             known: None,
             severity: None,
             reproduction: None,
+            expect: None,
         }
     }
 

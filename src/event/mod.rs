@@ -6,6 +6,7 @@
 
 mod case;
 mod failure;
+mod identity;
 mod isolation;
 mod proof;
 mod reproduction;
@@ -20,6 +21,7 @@ use crate::taxonomy::score::Score;
 
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome, RECORDED};
 pub use self::failure::{FailureClass, Finding, Level};
+pub use self::identity::{Identity, NOT_ISOLATED};
 pub use self::isolation::{Isolation, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
 pub use self::reproduction::{Call, Check, Kind, Reproduction, Severity};

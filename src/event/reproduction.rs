@@ -97,12 +97,46 @@ pub struct Reproduction {
     pub check: Check,
 }
 
+impl Reproduction {
+    /// Changes every text that was sent or is looked for.
+    pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
+        for call in self.sessions.iter_mut().flatten() {
+            call.params = changed(std::mem::take(&mut call.params), change);
+        }
+        match &mut self.check {
+            Check::Broken(expectations) => {
+                *expectations =
+                    std::mem::take(expectations).into_iter().map(|expected| changed(expected, change)).collect();
+            }
+            Check::Holds(text) => *text = change(text),
+            Check::Ends | Check::Silent(_) | Check::Scan(_) | Check::Differs => {}
+        }
+    }
+
+    /// How many requests there are.
+    pub fn calls(&self) -> usize {
+        self.sessions.iter().map(Vec::len).sum()
+    }
+}
+
+/// A value with every text in it changed, names of members included.
+pub(super) fn changed(value: Value, change: &dyn Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => change(&text).into(),
+        Value::Array(items) => items.into_iter().map(|item| changed(item, change)).collect(),
+        Value::Object(members) => {
+            Value::Object(members.into_iter().map(|(name, value)| (change(&name), changed(value, change))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
 /// A request of a reproduction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
-    /// The method.
+    /// The method; empty where `params` is a text that is written as it is.
     pub method: String,
-    /// The parameters, without what the revision adds to every request.
+    /// The parameters, without what the revision adds to every request; `null` for none.
     pub params: Value,
 }
 

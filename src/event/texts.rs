@@ -2,6 +2,7 @@
 //!
 //! Names, ids, places, codes and numbers are not among them: they come from the suite, and reports are built on them.
 
+use super::reproduction::changed;
 use super::{Attempt, CaseResult, Event, Exchange, Finding, LeftOut, Missing, MutantResult, Proof};
 
 impl Event {
@@ -18,6 +19,25 @@ impl Event {
                 }
             }
             Self::RunStarted(_) | Self::CaseStarted(_) => {}
+        }
+    }
+}
+
+impl Event {
+    /// Changes what reproductions say, which is said again.
+    pub fn keep_reproductions(&mut self, change: &dyn Fn(&str) -> String) {
+        let findings: &mut [Finding] = match self {
+            Self::CaseFinished(result) => &mut result.findings,
+            Self::SessionJudged(judged) => &mut judged.findings,
+            Self::ServerReady(_) | Self::RunFinished(_) | Self::RunStarted(_) | Self::CaseStarted(_) => &mut [],
+        };
+        for found in findings {
+            if let Some(reproduction) = &mut found.reproduction {
+                reproduction.change_texts(change);
+            }
+            if let Some(expect) = &mut found.expect {
+                **expect = changed(std::mem::take(expect), change);
+            }
         }
     }
 }
@@ -68,6 +88,9 @@ fn finding(found: &mut Finding, change: &dyn Fn(&str) -> String) {
         option(text, change);
     }
     found.evidence.iter_mut().for_each(|(_, text)| *text = change(text));
+    if let Some(reproduction) = &mut found.reproduction {
+        reproduction.change_texts(change);
+    }
     if let Some(quote) = &mut found.quote {
         quote.label = change(&quote.label);
         let text = change(&quote.text);

@@ -41,6 +41,15 @@ impl Expectation {
         &self.parts.node
     }
 
+    /// What it expects once its templates are filled in; `None` where they cannot be, or where more than the answer
+    /// decides.
+    pub fn filled(&self, names: &Names) -> Option<serde_json::Value> {
+        if !self.free_names().is_empty() {
+            return None;
+        }
+        template::fill(&self.parts.node, names).ok().map(|node| node.to_json())
+    }
+
     /// The place of that YAML.
     pub fn span(&self) -> Span {
         self.parts.node.span

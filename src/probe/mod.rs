@@ -5,6 +5,7 @@
 
 mod fuzz;
 mod lint;
+pub mod replay;
 
 use std::pin::Pin;
 use std::time::Duration;

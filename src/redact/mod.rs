@@ -30,18 +30,53 @@ pub fn query_secrets(url: &str) -> impl Iterator<Item = &str> {
     pairs.filter(|(name, value)| names_a_secret(name) && !value.is_empty()).map(|(_, value)| value)
 }
 
+/// How the names of the variables begin from which secrets are taken back.
+pub const RESTORED_FROM: &str = "MCPROVE_SECRET_";
+
 /// Knows every secret of a run; clones learn what one of them learns.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     /// Longest first, so that a secret that contains another is masked whole.
     forms: Arc<RwLock<Arc<[String]>>>,
+    /// Secrets that have a name, and their names; longest first.
+    named: Arc<[(String, String)]>,
 }
 
 impl Redactor {
     /// Knows these values, also in base64, in hexadecimal digits, percent-encoded and escaped for JSON.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let forms = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST).flat_map(|secret| forms_of(&secret));
-        Self { forms: Arc::new(RwLock::new(ordered(forms.collect()))) }
+        Self { forms: Arc::new(RwLock::new(ordered(forms.collect()))), named: Arc::default() }
+    }
+
+    /// Knows these values, each under a name by which it can be asked for later.
+    pub fn named(secrets: impl IntoIterator<Item = (String, String)>) -> Self {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        let mut named: Vec<(String, String)> = Vec::new();
+        for (name, value) in secrets.into_iter().filter(|(_, value)| value.len() >= SHORTEST) {
+            let name: String = name.chars().map(plain).collect();
+            if named.iter().any(|(known, _)| *known == value) {
+                continue;
+            }
+            let times = named
+                .iter()
+                .filter(|(_, known)| known.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()) == name)
+                .count();
+            named.push((value, if times == 0 { name } else { format!("{name}_{}", times + 1) }));
+        }
+        let redactor = Self::new(named.iter().map(|(value, _)| value.clone()));
+        named.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        Self { named: named.into(), ..redactor }
+    }
+
+    /// The text with a template in the place of each secret that has a name, and without the others: what is said in
+    /// it can be said again by whoever knows the secrets.
+    pub fn restorable(&self, text: &str) -> String {
+        let named = self.named.iter().filter(|(value, _)| text.contains(value.as_str())).collect::<Vec<_>>();
+        let whole = named.iter().fold(text.to_owned(), |text, (value, name)| {
+            text.replace(value.as_str(), &format!("{{{{ env.{RESTORED_FROM}{name} }}}}"))
+        });
+        self.text(&whole)
     }
 
     /// Knows this value too, in all its forms, from here on.
@@ -266,6 +301,9 @@ mod tests {
         assert_eq!(base64(b"Ma"), "TWE=");
         assert_eq!(redactor.value(json!([{"k": "s3cr&t/\"value"}, 1])), json!([{"k": MASK}, 1]));
         assert_eq!(Redactor::new(["1".to_owned()]).text("1"), "1");
+        let known = Redactor::named([("token".to_owned(), "hunter2-is-it".to_owned())]);
+        assert_eq!(known.restorable("a hunter2-is-it b"), "a {{ env.MCPROVE_SECRET_TOKEN }} b");
+        assert_eq!(known.restorable(&base64(b"hunter2-is-it")), MASK);
         let twin = lines.clone();
         lines.learn("token-7");
         assert_eq!(twin.text("Bearer token-7, line +MIIEpemline1"), format!("Bearer {MASK}, line +{MASK}"));

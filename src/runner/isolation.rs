@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Message, Options, Watch, case, listened};
-use crate::event::{CaseResult, Event, Finding, Isolation, Outcome, Verdicts};
+use crate::event::{CaseResult, Event, Finding, Isolation, NOT_ISOLATED, Outcome, Verdicts};
 use crate::plan::{Plan, replanned};
 use crate::suite::{Order, RestartPolicy};
 
@@ -180,7 +180,7 @@ fn finding(row: &Verdicts, seed: u32, file: &str) -> Finding {
         "give the case what it needs in its own `setup`, or every case a fresh server with `restart_policy: per_test`; `mcprove run {} --repeat 10` tells whether it differs by itself",
         shell_words::quote(file)
     );
-    Finding { help: Some(help), ..Finding::new("not-isolated", message) }
+    Finding { help: Some(help), ..Finding::new(NOT_ISOLATED, message) }
         .with_evidence("shared", shared)
         .with_evidence("isolated", isolated)
         .with_evidence("shuffled", format!("{shuffled} (seed {seed})"))

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
+use super::attempt::INTERRUPTED;
 use super::exchange::Speaker;
 use super::phases::{self, Conversation};
 use super::pool::{Pool, Turn};
@@ -67,6 +68,17 @@ pub(super) enum NoSession {
     Broken(Box<Finding>),
     /// The run was stopped while the session was opened.
     Interrupted,
+}
+
+impl NoSession {
+    /// Why, as a finding.
+    pub(super) fn into_finding(self) -> Finding {
+        match self {
+            Self::Broken(found) => *found,
+            Self::NotSpoken(reason) => Finding::new("not-spoken", reason),
+            Self::Interrupted => Finding::new("interrupted", INTERRUPTED),
+        }
+    }
 }
 
 impl Lane {

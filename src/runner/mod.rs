@@ -11,6 +11,7 @@ mod case;
 mod closing;
 mod exchange;
 mod finding;
+mod fresh;
 mod isolation;
 mod judge;
 mod lane;
@@ -47,6 +48,7 @@ use crate::suite::Order;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
+pub use self::fresh::Fresh;
 pub use self::names::redactor;
 pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::Options;
 use crate::plan::Plan;
-use crate::redact::{Redactor, names_a_secret, query_secrets};
+use crate::redact::{RESTORED_FROM, Redactor, names_a_secret, query_secrets};
 use crate::source::template::{Names, fill, text_of};
 use crate::suite::{Auth, Server, Suite, Target, block_compliance};
 use crate::transport::http::userinfo;
@@ -50,20 +50,25 @@ fn mentioned_names(plan: &Plan) -> BTreeSet<String> {
 /// Knows every secret of a plan: what is read from the environment and what `secrets:` names.
 pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
     let read = mentioned(plan, &options.environment);
-    let mut secrets: Vec<String> = read.values().cloned().collect();
+    let mut secrets: Vec<(String, String)> = read.clone().into_iter().map(unprefixed).collect();
     for planned in &plan.suites {
         let Ok(names) = of_suite(&planned.suite, &read) else { continue };
         for server in planned.suite.servers.values() {
             let written = |name: &str| server.env.iter().find(|(known, _)| known.value == name).map(|(_, value)| value);
             secrets.extend(server.secrets.iter().filter_map(|name| match written(name) {
-                Some(value) => Some(text_of(&fill(value, &names).ok()?.to_json())),
-                None => options.environment.get(name).cloned(),
+                Some(value) => Some((name.clone(), text_of(&fill(value, &names).ok()?.to_json()))),
+                None => Some((name.clone(), options.environment.get(name)?.clone())),
             }));
-            secrets.extend(credentials(server, &names));
+            secrets.extend(credentials(server, &names).into_iter().map(|value| ("CREDENTIAL".to_owned(), value)));
         }
-        secrets.extend(hinted(&planned.suite, &names));
+        secrets.extend(hinted(&planned.suite, &names).into_iter().map(|value| ("HINT".to_owned(), value)));
     }
-    Redactor::new(secrets)
+    Redactor::named(secrets)
+}
+
+/// A secret that was taken back under a name keeps that name.
+fn unprefixed((name, value): (String, String)) -> (String, String) {
+    (name.strip_prefix(RESTORED_FROM).map(str::to_owned).unwrap_or(name), value)
 }
 
 /// Tokens with which rules are tested.

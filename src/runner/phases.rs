@@ -209,9 +209,18 @@ impl<'a> Conversation<'a> {
             catalog: &self.speaker.catalog,
             names: &self.names,
         };
-        let told = step.expect.iter().flat_map(|expectation| expectation.evaluate(&answer));
-        let told = told.map(|mismatch| finding::mismatch(mismatch, self.sources, index));
-        let (mut found, doubts): (Vec<Finding>, Vec<_>) = told.partition(|told| told.level == Level::Must);
+        let mut told: Vec<Finding> = Vec::new();
+        for expectation in &step.expect {
+            let mismatches = expectation.evaluate(&answer);
+            if mismatches.is_empty() {
+                continue;
+            }
+            let expect = expectation.filled(answer.names).map(Box::new);
+            let found = mismatches.into_iter().map(|mismatch| finding::mismatch(mismatch, self.sources, index));
+            told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));
+        }
+        let (mut found, doubts): (Vec<Finding>, Vec<_>) =
+            told.into_iter().partition(|told| told.level == Level::Must);
         self.doubts.extend(doubts);
         if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &mut self.recorder) {
             let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));

@@ -65,11 +65,7 @@ impl Servers for LaneServers<'_> {
         Box::pin(async {
             let answers = (&self.case.answers, Handshake::Made);
             let opened = self.lane.open(self.lane.known_revision(), answers, &Names::new()).await;
-            let session = opened.map_err(|none| match none {
-                NoSession::Broken(found) => *found,
-                NoSession::NotSpoken(reason) => Finding::new("not-spoken", reason),
-                NoSession::Interrupted => Finding::new("interrupted", INTERRUPTED),
-            })?;
+            let session = opened.map_err(NoSession::into_finding)?;
             session.learn(&self.lane.known_catalog());
             Ok(session)
         })

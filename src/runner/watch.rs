@@ -66,6 +66,7 @@ impl Watch<'_> {
             return self.observer.event(event);
         }
         let mut hidden = event.clone();
+        hidden.keep_reproductions(&|text| redactor.restorable(text));
         hidden.change_texts(&|text| redactor.text(text));
         self.observer.event(&hidden);
     }

@@ -18,6 +18,7 @@ mod suggest;
 mod syntax;
 pub mod template;
 mod visible;
+pub mod written;
 mod yaml;
 
 use std::sync::Arc;

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::fault_coverage::gate;
 use super::proving::{Gating, ProvingArgs, Wanted};
+use super::run_findings::{KeepArgs, keep};
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::RunWatch;
 use super::signals::{self, Urgency};
@@ -29,7 +30,7 @@ use crate::prove::Secrets;
 use crate::recorded;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
-use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds};
+use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds, redactor};
 use crate::source::{parse_duration, visible_line};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -68,6 +69,8 @@ pub(in crate::cli) struct RunArgs {
     pub(super) proving: ProvingArgs,
     #[command(flatten)]
     known: BaselineArgs,
+    #[command(flatten)]
+    pub(super) keeping: KeepArgs,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     pub(super) registry: Option<PathBuf>,
@@ -248,6 +251,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     if args.proving.records() {
         watch.record();
     }
+    watch.keep(args.keeping.keeper(&plan, now));
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
@@ -258,11 +262,13 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     };
     let options = args.options(&surroundings, stop);
     let afterwards = args.afterwards((&plan, registry.get()), (&options, picks), (&mut watch, output));
+    let (found, severities) = (watch.kept(&redactor(&plan, &options)), watch.severities());
     let (written, failures) = match watch.finish(output) {
         Ok(failures) => (Ok(()), failures),
         Err(failures) => (Err(()), failures),
     };
     let updated = run_update::update(consent, &mut summary, &roots, (urgency.clone(), output));
+    keep(&args.suites.state_folder(&first), found, output);
     args.known.tell(summary.unmatched, output);
     let written = args.known.write(&failures, output).and(written);
     let remembered = remember(args, &first, &summary, (&files, picked));
@@ -272,6 +278,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     // Whoever stops the program while it writes reports is told so as well.
     summary.interrupted |= *urgency.borrow() > Urgency::None;
     let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
+    summary.failed = args.keeping.failed(summary.failed, severities);
     let exit = verdict(args, &summary, proof, output);
     if (written.is_err() || updated.is_err() || afterwards.is_err())
         && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)

@@ -4,10 +4,12 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use super::run_findings::Severities;
 use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::{Event, Proof, RunFinished};
+use crate::findings::{Keeper, Stored};
 use crate::prove::{Recorder, Recording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
@@ -33,6 +35,10 @@ pub(super) struct RunWatch {
     redactor: Redactor,
     /// How many survivors are shown.
     survivors: Survivors,
+    /// Keeps findings, where they are to be kept.
+    keeper: Option<Keeper>,
+    /// How bad the failures are.
+    severities: Severities,
     problems: Vec<SinkError>,
 }
 
@@ -64,6 +70,8 @@ impl RunWatch {
             held,
             redactor: Redactor::default(),
             survivors,
+            keeper: None,
+            severities: Severities::default(),
             problems,
         })
     }
@@ -71,6 +79,21 @@ impl RunWatch {
     /// Writes the run down from here on, and holds back its end until [`RunWatch::close`] tells it.
     pub(super) fn record(&mut self) {
         self.recorder = Some(Recorder::default());
+    }
+
+    /// Keeps findings from here on.
+    pub(super) fn keep(&mut self, keeper: Option<Keeper>) {
+        self.keeper = keeper;
+    }
+
+    /// The findings that were kept, without secrets.
+    pub(super) fn kept(&mut self, redactor: &Redactor) -> Vec<Stored> {
+        self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
+    }
+
+    /// How bad the failures are.
+    pub(super) fn severities(&self) -> Severities {
+        self.severities
     }
 
     /// Says how many survivors are shown at the end.
@@ -121,6 +144,9 @@ impl RunWatch {
 
 impl Observer for RunWatch {
     fn event(&mut self, event: &Event) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.event(event);
+        }
         if let Some(recorder) = &mut self.recorder {
             recorder.event(event);
             if let Event::RunFinished(finished) = event {
@@ -132,8 +158,14 @@ impl Observer for RunWatch {
             Self::note(&mut self.problems, log.write(event));
         }
         match event {
-            Event::CaseFinished(result) => self.failures.case(result),
-            Event::SessionJudged(judged) => self.failures.session(judged),
+            Event::CaseFinished(result) => {
+                self.failures.case(result);
+                self.severities.case(result);
+            }
+            Event::SessionJudged(judged) => {
+                self.failures.session(judged);
+                self.severities.session(judged);
+            }
             Event::RunStarted(_) | Event::ServerReady(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
         }
         self.live.apply(event);
@@ -144,6 +176,9 @@ impl Observer for RunWatch {
         if let Some(recorder) = &mut self.recorder {
             recorder.session(session);
             self.redactor = redactor.clone();
+        }
+        if let Some(keeper) = &mut self.keeper {
+            keeper.session(session);
         }
         let Some(folder) = &self.transcripts else { return };
         self.sessions += 1;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::yaml;
 use crate::event::{Missing, MutantResult, Proof};
 use crate::plan::{Plan, SuitePlan};
+use crate::source::written as yaml;
 use crate::source::{parse_duration, visible_line};
 use crate::suite::{Order, RestartPolicy, RunOptions, tidy};
 

@@ -18,7 +18,6 @@ mod test;
 mod tests;
 mod trust;
 mod valued;
-mod yaml;
 
 use super::recording::LaneRecording;
 use crate::event::Missing;

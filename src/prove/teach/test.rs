@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 use super::Survivor;
 use super::candidate::{Candidate, Scene, candidates};
 use super::heard::{Court, Ending, Heard, elsewhere};
+use super::listed;
 use super::story::{Story, may_write, story};
-use super::{listed, yaml};
 use crate::fault::{Exchange, Reply, What};
 use crate::source::template::is_template;
 use crate::source::visible_line;
+use crate::source::written as yaml;
 use crate::wire::ListKind;
 
 /// How long the name of a test may be.

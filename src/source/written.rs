@@ -1,10 +1,12 @@
 //! Values as YAML that people like to read, and that means the same when it is read back.
+//!
+//! Knows nothing of suites but which of their lists are always spread.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::source::{SourceFile, Sources, is_hidden, parse, parse_duration};
+use super::{SourceFile, Sources, is_hidden, parse, parse_duration};
 
 /// How wide a line may be before a value is spread over several.
 const WIDTH: usize = 108;
@@ -23,21 +25,21 @@ enum Within {
 }
 
 /// A value as the text of a file or a part of one, every line indented.
-pub(super) fn block(value: &Value, indent: usize) -> String {
+pub fn block(value: &Value, indent: usize) -> String {
     let mut text = String::new();
     write_block(value, indent, &mut text);
     text
 }
 
 /// The value that a text means; `None` where it is no YAML.
-pub(super) fn read(text: &str) -> Option<Value> {
+pub fn read(text: &str) -> Option<Value> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("missing", text));
     parse(&sources, source).ok().map(|node| node.to_json())
 }
 
 /// A value in one line.
-pub(super) fn flow(value: &Value) -> String {
+pub fn flow(value: &Value) -> String {
     match value {
         Value::Object(members) if !members.is_empty() => {
             let members: Vec<String> =
@@ -147,7 +149,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// An object of these members, without those that are not there.
-pub(super) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+pub fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
     let there = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(there.collect::<Map<_, _>>())
 }

@@ -1,0 +1,263 @@
+//! `mcprove findings replay` and `minimise`: fresh servers for every attempt.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use super::findings::{MinimiseArgs, ReplayArgs, place, unplayable};
+use super::signals::{self, Urgency};
+use crate::cli::environment::Environment;
+use crate::cli::exit::Exit;
+use crate::cli::kept;
+use crate::cli::output::Output;
+use crate::event::{Check, Finding, Reproduction};
+use crate::findings::{Seen, Stored, again, minimised, regression, restored, wanted};
+use crate::probe::replay::Stage;
+use crate::runner::{Fresh, Options, Stop};
+use crate::source::visible_line;
+use crate::wire::Catalog;
+
+/// The time for a request where neither the suite nor the command line says anything.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Somebody who can play one finding.
+struct Player {
+    runtime: Runtime,
+    fresh: Fresh,
+    catalog: Arc<Catalog>,
+    environment: Arc<std::collections::BTreeMap<String, String>>,
+    patience: Duration,
+    /// The time for a server that hangs.
+    silence: Option<Duration>,
+    urgency: watch::Receiver<Urgency>,
+}
+
+/// The user wants it to stop.
+struct Interrupted;
+
+impl Player {
+    fn new(
+        state: &Path,
+        stored: &Stored,
+        timeout: Option<Duration>,
+        (environment, urgency): (&Environment, watch::Receiver<Urgency>),
+    ) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("the system gives no runtime: {error}"))?;
+        let plan = stored.start.plan(&kept::base(state))?;
+        let environment = Arc::new(wanted(stored, &environment.variables));
+        let (_, stop) = Stop::new();
+        let options = Options { environment: Arc::clone(&environment), ..Options::new(0, stop) };
+        let fresh = Fresh::new(&plan, &options);
+        let asked = stored.start.timeouts_ms.get("request_timeout").map(|time| Duration::from_millis(*time));
+        let patience = timeout.or(asked).unwrap_or(PATIENCE);
+        let catalog = Arc::default();
+        Ok(Self { runtime, fresh, catalog, environment, patience, silence: timeout, urgency })
+    }
+
+    /// Asks what the server offers, where a verdict depends on it.
+    fn learn(&mut self, stored: &Stored) -> Result<(), Interrupted> {
+        let check = stored.reproduction.as_ref().map(|reproduction| &reproduction.check);
+        if matches!(check, Some(Check::Broken(_))) || stored.start.server.get("url").is_some() {
+            let (fresh, urgency) = (&self.fresh, &mut self.urgency);
+            self.catalog = self.runtime.block_on(unless_stopped(urgency, fresh.catalog()))?;
+        }
+        Ok(())
+    }
+
+    fn attempt(&mut self, stored: &Stored, reproduction: &Reproduction) -> Result<Seen, Interrupted> {
+        let mut whole = restored(reproduction, &self.environment);
+        whole.secrets.iter().for_each(|secret| self.fresh.redactor().learn(secret));
+        if let (Check::Silent(limit), Some(silence)) = (&mut whole.reproduction.check, self.silence) {
+            *limit = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
+        }
+        let stage = Stage { servers: &self.fresh, catalog: &self.catalog, patience: self.patience };
+        let playing = again(stored, &whole.reproduction, &stage);
+        self.runtime.block_on(unless_stopped(&mut self.urgency, playing))
+    }
+
+    /// What a finding says, without secrets.
+    fn says(&self, found: &Finding) -> String {
+        let exit = found.evidence.iter().find(|(name, _)| name == "exit");
+        let exit = exit.map(|(_, exit)| format!(" ({exit})")).unwrap_or_default();
+        let text = self.fresh.redactor().text(&format!("{}{exit}", found.message));
+        visible_line(&text).into_owned()
+    }
+}
+
+async fn unless_stopped<T>(
+    urgency: &mut watch::Receiver<Urgency>,
+    playing: impl Future<Output = T>,
+) -> Result<T, Interrupted> {
+    let stopped = async {
+        if urgency.wait_for(|urgency| *urgency > Urgency::None).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stopped => Err(Interrupted),
+        played = playing => Ok(played),
+    }
+}
+
+/// The secrets that are not given.
+fn tell_missing(stored: &Stored, environment: &Environment, output: &Output) {
+    let Some(reproduction) = &stored.reproduction else { return };
+    let missing: BTreeSet<String> = restored(reproduction, &wanted(stored, &environment.variables)).missing;
+    if missing.is_empty() {
+        return;
+    }
+    let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+    let names = names.join(", ");
+    output.note(&format!("warning: {}: {names} is not set, so what is sent is not what was sent", stored.id));
+}
+
+/// What a replay came to, the most pressing last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    Gone,
+    NotPlayed,
+    Shows,
+}
+
+pub(super) fn replay(
+    state: &Path,
+    chosen: &[Stored],
+    args: &ReplayArgs,
+    (environment, output): (&Environment, &Output),
+) -> Exit {
+    if chosen.is_empty() {
+        output.error("there is nothing to replay", Some("findings are kept where a run fails"));
+        return Exit::Nothing;
+    }
+    let (wish, _stop) = Stop::new();
+    let urgency = signals::listen(wish);
+    let mut worst = Verdict::Gone;
+    for stored in chosen {
+        match replay_one(state, stored, args, (environment, output, &urgency)) {
+            Ok(verdict) => worst = worst.max(verdict),
+            Err(Interrupted) => return Exit::Interrupted,
+        }
+    }
+    match worst {
+        Verdict::Gone => Exit::Passed,
+        Verdict::NotPlayed => Exit::Environment,
+        Verdict::Shows => Exit::Findings,
+    }
+}
+
+fn replay_one(
+    state: &Path,
+    stored: &Stored,
+    args: &ReplayArgs,
+    (environment, output, urgency): (&Environment, &Output, &watch::Receiver<Urgency>),
+) -> Result<Verdict, Interrupted> {
+    let Some(reproduction) = &stored.reproduction else {
+        output.error(&unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)));
+        return Ok(Verdict::NotPlayed);
+    };
+    tell_missing(stored, environment, output);
+    let mut player = match Player::new(state, stored, args.timeout, (environment, urgency.clone())) {
+        Ok(player) => player,
+        Err(reason) => {
+            output.error(&format!("finding {} cannot be played: {reason}", stored.id), None);
+            return Ok(Verdict::NotPlayed);
+        }
+    };
+    player.learn(stored)?;
+    let times = args.times.get();
+    let (mut shown, mut other, mut same) = (0, None, None);
+    for _ in 0..times {
+        match player.attempt(stored, reproduction)? {
+            Seen::Again(found) => {
+                shown += 1;
+                same = Some(found);
+            }
+            Seen::Otherwise(found) => other = Some(found),
+            Seen::Gone => {}
+            Seen::NoServer(found) => {
+                let message = format!("finding {} cannot be played: {}", stored.id, player.says(&found));
+                output.error(&message, None);
+                return Ok(Verdict::NotPlayed);
+            }
+        }
+    }
+    let name = format!("{} {}", stored.id, stored.class);
+    let (line, verdict) = match (same, &other) {
+        (Some(found), _) => (format!("reproduced {shown} of {times}: {}", player.says(&found)), Verdict::Shows),
+        (None, Some(found)) => (format!("fails in another way: {}", player.says(found)), Verdict::Shows),
+        (None, None) => (format!("gone: reproduced 0 of {times}"), Verdict::Gone),
+    };
+    let text = format!("{}  {line}\n", visible_line(&name));
+    Ok(if output.data(&text) == Exit::Passed { verdict } else { Verdict::NotPlayed })
+}
+
+pub(super) fn minimise(
+    state: &Path,
+    mut stored: Stored,
+    args: &MinimiseArgs,
+    (environment, output): (&Environment, &Output),
+) -> Exit {
+    let Some(before) = stored.reproduction.clone() else {
+        output.error(&unplayable(&stored), Some(&format!("run the case again: `{}`", stored.again)));
+        return Exit::Environment;
+    };
+    tell_missing(&stored, environment, output);
+    let (wish, _stop) = Stop::new();
+    let urgency = signals::listen(wish);
+    let mut player = match Player::new(state, &stored, args.timeout, (environment, urgency)) {
+        Ok(player) => player,
+        Err(reason) => {
+            output.error(&format!("finding {} cannot be played: {reason}", stored.id), None);
+            return Exit::Environment;
+        }
+    };
+    let (mut stopped, mut broken) = (player.learn(&stored).is_err(), None);
+    let found = minimised(&stored, args.max_attempts.get(), &mut |candidate| {
+        if stopped {
+            return None;
+        }
+        match player.attempt(&stored, candidate) {
+            Ok(Seen::Again(found)) => Some(*found),
+            Ok(Seen::NoServer(found)) => {
+                broken = Some(found);
+                None
+            }
+            Ok(Seen::Otherwise(_) | Seen::Gone) => None,
+            Err(Interrupted) => {
+                stopped = true;
+                None
+            }
+        }
+    });
+    match (found, broken) {
+        (_, _) if stopped => Exit::Interrupted,
+        (None, Some(broken)) => {
+            output.error(&format!("finding {} cannot be played: {}", stored.id, player.says(&broken)), None);
+            Exit::Environment
+        }
+        (None, None) => {
+            let help = format!("`mcprove findings replay {}{}` says what it does instead", stored.id, place(state));
+            output
+                .error(&format!("finding {} does not show, so there is nothing to make small", stored.id), Some(&help));
+            Exit::Passed
+        }
+        (Some(found), _) => {
+            stored.minimised = found.is_done;
+            stored.original.get_or_insert(before.sessions.clone());
+            stored.reproduction = Some(found.reproduction);
+            if let Err(error) = kept::write_to(state, &stored) {
+                output.note(&format!("warning: {error}; what was made small is shown and not kept"));
+            }
+            let (from, to) = (before.calls(), stored.length());
+            let more = if found.is_done { "" } else { "; `--max-attempts` ended the search" };
+            output.note(&format!("{from} to {to} in {} attempts{more}", found.attempts));
+            output.data(&regression(&stored).unwrap_or_default())
+        }
+    }
+}

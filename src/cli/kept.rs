@@ -1,0 +1,97 @@
+//! Kept findings on the disk: `findings/` in the folder for state, a file each.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::state;
+use crate::findings::Stored;
+use crate::report::sink::SinkError;
+
+/// The folder in the folder for state.
+const FOLDER: &str = "findings";
+
+/// Keeps what a run found beside what earlier runs found; returns how many there are of this run.
+pub(super) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError> {
+    let folder = state.join(FOLDER);
+    let failed = |reason: io::Error| SinkError { path: folder.clone(), reason };
+    state::prepare(state).and_then(|()| fs::create_dir_all(&folder)).map_err(failed)?;
+    let (base, count) = (base(state), found.len());
+    for mut stored in found {
+        stored.start.folder = seen_from(&base, &stored.start.folder);
+        let earlier = read_one(&folder.join(file_name(&stored.id))).ok();
+        let stored = match earlier {
+            Some(earlier) => stored.met_again(earlier),
+            None => stored,
+        };
+        write(&folder, &stored)?;
+    }
+    Ok(count)
+}
+
+/// Writes one finding into its place.
+pub(super) fn write_to(state: &Path, stored: &Stored) -> Result<(), SinkError> {
+    write(&state.join(FOLDER), stored)
+}
+
+/// Every kept finding of a folder for state, of a folder of findings, or of a file that was exported.
+pub(super) fn read(place: &Path) -> Result<Vec<Stored>, String> {
+    let told = |error: io::Error| format!("`{}` cannot be read: {error}", place.display());
+    if place.is_file() {
+        let text = fs::read_to_string(place).map_err(told)?;
+        return exported(&text).map_err(|why| format!("`{}` cannot be read: {why}", place.display()));
+    }
+    let inner = [place.join(FOLDER), place.join(".mcprove").join(FOLDER)].into_iter().find(|folder| folder.is_dir());
+    let folder = inner.unwrap_or_else(|| place.to_owned());
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder).map_err(told)?.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|end| end == "json"));
+    files.sort();
+    files.iter().map(|file| read_one(file)).collect()
+}
+
+/// Every kept finding of a folder for state; none where nothing was ever kept.
+pub(super) fn kept(state: &Path) -> Result<Vec<Stored>, String> {
+    let folder = state.join(FOLDER);
+    if folder.is_dir() { read(&folder) } else { Ok(Vec::new()) }
+}
+
+/// The folder from which the folders of suites are seen.
+pub(super) fn base(state: &Path) -> PathBuf {
+    let beside = state.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::canonicalize(beside).unwrap_or_else(|_| beside.to_owned())
+}
+
+fn seen_from(base: &Path, folder: &Path) -> PathBuf {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let whole = fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
+    whole.strip_prefix(base).map(Path::to_owned).unwrap_or(whole)
+}
+
+fn exported(text: &str) -> Result<Vec<Stored>, String> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let items = value.as_array().cloned().unwrap_or_else(|| vec![value]);
+    items.iter().map(|item| Stored::read(&item.to_string())).collect()
+}
+
+fn read_one(file: &Path) -> Result<Stored, String> {
+    let told = |why: String| format!("`{}` cannot be read: {why}", file.display());
+    let text = fs::read_to_string(file).map_err(|error| told(error.to_string()))?;
+    Stored::read(&text).map_err(told)
+}
+
+/// Nobody ever sees half a file.
+fn write(folder: &Path, stored: &Stored) -> Result<(), SinkError> {
+    let name = file_name(&stored.id);
+    let (file, draft) = (folder.join(&name), folder.join(format!(".{name}.{}", std::process::id())));
+    let written = fs::write(&draft, stored.text()).and_then(|()| fs::rename(&draft, &file));
+    written.map_err(|reason| {
+        // What is left of the draft is of no use to anybody.
+        let _ = fs::remove_file(&draft);
+        SinkError { path: file, reason }
+    })
+}
+
+/// Ids are made of digits; one that was not made here leads nowhere.
+fn file_name(id: &str) -> String {
+    let plain: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("{plain}.json")
+}

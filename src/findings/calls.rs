@@ -1,0 +1,141 @@
+//! From the frames of a session to the requests that say the same again.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::event::Call;
+use crate::runner::SessionFrames;
+use crate::wire::{Channel, Direction, Frame, ListKind};
+
+/// How many requests of a session are kept: the last ones.
+const MOST: usize = 2_000;
+
+/// How many frames are kept to be looked at, and how long each may be.
+const SHOWN: usize = 20;
+const LONGEST: usize = 2_000;
+
+/// What was said in one session.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    /// Requests and notifications, each with the number of its frame and whether the case in question sent it.
+    sent: Vec<(u32, bool, Call)>,
+    /// Why they cannot be said again.
+    pub(super) unplayable: Option<&'static str>,
+    /// The last frames, as in a transcript, secrets included.
+    pub(super) frames: Vec<Value>,
+    /// How the server ended, where it did.
+    pub(super) exit: Option<String>,
+}
+
+impl Said {
+    /// Everything that was said in a session, seen from one of its cases.
+    pub(super) fn of(session: &SessionFrames, case: &str) -> Self {
+        let own: &[u32] = session.owners.get(case).map_or(&[], Vec::as_slice);
+        let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
+        let mut said = Self {
+            exit: session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string()),
+            ..Self::default()
+        };
+        for frame in &session.frames {
+            let is_own = own.binary_search(&frame.seq).is_ok();
+            if frame.direction != Direction::Sent {
+                continue;
+            }
+            if frame.channel == Channel::Http {
+                // Of what others sent beside the session, nothing is left in it.
+                said.unplayable = said.unplayable.or(is_own.then_some("it sends requests of HTTP beside the session"));
+                continue;
+            }
+            match call(frame) {
+                Some(call) if is_handshake(&call) => {
+                    let is_bare = is_own && call.method == "initialize";
+                    said.unplayable = said.unplayable.or(is_bare.then_some("it makes the handshake itself"));
+                }
+                Some(call) if nobody.contains(&frame.seq) && is_discovery(&call) => {}
+                Some(call) => said.sent.push((frame.seq, is_own, call)),
+                None => {}
+            }
+        }
+        let surplus = said.sent.len().saturating_sub(MOST);
+        said.sent.drain(..surplus);
+        said.frames = shown(session, own);
+        said
+    }
+
+    /// The requests up to a frame, the last one of the case at the end; all of the case's where no frame is known.
+    pub(super) fn until(&self, frame: Option<u32>) -> Vec<Call> {
+        let own_end = self.sent.iter().filter(|(_, is_own, _)| *is_own).map(|(seq, _, _)| *seq).max();
+        let end = frame.or(own_end).unwrap_or(u32::MAX);
+        let mut kept: Vec<&(u32, bool, Call)> = self.sent.iter().filter(|(seq, _, _)| *seq <= end).collect();
+        // Others may have spoken since.
+        if let Some(at) = kept.iter().rposition(|(_, is_own, _)| *is_own) {
+            let last = kept.remove(at);
+            kept.push(last);
+        }
+        kept.into_iter().map(|(_, _, call)| call.clone()).collect()
+    }
+}
+
+/// The last frames of a case and what the server wrote to standard error.
+fn shown(session: &SessionFrames, own: &[u32]) -> Vec<Value> {
+    let is_shown = |frame: &&Frame| own.is_empty() || own.contains(&frame.seq) || frame.channel == Channel::Stderr;
+    let last = session.frames.iter().rev().filter(is_shown).take(SHOWN);
+    let mut frames: Vec<Value> = last.map(Frame::to_json).collect();
+    frames.reverse();
+    frames
+}
+
+/// A frame without secrets, cut to what can be looked at.
+pub(super) fn cut(frame: Value) -> Value {
+    let text = frame.to_string();
+    if text.len() <= LONGEST {
+        return frame;
+    }
+    let whole =
+        frame.get("message").map_or_else(|| frame["text"].as_str().unwrap_or_default().to_owned(), Value::to_string);
+    let kept: String = whole.chars().take(LONGEST).collect();
+    let members = ["frame", "at_us", "direction", "channel", "http"];
+    let mut short: BTreeMap<&str, Value> =
+        members.into_iter().filter_map(|name| Some((name, frame.get(name)?.clone()))).collect();
+    short.insert("text", format!("{kept}… ({} bytes in all)", whole.len()).into());
+    short.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// What was sent, to be sent again; `None` for answers to the server.
+fn call(frame: &Frame) -> Option<Call> {
+    let raw = || Call { method: String::new(), params: frame.text().into() };
+    let Ok(message) = &frame.json else { return Some(raw()) };
+    let is_sound = message["jsonrpc"] == "2.0" && message.get("id").is_none_or(|id| id.is_number() || id.is_string());
+    let method = match message["method"].as_str() {
+        Some(method) if is_sound => method.to_owned(),
+        None if is_sound && (message.get("result").is_some() || message.get("error").is_some()) => return None,
+        Some(_) | None => return Some(raw()),
+    };
+    let is_notification = message.get("id").is_none();
+    if is_notification != method.starts_with("notifications/") {
+        return Some(raw());
+    }
+    let mut params = message.get("params").cloned().unwrap_or_default();
+    without_era(&mut params);
+    Some(Call { method, params })
+}
+
+/// Takes out what the revision adds to every request.
+fn without_era(params: &mut Value) {
+    let Some(members) = params.as_object_mut() else { return };
+    let Some(meta) = members.get_mut("_meta").and_then(Value::as_object_mut) else { return };
+    meta.retain(|name, _| !name.starts_with("io.modelcontextprotocol/") && name != "progressToken");
+    if meta.is_empty() {
+        members.remove("_meta");
+    }
+}
+
+fn is_handshake(call: &Call) -> bool {
+    ["initialize", "notifications/initialized"].contains(&call.method.as_str())
+}
+
+/// Whether this is asked by every session that wants to know its server.
+fn is_discovery(call: &Call) -> bool {
+    call.method == "server/discover" || ListKind::ALL.iter().any(|kind| kind.method() == call.method)
+}

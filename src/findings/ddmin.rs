@@ -1,0 +1,68 @@
+//! Delta debugging: which items of a list can be left out.
+
+/// The smallest list found that `keep` still accepts; no single item of it can be left out unless `keep` gave up.
+///
+/// `keep` is asked about parts of `items` in their order, never about all of them.
+pub(super) fn ddmin<T: Clone>(items: Vec<T>, keep: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
+    if items.is_empty() || keep(&[]) {
+        return Vec::new();
+    }
+    let (mut kept, mut parts) = (items, 2);
+    while kept.len() > 1 {
+        let size = kept.len().div_ceil(parts);
+        let starts: Vec<usize> = (0..kept.len()).step_by(size).collect();
+        let smaller = starts.into_iter().find_map(|start| {
+            let end = (start + size).min(kept.len());
+            let rest = [&kept[..start], &kept[end..]].concat();
+            keep(&rest).then_some(rest)
+        });
+        match smaller {
+            Some(rest) => {
+                kept = rest;
+                parts = (parts - 1).max(2);
+            }
+            None if size == 1 => break,
+            None => parts = (parts * 2).min(kept.len()),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ddmin;
+
+    fn check(length: u32, needed: &[u32], most: usize) {
+        let mut asked = 0;
+        let kept = ddmin((0..length).collect(), &mut |rest| {
+            asked += 1;
+            needed.iter().all(|item| rest.contains(item))
+        });
+        assert_eq!(kept, needed, "of {length}");
+        assert!(asked <= most, "{asked} questions for {needed:?} of {length}");
+    }
+
+    #[test]
+    fn what_is_needed_is_left() {
+        check(0, &[], 0);
+        check(1, &[], 1);
+        check(1, &[0], 1);
+        check(100, &[], 1);
+        check(100, &[99], 40);
+        check(100, &[3, 50], 60);
+        check(64, &[0, 1, 2, 3], 60);
+        check(5, &[0, 1, 2, 3, 4], 20);
+        check(1000, &[7, 300, 301, 999], 250);
+    }
+
+    #[test]
+    fn counts_are_found_too() {
+        let mut questions = 0;
+        let kept = ddmin(vec!["a"; 40], &mut |rest| {
+            questions += 1;
+            rest.len() >= 4
+        });
+        assert_eq!(kept.len(), 4);
+        assert!(questions < 60, "{questions}");
+    }
+}

@@ -1,0 +1,311 @@
+//! Watches a run and keeps what it takes to see its findings again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::calls::{Said, cut};
+use super::{FORMAT, Place, Start, Stored};
+use crate::event::{
+    CaseResult, Check, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
+    SessionJudged,
+};
+use crate::plan::Plan;
+use crate::probe::replay::about;
+use crate::redact::Redactor;
+use crate::runner::SessionFrames;
+
+/// How many findings of a run are kept.
+const MOST: usize = 200;
+
+/// How many sessions of a case are remembered while it runs.
+const MOST_SESSIONS: usize = 20;
+
+/// The time after which a request counts as unanswered where nobody knows how long it took.
+const SILENCE_MS: u64 = 10_000;
+
+/// Somebody who keeps the findings of a run.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    /// By suite file and server.
+    starts: BTreeMap<(String, String), Start>,
+    now_unix_ms: u64,
+    /// The sessions of cases that are under way.
+    running: BTreeMap<String, Vec<Said>>,
+    /// Failed cases whose session is not over, or was never seen.
+    pending: Vec<CaseResult>,
+    kept: BTreeMap<String, Stored>,
+    /// By case, the names of what was kept of it.
+    by_case: BTreeMap<String, Vec<String>>,
+}
+
+impl Keeper {
+    /// Somebody for the runs of a plan.
+    pub fn new(plan: &Plan, now_unix_ms: u64) -> Self {
+        let mut starts = BTreeMap::new();
+        for planned in &plan.suites {
+            for (index, lane) in planned.lanes.iter().enumerate() {
+                if let Some(start) = Start::of(plan, planned, index) {
+                    starts.insert((planned.suite.file.clone(), lane.server.clone()), start);
+                }
+            }
+        }
+        Self { starts, now_unix_ms, ..Self::default() }
+    }
+
+    /// Hears what happens, without secrets.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::CaseStarted(started) => drop(self.running.insert(started.id.clone(), Vec::new())),
+            Event::CaseFinished(result) => {
+                let sessions = self.running.remove(&result.case.id).unwrap_or_default();
+                if result.outcome != Outcome::Failed || result.is_known() || self.kept.len() >= MOST {
+                    return;
+                }
+                if sessions.is_empty() && self.pending.len() < MOST {
+                    self.pending.push((**result).clone());
+                } else {
+                    self.case(result, &sessions);
+                }
+            }
+            Event::SessionJudged(judged) => self.session_judged(judged),
+            Event::RunFinished(finished) => self.isolation(finished.isolation.as_ref()),
+            Event::RunStarted(_) | Event::ServerReady(_) => {}
+        }
+    }
+
+    /// Hears what travelled, secrets included.
+    pub fn session(&mut self, session: &SessionFrames) {
+        if let Some(case) = &session.case {
+            if let Some(sessions) = self.running.get_mut(case).filter(|sessions| sessions.len() < MOST_SESSIONS) {
+                sessions.push(Said::of(session, case));
+            }
+            return;
+        }
+        let is_here = |result: &CaseResult| session.owners.contains_key(&result.case.id);
+        let (here, elsewhere) = std::mem::take(&mut self.pending).into_iter().partition(is_here);
+        self.pending = elsewhere;
+        let here: Vec<CaseResult> = here;
+        for result in here {
+            self.case(&result, &[Said::of(session, &result.case.id)]);
+        }
+    }
+
+    /// What was kept, without secrets.
+    pub fn finish(mut self, redactor: &Redactor) -> Vec<Stored> {
+        for result in std::mem::take(&mut self.pending) {
+            self.case(&result, &[]);
+        }
+        self.kept.into_values().map(|stored| without_secrets(stored, redactor)).collect()
+    }
+
+    fn case(&mut self, result: &CaseResult, sessions: &[Said]) {
+        let mut kinds = BTreeSet::new();
+        for finding in &result.findings {
+            let identity = result.identity(finding);
+            let is_new = finding.level == Level::Must && finding.known.is_none();
+            let is_shown = finding.reproduction.is_some() || !sessions.is_empty() || finding.code == NOT_ISOLATED;
+            // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
+            if !is_new || !is_shown || !(kinds.insert(identity.kind) || finding.reproduction.is_some()) {
+                continue;
+            }
+            let reproduction = reproduction(result, finding, (identity.kind, sessions));
+            let is_leak = reproduction.as_ref().is_ok_and(|found| identity.kind == Kind::PropertyFailure && leaks(found));
+            let kind = if is_leak { Kind::StateLeak } else { identity.kind };
+            let reproduction = reproduction.map(|found| Reproduction { kind, ..found });
+            let identity = Identity { kind, ..identity };
+            self.keep(result, finding, (identity, reproduction), sessions.last());
+        }
+    }
+
+    fn keep(
+        &mut self,
+        result: &CaseResult,
+        finding: &Finding,
+        (identity, reproduction): (Identity, Result<Reproduction, String>),
+        said: Option<&Said>,
+    ) {
+        let suite = self.starts.iter().find(|((file, server), _)| {
+            *server == result.case.server && result.case.id.starts_with(&format!("{file}::"))
+        });
+        let Some(start) = suite.map(|(_, start)| start.clone()) else { return };
+        let class = identity.class();
+        let (reproduction, unplayable) = match reproduction {
+            Ok(reproduction) => (Some(reproduction), None),
+            Err(why) => (None, Some(why)),
+        };
+        let mut evidence = finding.evidence.clone();
+        let exit = said.and_then(|said| said.exit.clone()).filter(|_| identity.kind == Kind::Crash);
+        if let Some(exit) = exit.filter(|_| !evidence.iter().any(|(name, _)| name == "exit")) {
+            evidence.push(("exit".to_owned(), exit));
+        }
+        for (name, value) in [("at", &finding.path), ("expected", &finding.expected), ("actual", &finding.actual)] {
+            evidence.extend(value.as_ref().map(|value| (name.to_owned(), value.clone())));
+        }
+        let severity = finding.severity.unwrap_or_else(|| identity.kind.severity());
+        let spoken = [&result.spoken, &result.case.revision].into_iter().find(|revision| !revision.is_empty());
+        let stored = Stored {
+            format: FORMAT,
+            id: identity.id.clone(),
+            class,
+            kind: identity.kind,
+            severity,
+            title: finding.message.lines().next().unwrap_or_default().to_owned(),
+            tool: identity.tool,
+            signature: identity.signature,
+            place: Place { file: result.case.file.clone(), line: result.case.line, case: result.case.id.clone() },
+            revision: spoken.cloned().unwrap_or_default(),
+            start,
+            reproduction,
+            unplayable,
+            minimised: false,
+            original: None,
+            evidence,
+            frames: said.map(|said| said.frames.clone()).unwrap_or_default(),
+            again: result.again.clone(),
+            times: 1,
+            first_unix_ms: self.now_unix_ms,
+            last_unix_ms: self.now_unix_ms,
+        };
+        self.by_case.entry(result.case.id.clone()).or_default().push(stored.id.clone());
+        let is_better = self.kept.get(&stored.id).is_none_or(|known| length(&stored) < length(known));
+        if is_better && (self.kept.len() < MOST || self.kept.contains_key(&stored.id)) {
+            self.kept.insert(stored.id.clone(), stored);
+        }
+    }
+
+    /// What a server does wrong before anybody asks for anything shows in every session.
+    fn session_judged(&mut self, judged: &SessionJudged) {
+        for finding in judged.findings.iter().filter(|finding| finding.known.is_none()) {
+            let identity = judged.identity(finding);
+            let result = beside(judged);
+            let check = if identity.kind == Kind::Crash { Check::Ends } else { Check::Scan(finding.code.clone()) };
+            let reproduction = Reproduction { kind: identity.kind, tool: None, sessions: vec![Vec::new()], check };
+            self.keep(&result, finding, (identity, Ok(reproduction)), None);
+        }
+    }
+
+    /// A case that fails after others, and passes alone, shows what they left behind.
+    fn isolation(&mut self, isolation: Option<&Isolation>) {
+        for row in isolation.into_iter().flat_map(|isolation| &isolation.differing) {
+            if row.shared != Outcome::Failed || row.isolated != Outcome::Passed {
+                continue;
+            }
+            for id in self.by_case.get(&row.id).into_iter().flatten() {
+                let Some(stored) = self.kept.get_mut(id).filter(|stored| stored.kind == Kind::PropertyFailure) else {
+                    continue;
+                };
+                stored.class = stored.class.replacen(Kind::PropertyFailure.as_str(), Kind::StateLeak.as_str(), 1);
+                (stored.kind, stored.severity) = (Kind::StateLeak, Kind::StateLeak.severity());
+                if let Some(reproduction) = &mut stored.reproduction {
+                    reproduction.kind = Kind::StateLeak;
+                }
+            }
+        }
+    }
+}
+
+fn length(stored: &Stored) -> usize {
+    stored.reproduction.as_ref().map_or(usize::MAX, Reproduction::calls)
+}
+
+/// What to say to see a finding again, or why it cannot be said.
+fn reproduction(
+    result: &CaseResult,
+    finding: &Finding,
+    (kind, sessions): (Kind, &[Said]),
+) -> Result<Reproduction, String> {
+    if let Some(known) = &finding.reproduction {
+        return Ok((**known).clone());
+    }
+    let Some((last, earlier)) = sessions.split_last() else {
+        return Err("what was said is not known".to_owned());
+    };
+    if let Some(why) = sessions.iter().find_map(|said| said.unplayable) {
+        return Err(why.to_owned());
+    }
+    let exchange = finding.exchange.and_then(|index| result.exchanges.get(index));
+    let frame = exchange.map(|exchange| exchange.frame).filter(|frame| *frame > 0).or(finding.frame);
+    let mut calls: Vec<_> = earlier.iter().map(|said| said.until(None)).collect();
+    calls.push(last.until(frame));
+    let shows = calls.last().and_then(|calls| calls.last());
+    let is_raw = shows.is_some_and(|call| call.method.is_empty());
+    let check = match (kind, finding.class) {
+        (Kind::Crash, _) => Check::Ends,
+        (Kind::Hang, _) => Check::Silent(waited(result, exchange.map_or(0, |exchange| exchange.elapsed_us))),
+        (_, Some(_)) => Check::Scan(finding.code.clone()),
+        (_, None) if is_raw => return Err("what is expected of raw messages is judged in the suite only".to_owned()),
+        (_, None) => match &finding.expect {
+            Some(expected) => Check::Broken(vec![(**expected).clone()]),
+            None => return Err(format!("more than one answer decides on `{}`", finding.code)),
+        },
+    };
+    let tool = shows.map(|call| about(call).to_owned());
+    Ok(Reproduction { kind, tool, sessions: calls, check })
+}
+
+/// Whether an answer holds a text that an earlier request brought to the server, and that the suite says is not there.
+fn leaks(reproduction: &Reproduction) -> bool {
+    let Check::Broken(expected) = &reproduction.check else { return false };
+    let mut calls = reproduction.sessions.iter().flatten().rev();
+    let Some(last) = calls.next() else { return false };
+    let says = |call: &crate::event::Call, text: &str| call.params.to_string().contains(text);
+    let earlier: Vec<_> = calls.collect();
+    let absent = expected.iter().filter_map(|item| item.pointer("/text/not/contains")?.as_str());
+    absent.into_iter().any(|text| !says(last, text) && earlier.iter().any(|call| says(call, text)))
+}
+
+/// How long a request was waited for, in milliseconds.
+fn waited(result: &CaseResult, elapsed_us: u64) -> u64 {
+    let known = [elapsed_us, result.duration_us].into_iter().find(|time| *time > 0);
+    let measured = known.map_or(SILENCE_MS, |time| (time / 1_000).max(1));
+    // The request was cut off a little later than was allowed, and what is allowed is a round number.
+    let unit = 10_u64.pow(measured.ilog10().saturating_sub(1));
+    measured / unit * unit
+}
+
+/// A case for what belongs to none.
+fn beside(judged: &SessionJudged) -> CaseResult {
+    let case = crate::event::CaseInfo {
+        id: judged.id(),
+        file: judged.file.clone(),
+        line: judged.line,
+        column: 1,
+        suite: judged.suite.clone(),
+        name: String::new(),
+        row: None,
+        server: judged.server.clone(),
+        revision: judged.revision.clone(),
+        tags: Vec::new(),
+        probes: Vec::new(),
+        variants: Vec::new(),
+        rule: None,
+    };
+    CaseResult {
+        case,
+        outcome: Outcome::Failed,
+        reason: None,
+        duration_us: 0,
+        earlier: Vec::new(),
+        repetitions: Vec::new(),
+        findings: Vec::new(),
+        exchanges: Vec::new(),
+        spoken: judged.revision.clone(),
+        again: format!("mcprove run {}", shell_words::quote(&judged.file)),
+        judged: Vec::new(),
+        frames: Vec::new(),
+    }
+}
+
+fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
+    stored.start = stored.start.without_secrets(redactor);
+    stored.frames = stored.frames.into_iter().map(|frame| cut(redactor.value(frame))).collect();
+    if let Some(reproduction) = &mut stored.reproduction {
+        reproduction.change_texts(&|text| redactor.restorable(text));
+    }
+    for text in [&mut stored.title, &mut stored.tool, &mut stored.class, &mut stored.signature, &mut stored.again] {
+        *text = redactor.text(text);
+    }
+    for (_, text) in &mut stored.evidence {
+        *text = redactor.text(text);
+    }
+    stored
+}

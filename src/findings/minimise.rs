@@ -1,0 +1,111 @@
+//! Leaves out of a finding what it does not need: requests first, then what is in their arguments.
+
+use super::Stored;
+use super::ddmin::ddmin;
+use crate::event::{Call, Finding, Reproduction};
+use crate::generate::shrink;
+use crate::probe::replay::ANSWER;
+
+/// What is left of a finding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minimised {
+    /// The smallest sequence that was found.
+    pub reproduction: Reproduction,
+    /// How many attempts it took.
+    pub attempts: usize,
+    /// Whether every smaller sequence was tried that was thought of.
+    pub is_done: bool,
+}
+
+/// What must stay the same from attempt to attempt.
+type Look = (String, String, Option<String>, Option<String>);
+
+/// The smallest sequence that still shows the same finding, with at most so many attempts; `None` where it does not show
+/// at all. `attempt` plays a sequence to fresh servers and returns the finding where it shows.
+pub fn minimised(
+    stored: &Stored,
+    most: usize,
+    attempt: &mut dyn FnMut(&Reproduction) -> Option<Finding>,
+) -> Option<Minimised> {
+    let whole = stored.reproduction.as_ref()?;
+    let first = attempt(whole)?;
+    let wanted = look(stored, &first);
+    let mut search = Search { stored, wanted, attempt, attempts: 1, most };
+    let fewer = search.fewer(whole);
+    let smaller = search.smaller(fewer);
+    Some(Minimised { reproduction: smaller, attempts: search.attempts, is_done: search.attempts < most })
+}
+
+fn look(stored: &Stored, found: &Finding) -> Look {
+    let answer = found.evidence.iter().find(|(name, _)| name == ANSWER).map(|(_, manner)| manner.clone());
+    (found.signature(stored.kind), found.code.clone(), found.path.clone(), answer)
+}
+
+struct Search<'a> {
+    stored: &'a Stored,
+    wanted: Look,
+    attempt: &'a mut dyn FnMut(&Reproduction) -> Option<Finding>,
+    attempts: usize,
+    most: usize,
+}
+
+impl Search<'_> {
+    fn shows(&mut self, candidate: &Reproduction) -> bool {
+        if self.attempts >= self.most {
+            return false;
+        }
+        self.attempts += 1;
+        (self.attempt)(candidate).is_some_and(|found| look(self.stored, &found) == self.wanted)
+    }
+
+    /// Without the requests that are not needed; the last one shows it and stays.
+    fn fewer(&mut self, whole: &Reproduction) -> Reproduction {
+        let numbered = whole.sessions.iter().enumerate();
+        let mut calls: Vec<(usize, Call)> =
+            numbered.flat_map(|(session, calls)| calls.iter().map(move |call| (session, call.clone()))).collect();
+        let Some(last) = calls.pop() else { return whole.clone() };
+        let of = |kept: &[(usize, Call)]| Reproduction { sessions: sessions(kept, &last), ..whole.clone() };
+        let kept = ddmin(calls, &mut |kept| self.shows(&of(kept)));
+        of(&kept)
+    }
+
+    /// With arguments as small as they can be, from the last request to the first.
+    fn smaller(&mut self, whole: Reproduction) -> Reproduction {
+        let mut best = whole;
+        let places: Vec<(usize, usize)> = best
+            .sessions
+            .iter()
+            .enumerate()
+            .flat_map(|(session, calls)| (0..calls.len()).map(move |call| (session, call)))
+            .collect();
+        for (session, call) in places.into_iter().rev() {
+            let Some(arguments) = arguments(&best.sessions[session][call]).cloned() else { continue };
+            let known = best.clone();
+            let found = shrink(&arguments, &mut |smaller| {
+                let mut candidate = known.clone();
+                candidate.sessions[session][call].params["arguments"] = smaller.clone();
+                self.shows(&candidate)
+            });
+            best.sessions[session][call].params["arguments"] = found;
+        }
+        best
+    }
+}
+
+/// The arguments of a call that are worth a look.
+fn arguments(call: &Call) -> Option<&serde_json::Value> {
+    let arguments = call.params.get("arguments").filter(|_| call.method == "tools/call")?;
+    arguments.as_object().is_some_and(|members| !members.is_empty()).then_some(arguments)
+}
+
+/// Requests by session; sessions in which nothing is said any more are left out.
+fn sessions(kept: &[(usize, Call)], last: &(usize, Call)) -> Vec<Vec<Call>> {
+    let mut sessions: Vec<(usize, Vec<Call>)> = Vec::new();
+    for (session, call) in kept.iter().chain([last]) {
+        match sessions.last_mut().filter(|(known, _)| known == session) {
+            Some((_, calls)) => calls.push(call.clone()),
+            None => sessions.push((*session, vec![call.clone()])),
+        }
+    }
+    sessions.into_iter().map(|(_, calls)| calls).collect()
+}

@@ -1,0 +1,146 @@
+//! How the server of a finding is started: as the suite writes it, templates unfilled.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::plan::{Plan, Selection, SuitePlan, build};
+use crate::redact::Redactor;
+use crate::source::{Node, Sources, parse};
+use crate::suite::{Files, load};
+use crate::taxonomy::Registry;
+
+/// How a server is started, and what the client answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Start {
+    /// The suite's name.
+    pub suite: String,
+    /// The server's name in it.
+    pub name: String,
+    /// The folder to which paths are relative, seen from the folder that holds `.mcprove`.
+    pub folder: PathBuf,
+    /// The server as the suite writes it.
+    pub server: Value,
+    /// The suite's variables as it writes them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub variables: Map<String, Value>,
+    /// What the client answers, as the suite writes it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub answers: Map<String, Value>,
+    /// The suite's timeouts, in milliseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timeouts_ms: BTreeMap<String, u64>,
+}
+
+impl Start {
+    /// How a suite starts one of its servers; `None` where that is not written in the suite itself.
+    pub fn of(plan: &Plan, planned: &SuitePlan, lane: usize) -> Option<Self> {
+        let (suite, lane) = (&planned.suite, planned.lanes.get(lane)?);
+        let mut server = written(&plan.sources, planned, &lane.server)?;
+        if let Some(members) = server.as_object_mut() {
+            members.insert("protocol".to_owned(), lane.protocol.as_str().into());
+        }
+        let answers = &suite.answers;
+        let answers =
+            [("sampling", &answers.sampling), ("elicitation", &answers.elicitation), ("roots", &answers.roots)];
+        let answers = answers.into_iter().filter_map(|(name, node)| Some((name.to_owned(), node.as_ref()?.to_json())));
+        let timeouts =
+            [("request_timeout", suite.options.request_timeout), ("start_timeout", suite.options.start_timeout)];
+        let timeouts = timeouts.into_iter().filter_map(|(name, time)| {
+            Some((name.to_owned(), u64::try_from(time?.as_millis()).unwrap_or(u64::MAX).max(1)))
+        });
+        Some(Self {
+            suite: suite.name.value.clone(),
+            name: lane.server.clone(),
+            folder: suite.folder.clone(),
+            server,
+            variables: suite.variables.iter().map(|(name, node)| (name.value.clone(), node.to_json())).collect(),
+            answers: answers.collect(),
+            timeouts_ms: timeouts.collect(),
+        })
+    }
+
+    /// The same without secrets; those that have a name are read from the environment instead.
+    #[must_use]
+    pub fn without_secrets(self, redactor: &Redactor) -> Self {
+        if redactor.is_empty() {
+            return self;
+        }
+        let map = |map: Map<String, Value>| -> Map<String, Value> {
+            map.into_iter().map(|(name, value)| (name, restorable(value, redactor))).collect()
+        };
+        Self {
+            server: restorable(self.server, redactor),
+            variables: map(self.variables),
+            answers: map(self.answers),
+            suite: redactor.text(&self.suite),
+            ..self
+        }
+    }
+
+    /// A plan with this server and nothing to do; `base` is where its folder is seen from.
+    pub fn plan(&self, base: &Path) -> Result<Arc<Plan>, String> {
+        let durations = self.timeouts_ms.iter().map(|(name, time)| (name.clone(), format!("{time}ms").into()));
+        let suite = json!({
+            "suite": self.suite,
+            "variables": self.variables,
+            "server": self.server,
+            "answers": self.answers,
+            "run_options": durations.collect::<Map<_, _>>(),
+            "tests": [{"name": "nothing", "request": "ping", "expect": []}],
+        });
+        let mut suite = suite;
+        if let Some(members) = suite.as_object_mut() {
+            members.retain(|_, value| value.as_object().is_none_or(|members| !members.is_empty()));
+        }
+        let name = base.join(&self.folder).join("finding.yml");
+        let files = Only { name: name.clone(), text: serde_json::to_string_pretty(&suite).unwrap_or_default() };
+        let mut sources = Sources::default();
+        let first = |found: Vec<crate::source::Diagnostic>| {
+            found.into_iter().next().map(|mistake| mistake.message).unwrap_or_default()
+        };
+        let suite = load(&name, &files, &mut sources, &mut Vec::new()).map_err(first)?;
+        let plan = build(vec![suite], Selection::default(), Registry::builtin(), Arc::new(sources));
+        plan.map(Arc::new).map_err(first)
+    }
+}
+
+/// A value whose secrets are templates.
+fn restorable(value: Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => redactor.restorable(&text).into(),
+        Value::Array(items) => items.into_iter().map(|item| restorable(item, redactor)).collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(name, value)| (redactor.restorable(&name), restorable(value, redactor)))
+            .collect::<Map<_, _>>()
+            .into(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
+/// The server as it stands in its file.
+fn written(sources: &Sources, planned: &SuitePlan, name: &str) -> Option<Value> {
+    let server = planned.suite.servers.get(name)?;
+    let root = parse(sources, server.span.source).ok()?;
+    let one = root.get("server").filter(|_| name == "server");
+    let node: &Node = one.or_else(|| root.get("servers")?.get(name))?;
+    Some(node.to_json())
+}
+
+/// One file, which is not on the disk.
+struct Only {
+    name: PathBuf,
+    text: String,
+}
+
+impl Files for Only {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        if path == self.name { Ok(self.text.clone()) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+}

@@ -1,0 +1,69 @@
+//! A way to fresh servers of one lane, for whoever speaks to them without cases.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::lane::{Lane, NoSession};
+use super::snapshot::Recordings;
+use super::{Emitter, Options, Stop, names};
+use crate::event::Finding;
+use crate::plan::Plan;
+use crate::probe::{Eventually, Servers};
+use crate::redact::Redactor;
+use crate::session::Session;
+use crate::source::template::Names;
+use crate::suite::Handshake;
+use crate::wire::Catalog;
+
+/// Fresh servers of the first lane of a plan.
+pub struct Fresh {
+    lane: Arc<Lane>,
+    redactor: Redactor,
+    stop: Stop,
+}
+
+impl Fresh {
+    /// Starts nothing yet.
+    pub fn new(plan: &Arc<Plan>, options: &Options) -> Self {
+        let redactor = names::redactor(plan, options);
+        let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor: redactor.clone() });
+        // Nobody listens: whoever speaks sees everything in the session itself.
+        let (sender, _) = mpsc::unbounded_channel();
+        let emitter = Emitter { sender, recordings };
+        let lane = Arc::new(Lane::new(plan, 0, 0, options, &emitter));
+        Self { lane, redactor, stop: options.stop.clone() }
+    }
+
+    /// What the server offers; asked once, in a session that is over afterwards. Nothing where it cannot be asked.
+    pub async fn catalog(&self) -> Arc<Catalog> {
+        let catalog = self.lane.catalog().await;
+        self.lane.finish().await;
+        catalog.unwrap_or_default()
+    }
+
+    /// Takes secrets out of what servers say.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+}
+
+impl Servers for Fresh {
+    fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
+        Box::pin(async {
+            let answers = (&self.lane.planned().suite.answers, Handshake::Made);
+            let opened = self.lane.open(self.lane.known_revision(), answers, &Names::new()).await;
+            let session = opened.map_err(NoSession::into_finding)?;
+            session.learn(&self.lane.known_catalog());
+            Ok(session)
+        })
+    }
+
+    fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
+        Box::pin(async move { session.close(std::time::Duration::ZERO).await.untold })
+    }
+
+    fn stopped(&self) -> Eventually<'_, ()> {
+        Box::pin(self.stop.wait())
+    }
+}
