@@ -32,10 +32,7 @@ pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Resul
     let maker = Maker::new(tool.input_schema())
         .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?;
     let basis = Basis::of(args, &maker);
-    let mut found = maker.violations(&basis.value);
-    if found.is_empty() {
-        found = plain(tool.input_schema(), &basis.value);
-    }
+    let found = maker.violations(&basis.value);
     let wanted = found.into_iter().filter(|found| {
         negative.checks.contains(&check_of(found.breach)) && !(found.at.is_empty() && found.breach == Breach::Null)
     });
@@ -211,34 +208,4 @@ fn texts<'a>(value: &'a Json, found: &mut Vec<&'a str>) {
         Json::Object(fields) => fields.values().for_each(|item| texts(item, found)),
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
-}
-
-/// Until the generator makes them: arguments that are missing or of a wrong type.
-fn plain(schema: &Json, base: &Json) -> Vec<Violation> {
-    let made = |breach, keyword: &str, name: &str, value| Violation {
-        breach,
-        keyword: keyword.to_owned(),
-        at: format!("/{name}"),
-        says: String::new(),
-        value,
-    };
-    let mut found = Vec::new();
-    for name in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
-        let mut value = base.clone();
-        drop(value.as_object_mut().and_then(|fields| fields.shift_remove(name)));
-        found.push(made(Breach::MissingRequired, "required", name, value));
-    }
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let mut property = property.clone();
-        for key in ["$defs", "definitions"] {
-            if let (Some(fields), Some(definitions)) = (property.as_object_mut(), schema.get(key)) {
-                fields.entry(key).or_insert_with(|| definitions.clone());
-            }
-        }
-        let Some(wrong) = crate::generate::wrong_type(&property) else { continue };
-        let mut value = base.clone();
-        value[name] = wrong;
-        found.push(made(Breach::WrongType, "type", name, value));
-    }
-    found
 }
