@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Probe, Selection};
+use super::{Probe, Rounds, Selection};
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
 use crate::suite::{
@@ -182,6 +182,8 @@ pub struct Script {
     pub steps: Vec<Step>,
     /// Steps after, whatever happened.
     pub teardown: Vec<Step>,
+    /// What the judged steps run in rounds with; `None` where they run once.
+    pub rounds: Option<Arc<Rounds>>,
 }
 
 /// What becomes cases once the catalog is known.

@@ -28,7 +28,7 @@ impl Planner<'_> {
             (Some(_), _) => {
                 vec![self.test_case(test, None, Body::Template(Box::new(Template::ForEach(shared.clone()))))]
             }
-            (None, []) if test.is_particular() => {
+            (None, rows) if test.property.is_some() || rows.is_empty() && test.is_particular() => {
                 vec![self.test_case(test, None, Body::Template(Box::new(Template::Particular(shared.clone()))))]
             }
             (None, []) => vec![self.test_case(test, None, script(test))],

@@ -6,6 +6,7 @@ use super::Offer;
 use super::case::{Body, Case, Mistake, SkipReason};
 use super::expand::for_each;
 use super::planner::{Planner, script};
+use super::property::prepared;
 use crate::source::template::{Names, holds};
 use crate::source::{Node, Span, did_you_mean};
 use crate::suite::{Carrier, Compliance, Need, Rule, Test, ToolSelection};
@@ -51,7 +52,8 @@ fn unknown_safe_tools(
 
 /// The cases of a test of a suite's own that says something only of some servers.
 pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
-    particular(planner, test, &offer.names(planner.suite), offer)
+    let cases = particular(planner, test, &offer.names(planner.suite), offer).into_iter();
+    cases.map(|case| prepared(planner.suite, test, offer.catalog, case)).collect()
 }
 
 fn particular(planner: &Planner<'_>, test: &Test, names: &Names, offer: &Offer<'_>) -> Vec<Case> {

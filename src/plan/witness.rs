@@ -1,9 +1,10 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
 use super::generated::{bare, text_node};
+use super::property::forbidden;
 use super::raw;
 use crate::generate;
-use crate::source::template::{Names, from_json};
+use crate::source::template::{Names, from_json, has_template};
 use crate::source::{Node, Value};
 use crate::suite::{Action, Step, Suite, Test};
 use crate::wire::{Catalog, Tool};
@@ -20,7 +21,7 @@ pub(super) struct Witness {
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
 pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<Witness, String> {
     if is_forbidden(suite, tool) {
-        return Err(format!("`{0}` may destroy something; allow it with `allow: [{0}]`", tool.name));
+        return Err(forbidden(&tool.name));
     }
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Err(format!("`{}` is served as a task only, and generated calls are none", tool.name));
@@ -41,7 +42,8 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
 
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
 pub(super) fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Catalog) -> Option<Witness> {
-    let repeatable = test.skip.is_none() && test.for_each.is_none() && test.unavailable.is_none();
+    let repeatable =
+        test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.unavailable.is_none();
     if !repeatable || is_forbidden(suite, tool) {
         return None;
     }
@@ -65,6 +67,16 @@ pub(super) fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Cat
         steps: steps.into_iter().map(unjudged).collect(),
         teardown: test.teardown.clone(),
     })
+}
+
+/// Arguments of a tool that the suite itself gives: those of its first call that stands for itself, or `arguments:`.
+pub(super) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Node)> {
+    let is_whole = |test: &&Test| test.property.is_none() && test.skip.is_none() && test.setup.is_empty();
+    let own = suite.tests.iter().filter(is_whole).filter_map(|test| test.steps.first());
+    let own = own.filter(|step| called_tool(step) == Some(&tool.name) && expects_success(step));
+    let own = own.filter_map(|step| step.action.as_call()?.1).find(|args| !has_template(args));
+    let known = own.or_else(|| suite.arguments.get(&tool.name))?;
+    Some((tool.name.clone(), known.clone()))
 }
 
 /// Whether generated calls of a tool could do harm, and nobody allows them.

@@ -12,7 +12,7 @@ use super::phases::{self, Conversation, violations};
 use super::pool::Turn;
 use super::raw::expects_the_end;
 use super::snapshot::Recorder;
-use super::{again, finding};
+use super::{again, finding, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
@@ -47,22 +47,22 @@ pub(super) struct Bounds<'a> {
 }
 
 /// The verdict before the scans had their say.
-struct Verdict {
-    outcome: Outcome,
-    reason: Option<String>,
-    findings: Vec<Finding>,
+pub(super) struct Verdict {
+    pub(super) outcome: Outcome,
+    pub(super) reason: Option<String>,
+    pub(super) findings: Vec<Finding>,
 }
 
 impl Verdict {
-    fn passed() -> Self {
+    pub(super) fn passed() -> Self {
         Self { outcome: Outcome::Passed, reason: None, findings: Vec::new() }
     }
 
-    fn because(outcome: Outcome, reason: impl Into<String>) -> Self {
+    pub(super) fn because(outcome: Outcome, reason: impl Into<String>) -> Self {
         Self { outcome, reason: Some(reason.into()), findings: Vec::new() }
     }
 
-    fn found(outcome: Outcome, findings: Vec<Finding>) -> Self {
+    pub(super) fn found(outcome: Outcome, findings: Vec<Finding>) -> Self {
         Self { outcome, reason: None, findings }
     }
 }
@@ -240,7 +240,7 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
 async fn bounded(conversation: &mut Conversation<'_>, script: &Script, case: &Case, bounds: &Bounds<'_>) -> Verdict {
     let sources = conversation.sources;
     let in_time = tokio::select! {
-        verdict = timeout(bounds.left, judged(conversation, script)) => verdict.ok(),
+        verdict = timeout(rounds::patience(script, bounds.left), judged(conversation, script, bounds.left)) => verdict.ok(),
         () = bounds.stop.wait() => return Verdict::because(Outcome::Inconclusive, INTERRUPTED),
     };
     in_time.unwrap_or_else(|| too_slow(conversation, sources, case, bounds.timeout))
@@ -275,7 +275,8 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     (attempted(verdict, conversation.exchanges, spoken, frames), names)
 }
 
-async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict {
+async fn judged(conversation: &mut Conversation<'_>, script: &Script, left: Duration) -> Verdict {
+    conversation.rounds.clone_from(&script.rounds);
     if let Err(found) = conversation.all("setup", &script.setup).await {
         return Verdict { reason: Some("its setup failed".to_owned()), ..Verdict::found(Outcome::Errored, found) };
     }
@@ -289,6 +290,9 @@ async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict
         Ok(found) if !found.is_empty() => return Verdict::found(Outcome::Failed, found),
         Ok(_) => {}
     }
+    if let Some(rounds) = &script.rounds {
+        return rounds::judged(conversation, rounds, &script.steps, left).await;
+    }
     match conversation.all("", &script.steps).await {
         Ok(()) => Verdict::passed(),
         Err(found) => unserved(found),
@@ -296,13 +300,16 @@ async fn judged(conversation: &mut Conversation<'_>, script: &Script) -> Verdict
 }
 
 /// The verdict on steps of which one went wrong.
-fn unserved(found: Vec<Finding>) -> Verdict {
+pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
     let said = |code: &str| found.iter().find(|found| found.code == code).map(|found| found.message.clone());
     if let Some(reason) = said(NO_TOKEN) {
         // It says nothing of the server that nobody gives a token for it.
         return Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) };
     }
     if let Some(reason) = said(NO_SESSION_ID) {
+        return Verdict::because(Outcome::Skipped, reason);
+    }
+    if let Some(reason) = said(rounds::MAY_DESTROY) {
         return Verdict::because(Outcome::Skipped, reason);
     }
     match said(NOT_CANCELLED) {

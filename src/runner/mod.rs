@@ -23,6 +23,7 @@ mod raw;
 mod raw_http;
 mod resolve;
 mod reviewing;
+mod rounds;
 mod scanning;
 mod snapshot;
 mod start;

@@ -1,14 +1,16 @@
 //! The steps of a case or a suite, one after another: fill in, speak, judge, capture.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::exchange::{Heard, Intent, Speaker, intend};
 use super::snapshot::Recorder;
-use super::{finding, raw_http};
+use super::{finding, raw_http, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, unknown_tool_help};
+use crate::plan::Rounds;
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
 use crate::source::Sources;
 use crate::source::template::Names;
@@ -29,6 +31,10 @@ pub(super) struct Conversation<'a> {
     pub(super) unseen: Option<&'static str>,
     /// What went wrong with steps that ran during another one.
     pub(super) meanwhile: Vec<Finding>,
+    /// What its steps run in rounds with, and must not call.
+    pub(super) rounds: Option<Arc<Rounds>>,
+    /// How many requests were served.
+    pub(super) served: u64,
 }
 
 /// Why nothing is known of a cancellation.
@@ -49,6 +55,8 @@ impl<'a> Conversation<'a> {
             doubts: Vec::new(),
             unseen: None,
             meanwhile: Vec::new(),
+            rounds: None,
+            served: 0,
         }
     }
 
@@ -154,8 +162,9 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does one step; its exchange is there from the beginning, so that a step that is cut off can be shown.
-    async fn speak(&mut self, phase: &str, step: &Step) -> (usize, Result<Option<Heard>, Finding>) {
+    pub(super) async fn speak(&mut self, phase: &str, step: &Step) -> (usize, Result<Option<Heard>, Finding>) {
         let (exchange, intent) = intend(step, &self.names, phase);
+        let intent = intent.and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()));
         let index = self.exchanges.len();
         self.exchanges.push(exchange);
         let result = match intent {
@@ -167,6 +176,9 @@ impl<'a> Conversation<'a> {
             },
             Err(found) => Err(found),
         };
+        if let Ok(Some(heard)) = &result {
+            self.served += u64::from(rounds::is_served(step, &heard.reply.message));
+        }
         (index, result)
     }
 
@@ -256,7 +268,7 @@ fn of_session(session: &Session) -> Names {
 }
 
 /// Whether an answer is neither an error nor a tool's error.
-fn is_served(message: &Value) -> bool {
+pub(super) fn is_served(message: &Value) -> bool {
     message.get("result").is_some_and(|result| result["isError"] != true)
 }
 

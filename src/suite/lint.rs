@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds;
 use super::decode::block_compliance;
+use super::generating;
 use super::grammar::BlockKind;
 use super::model::{Action, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
 use crate::lint::{Lint, lints};
@@ -134,6 +135,18 @@ fn duplicate_tests(suite: &Suite, found: &mut Vec<Diagnostic>) {
 fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
     // Steps that could not be read were reported, and may have expected something.
     if test.steps.is_empty() && has_mistake(test, found, &|_| true) {
+        return;
+    }
+    if generating::expects_nothing(test) {
+        let help = "add `expect:` with what must hold in every round".to_owned();
+        found.push(
+            Diagnostic::error(
+                "missing-expectation",
+                "the property expects nothing, so it always holds",
+                test.name.span,
+            )
+            .with_help(help),
+        );
         return;
     }
     let derives = test.negative_path.is_some() || test.output_schema.is_some() || !test.scans.is_empty();
@@ -270,6 +283,10 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
         }
     }
     template::check_text(&test.name.value, test.name.span, &known, found);
+    if let Some(property) = &test.property {
+        generating::check(test, property, &known, found);
+        known.extend(property.names().map(str::to_owned));
+    }
     for node in [&test.answers.sampling, &test.answers.elicitation, &test.answers.roots].into_iter().flatten() {
         template::check(node, &known, found);
     }

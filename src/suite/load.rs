@@ -65,6 +65,9 @@ pub fn load_with(
     }
 }
 
+/// Reads a test but for its rows.
+type Decoder = fn(&Node, &mut Vec<Diagnostic>) -> Option<Test>;
+
 /// What stands for every rule book that is part of the program.
 const ALL_RULES: &str = "builtin:compliance";
 
@@ -196,8 +199,12 @@ impl Loader<'_> {
 
     fn tests(&mut self, root: &Node, folder: &Path) -> Vec<Test> {
         let mut tests = Vec::new();
-        for node in root.get("tests").map(Node::items).unwrap_or_default() {
-            let Some(mut test) = decode::test(node, &mut self.found) else { continue };
+        let items = |key: &str| root.get(key).map(Node::items).unwrap_or_default();
+        let decoders: [(&str, Decoder); 2] = [("tests", decode::test), ("properties", decode::property)];
+        for (node, decoder) in
+            decoders.iter().flat_map(|(key, decoder)| items(key).iter().map(move |node| (node, decoder)))
+        {
+            let Some(mut test) = decoder(node, &mut self.found) else { continue };
             if let Some(rows) = node.get("rows") {
                 test.rows = rows::read(rows, folder, self.files, &mut self.found);
                 if let Some(for_each) = node.get("for_each") {

@@ -7,6 +7,7 @@
 mod bounds;
 mod builtin;
 mod decode;
+mod generating;
 pub mod grammar;
 mod lint;
 mod load;
@@ -23,10 +24,10 @@ pub use self::decode::{block_compliance, block_fuzz, block_negative_path, block_
 pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
-    Action, Allowed, Answers, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials, Compliance, Cuts, Defaults,
-    Extent, ForEach, Fuzz, Handshake, Http, HttpFlavour, Level, Loop, Need, NegativeCheck, NegativePath, Order,
-    Payload, Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server, Step, Suite, Target,
-    Test, Then, ToolSelection, Wanted,
+    Action, Allowed, Answers, ArgumentKind, Arguments, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials,
+    Compliance, Cuts, Defaults, Extent, ForEach, Fuzz, Generated, Handshake, Http, HttpFlavour, Level, Loop, Need,
+    NegativeCheck, NegativePath, Order, Payload, Property, Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule,
+    RunOptions, SchemaLint, Server, Step, Suite, Target, Test, Then, ToolSelection, Wanted,
 };
 pub use self::rules::{built_in_rules, rules_manual};
 pub use self::schema::json_schema;

@@ -6,6 +6,7 @@
 mod auth;
 mod block;
 mod misplaced;
+mod property;
 mod raw;
 mod rule;
 mod server;
@@ -20,6 +21,7 @@ use crate::source::{Located, Node, Span, parse_duration};
 
 pub use self::block::{block_fuzz, block_negative_path, block_schema_lint};
 pub(super) use self::block::{blocks, share};
+pub(super) use self::property::property;
 pub use self::rule::block_compliance;
 pub(super) use self::server::{answers, run_options, servers};
 pub(super) use self::step::steps_around;

@@ -51,6 +51,7 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         server: node.get("server").and_then(Node::located_text),
         setup: steps_around(node, "setup", found),
         rule: rule::rule(node),
+        property: None,
         needs: rule::needs(node, found),
         witness: rule::witness(node, found),
         scans: rule::scans(node),

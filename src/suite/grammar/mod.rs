@@ -3,6 +3,7 @@
 //! Adding a key is one line here; the loader, the JSON Schema and the manual follow.
 
 mod blocks;
+mod property;
 mod raw;
 mod rule;
 mod server;
@@ -10,6 +11,8 @@ mod step;
 mod test;
 
 use crate::source::shape::{Object, Shape, key, required};
+
+pub(in crate::suite) use self::property::ARGUMENTS;
 
 pub use self::blocks::{BLOCKS, BlockEntry, BlockKind, BlockState};
 

@@ -13,7 +13,7 @@ pub(super) static TEST: Object = Object {
     keys: &[TEST_KEYS, RULE_KEYS, STEP_KEYS],
 };
 
-static TEST_KEYS: &[Key] = &[
+pub(super) static TEST_KEYS: &[Key] = &[
     required("name", Shape::Text, "The test's name, unique in the suite."),
     key("tags", Shape::List(&Shape::Text), "Words to select tests by."),
     key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Why the test is not run."),

@@ -1,6 +1,7 @@
 //! What a suite says, typed.
 
 mod block;
+mod property;
 mod raw;
 mod rule;
 mod server;
@@ -17,6 +18,7 @@ use indexmap::IndexMap;
 use crate::source::{Located, Node};
 
 pub use self::block::{Allowed, Block, Fuzz, NegativeCheck, NegativePath, SchemaLint, ToolSelection};
+pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub(super) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Compliance, Level, Need, Rule};

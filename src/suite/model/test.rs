@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::source::template::Names;
 use crate::source::{Located, Span};
 
-use super::{Answers, Need, NegativePath, Rule, Step};
+use super::{Answers, Need, NegativePath, Property, Rule, Step};
 
 /// One test.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct Test {
     pub setup: Vec<Step>,
     /// The rule for which it stands.
     pub rule: Option<Arc<Rule>>,
+    /// What makes it a property, whose steps run in rounds.
+    pub property: Option<Arc<Property>>,
     /// What must be there before it says anything.
     pub needs: Vec<Need>,
     /// Steps that must go well before the others say anything.
@@ -61,7 +63,7 @@ pub struct Test {
 impl Test {
     /// Whether it says something only of servers that offer this or that.
     pub fn is_particular(&self) -> bool {
-        self.rule.is_some() || !self.needs.is_empty()
+        self.rule.is_some() || self.property.is_some() || !self.needs.is_empty()
     }
 }
 

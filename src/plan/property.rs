@@ -1,0 +1,64 @@
+//! Properties: cases whose steps run in rounds, and what they must not call.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::case::{Body, Case, Script, SkipReason};
+use super::witness::known_arguments;
+use crate::source::Node;
+use crate::source::template::{Names, fill_text, text_of};
+use crate::suite::{Property, Step, Suite, Test};
+use crate::wire::Catalog;
+
+/// What a case runs its rounds with.
+#[derive(Debug, Clone)]
+pub struct Rounds {
+    /// What is generated, and how often.
+    pub property: Arc<Property>,
+    /// Tools that may destroy something and that nobody allowed: no round calls them.
+    pub forbidden: BTreeSet<String>,
+    /// Arguments by tool that are known to be valid, unfilled.
+    pub known: BTreeMap<String, Node>,
+    /// What the draws of this case are told apart by.
+    pub key: String,
+}
+
+/// Why a tool is not called.
+pub(super) fn forbidden(tool: &str) -> String {
+    format!("`{tool}` may destroy something; allow it with `allow: [{tool}]`")
+}
+
+impl Rounds {
+    /// Why this tool must not be called; `None` where it may be.
+    pub fn refusal(&self, tool: &str) -> Option<String> {
+        self.forbidden.contains(tool).then(|| forbidden(tool))
+    }
+}
+
+/// The case of a property, ready to run in rounds, or skipped where it would destroy something.
+pub(super) fn prepared(suite: &Suite, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
+    let (Some(property), Body::Script(script)) = (&test.property, &mut case.body) else { return case };
+    let forbidden = catalog.tools.iter().filter(|tool| tool.may_destroy() && !suite.allow.contains(&tool.name));
+    let rounds = Rounds {
+        property: Arc::clone(property),
+        forbidden: forbidden.map(|tool| tool.name.clone()).collect(),
+        known: catalog.tools.iter().filter_map(|tool| known_arguments(suite, tool)).collect(),
+        key: format!("{}/{}", test.name.value, case.row.as_deref().unwrap_or(&case.name)),
+    };
+    let refused = steps(script).filter_map(|step| called(step, &case.names)).find_map(|tool| rounds.refusal(&tool));
+    script.rounds = Some(Arc::new(rounds));
+    if let Some(reason) = refused {
+        case.body = Body::Skipped(SkipReason::NotApplicable(reason));
+    }
+    case
+}
+
+fn steps(script: &Script) -> impl Iterator<Item = &Step> {
+    script.setup.iter().chain(&script.twins).chain(&script.steps).chain(&script.teardown)
+}
+
+/// The tool that a step calls, as far as it is known before anything is said.
+fn called(step: &Step, names: &Names) -> Option<String> {
+    let (tool, _) = step.action.as_call()?;
+    fill_text(tool.text()?, names).ok().map(|tool| text_of(&tool))
+}

@@ -1,0 +1,252 @@
+//! The values of a property, round by round: the same seed gives the same values, whatever else runs.
+//!
+//! Edges come first, since they are where most is wrong. Knows nothing about sessions.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::case::Mistake;
+use super::generated::{bare, text_node};
+use super::property::Rounds;
+use super::put;
+use crate::generate::{Draw, Maker};
+use crate::source::template::{Names, fill, from_json, text_of};
+use crate::source::{Node, did_you_mean};
+use crate::suite::{Action, ArgumentKind, Arguments, Generated, Step};
+use crate::wire::{Catalog, Tool};
+
+/// How many rounds there are where values are drawn and nobody says how many.
+const DRAWN: u32 = 100;
+
+/// Why there are no values.
+#[derive(Debug)]
+pub enum Unready {
+    /// The property says nothing of this server.
+    NotApplicable(String),
+    /// The suite asks for what is not there.
+    Wrong(Mistake),
+}
+
+/// The values of a property.
+#[derive(Debug)]
+pub struct Values {
+    sources: Vec<(String, Source)>,
+    twins: Vec<Step>,
+    count: u32,
+    draw: Draw,
+}
+
+/// Where the values of one name come from.
+#[derive(Debug)]
+enum Source {
+    /// The edges, then draws; `with` stays as it is.
+    Drawn { maker: Box<Maker>, edges: Vec<Json>, with: Map<String, Json> },
+    /// One after another, each with other names that belong to it.
+    Listed(Vec<Names>),
+}
+
+impl Values {
+    /// Makes everything ready; `names` are those that a case has when its steps begin.
+    pub fn new(rounds: &Rounds, names: &Names, catalog: &Catalog) -> Result<Self, Unready> {
+        let property = &rounds.property;
+        let maker = Making { rounds, names, catalog };
+        let mut values =
+            Self { sources: Vec::new(), twins: Vec::new(), count: 1, draw: Draw::new(property.seed).fork(&rounds.key) };
+        for (name, generated) in &property.generate {
+            let source = match generated {
+                Generated::Schema(schema) => maker.schema(&name.value, schema)?,
+                Generated::Arguments(arguments) => maker.arguments(&name.value, arguments, &mut values.twins)?,
+            };
+            values.sources.push((name.value.clone(), source));
+        }
+        values.count = values.wanted(property.cases);
+        let half = usize::try_from(values.count / 2).unwrap_or(usize::MAX).max(1);
+        for (_, source) in &mut values.sources {
+            if let Source::Drawn { edges, .. } = source {
+                edges.truncate(half);
+            }
+        }
+        Ok(values)
+    }
+
+    fn wanted(&self, asked: Option<u32>) -> u32 {
+        let listed = self.sources.iter().filter_map(|(_, source)| match source {
+            Source::Listed(items) => u32::try_from(items.len()).ok(),
+            Source::Drawn { .. } => None,
+        });
+        let draws = self.sources.iter().any(|(_, source)| matches!(source, Source::Drawn { .. }));
+        match (listed.max(), asked) {
+            (Some(_), Some(asked)) if draws => asked,
+            (Some(listed), asked) => asked.unwrap_or(listed).min(listed),
+            (None, asked) => asked.unwrap_or(if draws { DRAWN } else { 1 }),
+        }
+    }
+
+    /// How many rounds there are.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Calls of which one must be served before refusals say anything.
+    pub fn twins(&self) -> &[Step] {
+        &self.twins
+    }
+
+    /// The names of a round, counted from zero.
+    pub fn round(&self, number: u32) -> Names {
+        let mut names = Names::from_iter([("round".to_owned(), json!(u64::from(number) + 1))]);
+        let at = number as usize;
+        for (name, source) in &self.sources {
+            match source {
+                Source::Listed(items) => names.extend(items[at % items.len()].clone()),
+                Source::Drawn { maker, edges, with } => {
+                    let drawn = || maker.random(&mut self.draw.fork(name).fork(number));
+                    let value = edges.get(at).cloned().unwrap_or_else(drawn);
+                    names.insert(name.clone(), with_fixed(value, with));
+                }
+            }
+        }
+        names
+    }
+
+    /// The part of a round's names that was drawn, and that smaller values may take the place of.
+    pub fn drawn(&self, names: &Names) -> Json {
+        let drawn = self.sources.iter().filter(|(_, source)| matches!(source, Source::Drawn { .. }));
+        let values = drawn.filter_map(|(name, _)| Some((name.clone(), names.get(name)?.clone())));
+        Json::Object(values.collect())
+    }
+
+    /// Whether values could have been drawn.
+    pub fn fits(&self, values: &Json) -> bool {
+        self.sources.iter().all(|(name, source)| match (source, values.get(name)) {
+            (Source::Listed(_), _) => true,
+            (Source::Drawn { maker, with, .. }, Some(value)) => {
+                maker.is_valid(value) && with.iter().all(|(key, fixed)| value.get(key) == Some(fixed))
+            }
+            (Source::Drawn { .. }, None) => false,
+        })
+    }
+
+    /// What a round was tried with, by name, as messages tell it.
+    pub fn told(&self, names: &Names) -> Vec<(String, Json)> {
+        let told = self.sources.iter().filter_map(|(name, source)| {
+            let parameter = names.get("parameter").filter(|_| is_put(source)).and_then(|one| one["name"].as_str());
+            match parameter {
+                Some(parameter) => Some((format!("{name}.{parameter}"), names.get("payload")?.clone())),
+                None => Some((name.clone(), names.get(name)?.clone())),
+            }
+        });
+        told.collect()
+    }
+}
+
+fn is_put(source: &Source) -> bool {
+    matches!(source, Source::Listed(items) if items.first().is_some_and(|names| names.contains_key("payload")))
+}
+
+/// Puts what is the same in every round in its place.
+pub(super) fn with_fixed(mut value: Json, with: &Map<String, Json>) -> Json {
+    if let Json::Object(fields) = &mut value {
+        fields.extend(with.clone());
+    }
+    value
+}
+
+/// What values are made from.
+struct Making<'a> {
+    rounds: &'a Rounds,
+    names: &'a Names,
+    catalog: &'a Catalog,
+}
+
+impl Making<'_> {
+    fn schema(&self, name: &str, schema: &Node) -> Result<Source, Unready> {
+        let filled = self.fill(schema)?;
+        let wrong = |error: String| {
+            let message = format!("nothing can be generated for `{name}`: {error}");
+            Unready::Wrong(Mistake { code: "bad-schema", message, help: None, span: schema.span })
+        };
+        let maker = Maker::new(&filled).map_err(|error| wrong(error.to_string()))?;
+        let edges = edges(&maker, None);
+        Ok(Source::Drawn { maker: Box::new(maker), edges, with: Map::new() })
+    }
+
+    fn arguments(&self, name: &str, wanted: &Arguments, twins: &mut Vec<Step>) -> Result<Source, Unready> {
+        let tool = self.tool(&wanted.tool)?;
+        let with = match &wanted.with {
+            Some(with) => self.fill(with)?.as_object().cloned().unwrap_or_default(),
+            None => Map::new(),
+        };
+        let known = self.rounds.known.get(&tool.name).map(|known| self.fill(known)).transpose()?;
+        let maker = Maker::new(tool.input_schema());
+        let base = match (&known, &maker) {
+            (Some(known), _) => known.clone(),
+            (None, Ok(maker)) => maker.smallest().clone(),
+            (None, Err(error)) => return Err(no_arguments(tool, &error.to_string())),
+        };
+        let base = with_fixed(base, &with);
+        if !matches!(wanted.kind, ArgumentKind::Valid) {
+            twins.push(call(tool, &base, &wanted.tool));
+        }
+        let listed = |values: Vec<Json>| values.into_iter().map(|value| Names::from_iter([(name.to_owned(), value)]));
+        match (&wanted.kind, maker) {
+            (ArgumentKind::Valid, Ok(maker)) => {
+                let edges = edges(&maker, known);
+                Ok(Source::Drawn { maker: Box::new(maker), edges, with })
+            }
+            (ArgumentKind::Valid, Err(_)) => Ok(Source::Listed(listed(vec![base]).collect())),
+            (ArgumentKind::Invalid, maker) => {
+                let violations = maker.map(|maker| maker.violations(&base)).unwrap_or_default();
+                let values: Vec<Json> = violations.into_iter().map(|violation| violation.value).collect();
+                if values.is_empty() {
+                    let reason = format!("the schema of `{}` forbids nothing that could be tried", tool.name);
+                    return Err(Unready::NotApplicable(reason));
+                }
+                Ok(Source::Listed(listed(values).collect()))
+            }
+            (ArgumentKind::Put { values, into }, _) => {
+                let payloads = self.fill(values)?;
+                let place = put::Place { tool, base: &base, name, into: into.as_ref(), names: self.names };
+                put::rounds(&place, &payloads, values.span).map(Source::Listed)
+            }
+        }
+    }
+
+    fn tool(&self, node: &Node) -> Result<&Tool, Unready> {
+        let name = text_of(&self.fill(node)?);
+        self.catalog.tool(&name).ok_or_else(|| {
+            let message = format!("the server offers no tool `{name}`");
+            let help = did_you_mean(&name, self.catalog.tool_names());
+            Unready::Wrong(Mistake { code: "unknown-tool", message, help, span: node.span })
+        })
+    }
+
+    fn fill(&self, node: &Node) -> Result<Json, Unready> {
+        fill(node, self.names).map(|filled| filled.to_json()).map_err(|message| {
+            Unready::Wrong(Mistake { code: "unfilled-template", message, help: None, span: node.span })
+        })
+    }
+}
+
+/// Valid values to begin with.
+fn edges(maker: &Maker, known: Option<Json>) -> Vec<Json> {
+    let mut edges: Vec<Json> = known.into_iter().chain([maker.smallest().clone()]).collect();
+    for boundary in maker.boundaries() {
+        if !edges.contains(&boundary.value) {
+            edges.push(boundary.value);
+        }
+    }
+    edges.dedup();
+    edges
+}
+
+fn no_arguments(tool: &Tool, why: &str) -> Unready {
+    let name = &tool.name;
+    Unready::NotApplicable(format!(
+        "no valid arguments for `{name}` could be made from its schema ({why}); give some with `arguments: {{ {name}: {{ … }} }}`"
+    ))
+}
+
+fn call(tool: &Tool, args: &Json, written: &Node) -> Step {
+    let span = written.span;
+    bare(Action::Call { tool: text_node(&tool.name, span), args: Some(from_json(args, span)) }, span)
+}

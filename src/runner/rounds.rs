@@ -1,0 +1,232 @@
+//! The steps of a property, round by round, until something is wrong; then with smaller values.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::attempt::{Verdict, unserved};
+use super::exchange::Intent;
+use super::finding;
+use super::phases::{self, Conversation};
+use crate::event::{Exchange, Finding, Outcome, Severity};
+use crate::generate::shrink;
+use crate::plan::{Rounds, Script, Unready, Values};
+use crate::source::duration_text;
+use crate::source::template::Names;
+use crate::suite::{Action, Step};
+
+/// The finding about a call that is not made.
+pub(super) const MAY_DESTROY: &str = "may-destroy";
+
+/// How often smaller values are tried.
+const TRIES: usize = 60;
+
+/// Values above this size are not made smaller: each try would cost as much as all rounds.
+const SHRINKABLE: usize = 64 << 10;
+
+/// How much of a value a message tells, in characters.
+const TOLD: usize = 120;
+
+/// A request, unless it would call a tool that rounds must not call.
+pub(super) fn harmless(intent: Intent, rounds: Option<&Rounds>) -> Result<Intent, Finding> {
+    let Some(rounds) = rounds else { return Ok(intent) };
+    let refusal = match &intent {
+        Intent::Request { method, params } | Intent::Cancel { method, params, .. } if method == "tools/call" => {
+            params.as_ref().and_then(|params| rounds.refusal(params["name"].as_str()?))
+        }
+        Intent::Send(message) => within(&message.text(), rounds),
+        Intent::Http(request) => within(&request.text(), rounds),
+        Intent::Request { .. } | Intent::Cancel { .. } | Intent::List(_) | Intent::Notify { .. } | Intent::Wait(_) => {
+            None
+        }
+    };
+    refusal.map_or(Ok(intent), |reason| Err(Finding::new(MAY_DESTROY, reason)))
+}
+
+/// Why a raw message is not sent that looks like a call of such a tool.
+fn within(text: &str, rounds: &Rounds) -> Option<String> {
+    let named = rounds.forbidden.iter().find(|tool| text.contains(&format!("\"{tool}\"")))?;
+    rounds.refusal(named).filter(|_| text.contains("tools/call"))
+}
+
+/// Whether an answer shows that the server does anything at all; raw messages are judged by their own expectations.
+pub(super) fn is_served(step: &Step, message: &Value) -> bool {
+    matches!(step.action, Action::Http(_) | Action::Send(_)) || phases::is_served(message)
+}
+
+/// The time after which a case is cut off: one that runs in rounds ends by itself after the last round that begins in
+/// time.
+pub(super) fn patience(script: &Script, left: Duration) -> Duration {
+    if script.rounds.is_some() { left.saturating_mul(3) } else { left }
+}
+
+/// Runs the rounds of a property; no round begins once `left` is over.
+pub(super) async fn judged(
+    conversation: &mut Conversation<'_>,
+    rounds: &Rounds,
+    steps: &[Step],
+    left: Duration,
+) -> Verdict {
+    let values = match Values::new(rounds, &conversation.names, &conversation.speaker.catalog) {
+        Ok(values) => values,
+        Err(Unready::NotApplicable(reason)) => return Verdict::because(Outcome::Skipped, reason),
+        Err(Unready::Wrong(mistake)) => {
+            let found = Finding { help: mistake.help, ..Finding::new(mistake.code, mistake.message) };
+            return Verdict::found(Outcome::Failed, vec![finding::at(found, conversation.sources, mistake.span, "")]);
+        }
+    };
+    let mut last = String::new();
+    for twin in values.twins() {
+        if let (index, Ok(_)) = conversation.speak("witness", twin).await {
+            last.clone_from(&conversation.exchanges[index].received);
+        }
+    }
+    let mut series =
+        Series { before: conversation.names.clone(), kept: conversation.exchanges.len(), values, steps, conversation };
+    let deadline = Instant::now() + left;
+    for number in 0..series.values.count() {
+        if number > 0 && Instant::now() >= deadline {
+            return Verdict::because(Outcome::Inconclusive, out_of_time(number, series.values.count(), left));
+        }
+        let names = series.values.round(number);
+        let found = series.round(&names).await;
+        if !found.is_empty() {
+            let broken = Broken { number, names, found, exchanges: series.exchanges() };
+            return series.broken(rounds, broken, deadline + left).await;
+        }
+    }
+    if series.conversation.served == 0 {
+        if let Some(exchange) = series.conversation.exchanges.last() {
+            last.clone_from(&exchange.received);
+        }
+        let last: String = last.chars().take(TOLD).collect();
+        let reason = format!(
+            "no call was served, so nothing was tried: the last answer was {last}; give valid arguments with `arguments:`"
+        );
+        return Verdict::because(Outcome::Inconclusive, reason);
+    }
+    Verdict::passed()
+}
+
+fn out_of_time(number: u32, count: u32, left: Duration) -> String {
+    let limit = duration_text(left);
+    format!("{number} of {count} rounds were sound, then {limit} were over; set `cases` lower or `timeout` higher")
+}
+
+/// The rounds of one case.
+struct Series<'a, 'c> {
+    conversation: &'a mut Conversation<'c>,
+    values: Values,
+    steps: &'a [Step],
+    /// The names that every round begins with.
+    before: Names,
+    /// How many exchanges came before the first round.
+    kept: usize,
+}
+
+/// A round in which something was wrong.
+struct Broken {
+    number: u32,
+    names: Names,
+    found: Vec<Finding>,
+    exchanges: Vec<Exchange>,
+}
+
+impl Series<'_, '_> {
+    /// Runs a round; of the exchanges only its own are kept.
+    async fn round(&mut self, names: &Names) -> Vec<Finding> {
+        self.conversation.exchanges.truncate(self.kept);
+        self.conversation.doubts.clear();
+        self.conversation.names.clone_from(&self.before);
+        self.conversation.names.extend(names.clone());
+        Box::pin(self.conversation.all("", self.steps)).await.err().unwrap_or_default()
+    }
+
+    fn exchanges(&self) -> Vec<Exchange> {
+        self.conversation.exchanges[self.kept..].to_vec()
+    }
+
+    /// The verdict on a broken round, told with the smallest values that break it too.
+    async fn broken(&mut self, rounds: &Rounds, broken: Broken, deadline: Instant) -> Verdict {
+        let verdict = unserved(broken.found.clone());
+        if verdict.outcome != Outcome::Failed {
+            return verdict;
+        }
+        let first = self.told(&broken.names);
+        let smallest = self.smallest(broken, deadline).await;
+        self.conversation.exchanges.truncate(self.kept);
+        self.conversation.exchanges.extend(smallest.exchanges);
+        let told = self.told(&smallest.names);
+        let count = self.values.count();
+        let place = if count > 1 { format!(", in round {} of {count}", smallest.number + 1) } else { String::new() };
+        let with = if told.is_empty() { String::new() } else { format!(" with {told}") };
+        let property = &rounds.property;
+        let severity = property.severity.as_deref().and_then(Severity::parse);
+        let told_of = |found: Finding| {
+            let message = format!("{}{place}{with}", found.message);
+            let found = Finding { message, severity: found.severity.or(severity), ..found };
+            let found = Finding { help: found.help.clone().or_else(|| property.why.clone()), ..found };
+            if self.values.drawn(&smallest.names).as_object().is_none_or(serde_json::Map::is_empty) {
+                return found;
+            }
+            let seen_first = if first == told { String::new() } else { first.clone() };
+            found.with_evidence("seed", property.seed.to_string()).with_evidence("first seen with", seen_first)
+        };
+        Verdict::found(Outcome::Failed, smallest.found.into_iter().map(told_of).collect())
+    }
+
+    /// Tries smaller values as long as the same is wrong with them.
+    async fn smallest(&mut self, broken: Broken, deadline: Instant) -> Broken {
+        let drawn = self.values.drawn(&broken.names);
+        let code = broken.found.first().map(|found| found.code.clone());
+        let mut best = broken;
+        if drawn.as_object().is_none_or(serde_json::Map::is_empty) || drawn.to_string().len() > SHRINKABLE {
+            return best;
+        }
+        let mut answers = Vec::new();
+        while answers.len() < TRIES && Instant::now() < deadline && self.conversation.speaker.session.is_open() {
+            let Some(candidate) = next_candidate(&drawn, &answers, &self.values) else { break };
+            let mut names = best.names.clone();
+            names.extend(candidate.as_object().cloned().unwrap_or_default());
+            let found = self.round(&names).await;
+            let is_same = found.first().map(|found| &found.code) == code.as_ref();
+            answers.push(is_same);
+            if is_same {
+                best = Broken { names, found, exchanges: self.exchanges(), ..best };
+            }
+        }
+        best
+    }
+
+    fn told(&self, names: &Names) -> String {
+        let mut text = String::new();
+        for (name, value) in self.values.told(names) {
+            let value = value.to_string();
+            let short: String = value.chars().take(TOLD).collect();
+            let more = if short.len() < value.len() { "…" } else { "" };
+            let _ = write!(text, "{}{name} = {short}{more}", if text.is_empty() { "" } else { ", " });
+        }
+        text
+    }
+}
+
+/// The first smaller value that nobody has tried, where earlier ones came out like this.
+///
+/// Trying takes time that shrinking does not wait for, so it begins again with what is known and stops where that ends.
+fn next_candidate(drawn: &Value, answers: &[bool], values: &Values) -> Option<Value> {
+    let (mut at, mut next) = (0, None);
+    shrink(drawn, &mut |candidate| {
+        if next.is_some() || !values.fits(candidate) {
+            return false;
+        }
+        let answer = answers.get(at).copied();
+        at += 1;
+        if answer.is_none() {
+            next = Some(candidate.clone());
+        }
+        answer.unwrap_or(false)
+    });
+    next
+}
