@@ -2,8 +2,8 @@
 
 use super::flaw::Flaw;
 use super::settings::Settings;
-use crate::source::{Diagnostic, Node};
-use crate::suite::Rule;
+use crate::source::{Diagnostic, Node, Value};
+use crate::suite::{Property, Rule};
 
 /// The token of the first user of a reference server that wants one.
 pub const TOKEN: &str = "reference-token-1";
@@ -19,6 +19,8 @@ pub const LOW_SCOPE_TOKEN: &str = "reference-token-3";
 pub struct Reference {
     /// What the correct server needs to show that it keeps the rule.
     pub settings: Settings,
+    /// What it does beside what the demo server does, all of it right.
+    pub healthy: Option<Flaw>,
     /// What it does wrong to break the rule and no other; nothing where no faulty server is known.
     pub flaw: Option<Flaw>,
 }
@@ -26,13 +28,29 @@ pub struct Reference {
 impl Reference {
     /// The reference server of a rule; mistakes in what its rule book says about it are added to `found`.
     pub fn of(rule: &Rule, found: &mut Vec<Diagnostic>) -> Self {
-        let wants = |name: &str| {
-            let value = rule.reference.as_ref().and_then(|reference| reference.get(name));
-            value.and_then(Node::flag) == Some(true)
-        };
-        let flaw = rule.broken.as_ref().map(|node| Flaw::decode(node, found));
-        Self { settings: settings(wants("fixtures"), wants("tasks"), wants("token")), flaw }
+        Self::made(rule.broken.as_ref(), rule.reference.as_ref(), found)
     }
+
+    /// The reference server of a property, likewise.
+    pub fn of_property(property: &Property, found: &mut Vec<Diagnostic>) -> Self {
+        Self::made(property.broken.as_ref(), property.reference.as_ref(), found)
+    }
+
+    fn made(broken: Option<&Node>, reference: Option<&Node>, found: &mut Vec<Diagnostic>) -> Self {
+        let written = |name: &str| reference.and_then(|reference| reference.get(name));
+        let wants = |name: &str| written(name).and_then(Node::flag) == Some(true);
+        let edits = written("edits");
+        let healthy = edits.map(|node| Flaw::decode(node, found));
+        let flaw = broken.map(|node| Flaw::decode(&together(edits, node), found));
+        Self { settings: settings(wants("fixtures"), wants("tasks"), wants("token")), healthy, flaw }
+    }
+}
+
+/// Edits that make the server what it is, and those that break it.
+fn together(edits: Option<&Node>, broken: &Node) -> Node {
+    let each = |node: &Node| if node.items().is_empty() { vec![node.clone()] } else { node.items().to_vec() };
+    let items = edits.map(each).into_iter().flatten().chain(each(broken)).collect();
+    Node { value: Value::List(items), span: broken.span }
 }
 
 fn settings(has_fixtures: bool, has_tasks: bool, wants_token: bool) -> Settings {

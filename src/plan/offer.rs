@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::generate;
 use crate::source::Node;
 use crate::source::template::Names;
-use crate::suite::{Suite, block_compliance};
+use crate::suite::{Suite, Target, block_compliance};
 use crate::wire::{Catalog, Revision, Tool};
 
 /// What a server said in its first session.
@@ -54,6 +54,9 @@ impl Offer<'_> {
             "transport": self.transport,
             "revision": self.revision.map(Revision::as_str),
             "safe": names,
+            "reads": self.named(Tool::only_reads),
+            "alarming": self.named(Tool::sounds_destructive),
+            "authorized": is_authorized(suite),
             "arguments": arguments,
         });
         // A tool that says that it only reads is called before one that says nothing.
@@ -62,6 +65,10 @@ impl Offer<'_> {
             offer["call"] = json!({"name": tool.name, "arguments": args});
         }
         Names::from_iter([("offer".to_owned(), offer), ("hints".to_owned(), hints)])
+    }
+
+    fn named(&self, is_meant: fn(&Tool) -> bool) -> Vec<&str> {
+        self.catalog.tools.iter().filter(|tool| is_meant(tool)).map(|tool| tool.name.as_str()).collect()
     }
 
     /// What somebody said about what to test with; a tool comes with arguments.
@@ -81,6 +88,15 @@ impl Offer<'_> {
         let arguments = value.get("arguments").map(Node::to_json).or_else(made).unwrap_or_else(|| json!({}));
         json!({"name": name, "arguments": arguments})
     }
+}
+
+/// Whether the suite sends credentials.
+fn is_authorized(suite: &Suite) -> bool {
+    let is_credential = |name: &str| name.eq_ignore_ascii_case("authorization");
+    suite.servers.values().any(|server| match &server.target {
+        Target::Url(http) => http.auth.is_some() || http.headers.iter().any(|(name, _)| is_credential(&name.value)),
+        Target::Command(_) | Target::Builtin(_) => false,
+    })
 }
 
 /// Valid arguments for a tool: those that the suite gives, or those that its schema allows.

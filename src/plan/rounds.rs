@@ -54,6 +54,7 @@ impl Values {
         for (name, generated) in &property.generate {
             let source = match generated {
                 Generated::Schema(schema) => maker.schema(&name.value, schema)?,
+                Generated::Each(values) => maker.each(&name.value, values)?,
                 Generated::Arguments(arguments) => maker.arguments(&name.value, arguments, &mut values.twins)?,
             };
             values.sources.push((name.value.clone(), source));
@@ -168,6 +169,15 @@ impl Making<'_> {
         let maker = Maker::new(&filled).map_err(|error| wrong(error.to_string()))?;
         let edges = edges(&maker, None);
         Ok(Source::Drawn { maker: Box::new(maker), edges, with: Map::new() })
+    }
+
+    fn each(&self, name: &str, values: &Node) -> Result<Source, Unready> {
+        let filled = self.fill(values)?;
+        let items = filled.as_array().filter(|items| !items.is_empty()).ok_or_else(|| {
+            let message = format!("`each` of `{name}` is to be a list of values, and is {filled}");
+            Unready::Wrong(Mistake { code: "wrong-type", message, help: None, span: values.span })
+        })?;
+        Ok(Source::Listed(items.iter().map(|item| Names::from_iter([(name.to_owned(), item.clone())])).collect()))
     }
 
     fn arguments(&self, name: &str, wanted: &Arguments, twins: &mut Vec<Step>) -> Result<Source, Unready> {

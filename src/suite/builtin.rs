@@ -8,6 +8,9 @@ const BUILTIN: &[(&str, &str)] = &[
     ("tool-list", include_str!("../../suites/tool-list.yml")),
 ];
 
+/// Properties that hold for any server, by what they look for; a file under `suites/packs/` and a line here.
+const PACKS: &[(&str, &str)] = &[("packs/path-traversal", include_str!("../../suites/packs/path-traversal.yml"))];
+
 /// The rule books behind `builtin:compliance`, by name; a file under `suites/compliance/` and a line here.
 const RULE_BOOKS: &[(&str, &str)] = &[
     ("compliance/2025-11-25/basic", include_str!("../../suites/compliance/2025-11-25/basic.yml")),
@@ -53,10 +56,15 @@ pub(super) fn rule_books() -> &'static [(&'static str, &'static str)] {
 
 /// The text of a built-in suite.
 pub(super) fn text(name: &str) -> Option<&'static str> {
-    BUILTIN.iter().chain(RULE_BOOKS).find(|(known, _)| *known == name).map(|(_, text)| *text)
+    BUILTIN.iter().chain(PACKS).chain(RULE_BOOKS).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// The names of all built-in suites.
 pub fn builtin_names() -> impl Iterator<Item = &'static str> {
-    BUILTIN.iter().map(|(name, _)| *name)
+    BUILTIN.iter().chain(PACKS).map(|(name, _)| *name)
+}
+
+/// The names of the packs.
+pub fn pack_names() -> impl Iterator<Item = &'static str> {
+    PACKS.iter().map(|(name, _)| *name)
 }

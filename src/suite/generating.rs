@@ -17,6 +17,7 @@ pub(super) fn check(test: &Test, property: &Property, known: &BTreeSet<String>, 
         }
         match generated {
             Generated::Schema(schema) => check_schema(schema, known, found),
+            Generated::Each(values) => template::check(values, known, found),
             Generated::Arguments(arguments) => {
                 template::check(&arguments.tool, known, found);
                 arguments.with.iter().for_each(|with| template::check(with, known, found));

@@ -19,7 +19,7 @@ mod rules;
 mod schema;
 mod snapshot;
 
-pub use self::builtin::builtin_names;
+pub use self::builtin::{builtin_names, pack_names};
 pub use self::decode::{block_compliance, block_fuzz, block_negative_path, block_schema_lint, skip_reason};
 pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
 pub use self::manual::manual;

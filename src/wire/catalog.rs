@@ -91,6 +91,21 @@ impl Tool {
         self.raw.get("outputSchema")
     }
 
+    /// Whether it changes nothing: said so by its hints, or by its name where it has none.
+    pub fn only_reads(&self) -> bool {
+        match self.raw["annotations"]["readOnlyHint"].as_bool() {
+            Some(only_reads) => only_reads,
+            None => {
+                !self.may_destroy() && !words(&self.name).split_whitespace().any(|word| CHANGING_VERBS.contains(&word))
+            }
+        }
+    }
+
+    /// Whether its name says that it destroys something, whatever its hints say.
+    pub fn sounds_destructive(&self) -> bool {
+        words(&self.name).split_whitespace().any(|word| DESTRUCTIVE_VERBS.contains(&word))
+    }
+
     /// Whether a generated call could do harm: said so by its hints, or by its name where it has none.
     pub fn may_destroy(&self) -> bool {
         let hint = |name: &str| self.raw["annotations"][name].as_bool();
@@ -104,6 +119,12 @@ impl Tool {
         }
     }
 }
+
+/// Verbs that name a change that is easily undone, or that adds something.
+const CHANGING_VERBS: [&str; 25] = [
+    "add", "append", "apply", "commit", "copy", "create", "edit", "enable", "insert", "install", "make", "mkdir",
+    "modify", "new", "patch", "put", "replace", "save", "set", "store", "touch", "update", "upload", "upsert", "write",
+];
 
 /// Verbs that name a change no test can take back.
 const DESTRUCTIVE_VERBS: [&str; 17] = [
@@ -133,12 +154,14 @@ const FAR_REACHING_VERBS: [&str; 29] = [
     "stop", "submit", "transfer", "tweet", "withdraw",
 ];
 
+/// A name as words in small letters.
+fn words(name: &str) -> String {
+    let small = |c: char| if c.is_uppercase() { vec![' ', c.to_ascii_lowercase()] } else { vec![c] };
+    name.chars().flat_map(small).map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect()
+}
+
 fn name_sounds_destructive(name: &str) -> bool {
-    let spaced: String = name
-        .chars()
-        .flat_map(|c| if c.is_uppercase() { vec![' ', c.to_ascii_lowercase()] } else { vec![c] })
-        .map(|c| if c.is_alphanumeric() { c } else { ' ' })
-        .collect();
+    let spaced = words(name);
     let mut words = spaced.split_whitespace();
     words.clone().next().is_some_and(|first| FAR_REACHING_VERBS.contains(&first))
         || words.any(|word| DESTRUCTIVE_VERBS.contains(&word))

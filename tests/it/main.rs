@@ -23,6 +23,7 @@ mod hostile;
 mod interrupted;
 mod leaks;
 mod over_http;
+mod packs;
 mod prove;
 mod readme;
 mod real;

@@ -41,10 +41,10 @@ enum Guard {
 }
 
 /// A server and how it is spoken to.
-struct Server {
-    settings: Settings,
-    flaw: Option<Flaw>,
-    over: Carrier,
+pub(crate) struct Server {
+    pub(crate) settings: Settings,
+    pub(crate) flaw: Option<Flaw>,
+    pub(crate) over: Carrier,
 }
 
 impl Server {
@@ -210,21 +210,29 @@ fn broken(results: &[CaseResult]) -> BTreeSet<String> {
     cases.map(|case| case.case.rule.as_ref().map_or_else(|| case.case.name.clone(), |rule| rule.id.clone())).collect()
 }
 
-/// Holds a server against the rules of a revision. Over streams time is virtual.
+/// Holds a server against the rules of a revision.
 fn check(server: &Server, revision: &str, hints: &Value) -> Vec<CaseResult> {
+    results(server, revision, &|address| of_books(&address, hints))
+}
+
+/// Makes a suite for the server that it is given.
+pub(crate) type MakeSuite<'a> = &'a dyn Fn(Value) -> (Sources, Suite);
+
+/// What a suite sees of a server. Over streams time is virtual.
+pub(crate) fn results(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
     let runtime = match server.over {
         Carrier::Stdio => Builder::new_current_thread().enable_all().start_paused(true).build(),
         Carrier::Http => Builder::new_current_thread().enable_all().build(),
     };
     runtime.unwrap().block_on(async {
         match server.over {
-            Carrier::Stdio => over_streams(server, revision, hints).await,
-            Carrier::Http => over_http(server, revision, hints).await,
+            Carrier::Stdio => over_streams(server, revision, suite).await,
+            Carrier::Http => over_http(server, revision, suite).await,
         }
     })
 }
 
-async fn over_streams(server: &Server, revision: &str, hints: &Value) -> Vec<CaseResult> {
+async fn over_streams(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
     let of = Server { settings: server.settings.clone(), flaw: server.flaw.clone(), over: server.over };
     let connect = move || {
         let (settings, fault) = (of.settings.clone(), of.fault());
@@ -234,10 +242,10 @@ async fn over_streams(server: &Server, revision: &str, hints: &Value) -> Vec<Cas
         })
     };
     let in_process = BTreeMap::from([("server".to_owned(), InProcess::new(connect))]);
-    run(json!({"builtin": "demo", "protocol": revision}), hints, in_process).await
+    run(suite(json!({"builtin": "demo", "protocol": revision})), in_process).await
 }
 
-async fn over_http(server: &Server, revision: &str, hints: &Value) -> Vec<CaseResult> {
+async fn over_http(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
     let bound = http::Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let bound = bound.with(server.settings.clone(), &server.fault()).unwrap();
     let mut address = json!({"url": bound.url(), "protocol": revision});
@@ -245,13 +253,13 @@ async fn over_http(server: &Server, revision: &str, hints: &Value) -> Vec<CaseRe
         address["headers"] = json!({"Authorization": format!("Bearer {token}")});
     }
     let serving = tokio::spawn(bound.serve());
-    let results = run(address, hints, BTreeMap::new()).await;
+    let results = run(suite(address), BTreeMap::new()).await;
     serving.abort();
     results
 }
 
 /// A suite that nobody wrote down.
-struct Inline(String);
+pub(crate) struct Inline(pub(crate) String);
 
 impl Files for Inline {
     fn read(&self, _: &Path) -> io::Result<String> {
@@ -286,12 +294,16 @@ fn books(hints: &Value) -> (Sources, Suite) {
     entry.clone()
 }
 
-async fn run(server: Value, hints: &Value, in_process: BTreeMap<String, InProcess>) -> Vec<CaseResult> {
+/// All rules, on this server.
+fn of_books(server: &Value, hints: &Value) -> (Sources, Suite) {
     let (mut sources, whole) = books(hints);
     let text = json!({"suite": "rules", "server": server, "tests": [{"name": "none", "call": "echo", "expect": []}]})
         .to_string();
     let own = load(Path::new("rules"), &Inline(text), &mut sources, &mut Vec::new()).unwrap();
-    let suite = Suite { servers: own.servers, ..whole };
+    (sources, Suite { servers: own.servers, ..whole })
+}
+
+async fn run((sources, suite): (Sources, Suite), in_process: BTreeMap<String, InProcess>) -> Vec<CaseResult> {
     let registry = Registry::builtin();
     let plan = build(vec![suite], Selection::default(), registry, Arc::new(sources)).unwrap();
     let (_wish, stop) = Stop::new();

@@ -7,6 +7,7 @@ mod is_error;
 mod latency;
 mod listed;
 mod notifications;
+mod nowhere;
 mod output_schema;
 mod readable_error;
 mod refused;
@@ -35,6 +36,7 @@ pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Opt
 
 static MATCHERS: [&Matcher; 17] = [
     &text::MATCHER,
+    &nowhere::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,
     &refused::MATCHER,

@@ -8,6 +8,7 @@ const OF_HTTP: [&str; 2] = ["status", "closed"];
 /// Matchers of a message of the protocol.
 const OF_MESSAGES: [&str; 13] = [
     "text",
+    "nowhere",
     "is_error",
     "error",
     "refused",

@@ -4,7 +4,7 @@ use super::key_span;
 use crate::source::shape::{self, Shape};
 use crate::source::template::{expression_problem, is_template};
 use crate::source::{Diagnostic, Located, Node};
-use crate::suite::grammar::ARGUMENTS;
+use crate::suite::grammar::{ARGUMENTS, VALUES};
 use crate::suite::model::{ArgumentKind, Arguments, Generated, Property, Test};
 
 /// The most rounds: whoever wants more wants `fuzz`.
@@ -53,6 +53,8 @@ fn generated(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, 
         check_name(name, found);
         let source = if value.get("tool").is_some() {
             arguments(value, found).map(|arguments| Generated::Arguments(Box::new(arguments)))
+        } else if value.get("each").is_some() {
+            each(value, found)
         } else {
             schema(value, found)
         };
@@ -84,6 +86,20 @@ fn schema(value: &Node, found: &mut Vec<Diagnostic>) -> Option<Generated> {
     let help = "write for example `{ type: string, maxLength: 50 }`".to_owned();
     found.push(Diagnostic::error("wrong-type", message, value.span).with_help(help));
     None
+}
+
+/// One value after another.
+fn each(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Generated> {
+    let wrong = shape::check(node, &Shape::Object(&VALUES));
+    let values = node.get("each")?;
+    if wrong.is_empty() && values.text().is_none() && values.items().is_empty() {
+        let help = "list at least one value".to_owned();
+        found.push(Diagnostic::error("empty-list", "`each` has no values", values.span).with_help(help));
+        return None;
+    }
+    let is_sound = wrong.is_empty();
+    found.extend(wrong);
+    is_sound.then(|| Generated::Each(values.clone()))
 }
 
 fn arguments(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Arguments> {

@@ -12,7 +12,7 @@ mod test;
 
 use crate::source::shape::{Object, Shape, key, required};
 
-pub(in crate::suite) use self::property::ARGUMENTS;
+pub(in crate::suite) use self::property::{ARGUMENTS, VALUES};
 
 pub use self::blocks::{BLOCKS, BlockEntry, BlockKind, BlockState};
 

@@ -15,9 +15,9 @@ pub(super) static PROPERTY: Object = Object {
 static PROPERTY_KEYS: &[Key] = &[
     key(
         "generate",
-        Shape::Map(&Shape::Either(&[Shape::Any, Shape::Object(&ARGUMENTS)])),
-        "What is generated, by the name that templates use: a JSON Schema, or `{ tool: NAME }` for arguments of that \
-         tool, with the keys of [a set of arguments](#a-set-of-arguments).",
+        Shape::Map(&Shape::Either(&[Shape::Any, Shape::Object(&ARGUMENTS), Shape::Object(&VALUES)])),
+        "What is generated, by the name that templates use: a JSON Schema, `{ each: VALUES }`, or `{ tool: NAME }` for \
+         arguments of that tool, with the keys of [a set of arguments](#a-set-of-arguments).",
     ),
     key(
         "cases",
@@ -38,6 +38,13 @@ static PROPERTY_KEYS: &[Key] = &[
     ),
     key("reference", Shape::Map(&Shape::Any), "What the demo server and the suite need to show it."),
 ];
+
+/// What `generate:` says of a name where it has `each`.
+pub(in crate::suite) static VALUES: Object = Object {
+    name: "a list of values",
+    doc: "Values that are taken one after another.",
+    keys: &[&[required("each", Shape::Either(&[Shape::List(&Shape::Any), Shape::Template]), "The values.")]],
+};
 
 /// What `generate:` says of a name where it has `tool`.
 pub(in crate::suite) static ARGUMENTS: Object = Object {

@@ -28,6 +28,8 @@ pub struct Property {
 pub enum Generated {
     /// They fit this JSON Schema.
     Schema(Node),
+    /// They are the items of this list, one after another.
+    Each(Node),
     /// They are arguments of a tool.
     Arguments(Box<Arguments>),
 }

@@ -1,0 +1,128 @@
+//! `nowhere`: what no text of an answer may hold, beyond what the request itself said.
+
+use regex::Regex;
+use serde_json::Value as Json;
+
+use super::super::{Answer, mismatch::Mismatch, read, show};
+use super::{Check, Matcher};
+use crate::source::{Diagnostic, Located, Node, Span, Value, shape::Shape, shape::key};
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "nowhere",
+        Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
+        "Regular expressions that match no text of the answer, names of members included; what the request itself \
+         said, and the answer only repeats, does not count.",
+    ),
+    judges: |_| &[],
+    build,
+};
+
+/// Shorter texts of a request are found everywhere by accident.
+const LEAST_REPEATED: usize = 3;
+
+/// What stands in the place of what was repeated: nothing that a pattern looks for.
+const REPEATED: &str = "\u{fffc}";
+
+/// How much of a text stands around what was found, in characters.
+const AROUND: usize = 30;
+
+#[derive(Debug)]
+struct Nowhere {
+    patterns: Vec<Regex>,
+    span: Span,
+}
+
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+    let nodes = if let Value::List(items) = &node.value { items.as_slice() } else { std::slice::from_ref(node) };
+    if nodes.is_empty() {
+        read::nothing_expected(key, "list at least one regular expression", found);
+        return None;
+    }
+    let mut patterns = Vec::new();
+    for node in nodes {
+        match Regex::new(read::text(node)?) {
+            Ok(pattern) => patterns.push(pattern),
+            Err(error) => {
+                let text = error.to_string();
+                let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+                let message = format!("the regular expression is wrong: {}", reason.trim_end_matches('.'));
+                found.push(Diagnostic::error("bad-regex", message, node.span));
+            }
+        }
+    }
+    Some(Box::new(Nowhere { patterns, span: key.span }))
+}
+
+impl Check for Nowhere {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let mut said = Vec::new();
+        texts(answer.params, &mut |_, text| said.push(text.to_owned()), &mut String::new());
+        let spelled = said.iter().map(|text| Json::from(text.as_str()).to_string());
+        let mut said: Vec<String> =
+            spelled.map(|text| text.trim_matches('"').to_owned()).chain(said.iter().cloned()).collect();
+        said.retain(|text| text.chars().count() >= LEAST_REPEATED);
+        said.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        let mut first = None;
+        for member in ["result", "error"] {
+            let Some(part) = answer.message.get(member) else { continue };
+            let mut look = |path: &str, text: &str| {
+                if first.is_none() {
+                    first = self.seen(text, &said).map(|seen| (path.to_owned(), seen));
+                }
+            };
+            texts(part, &mut look, &mut member.to_owned());
+        }
+        let Some((path, (seen, pattern))) = first else { return };
+        let message = format!("`{path}` has what nowhere may stand");
+        found.push(
+            Mismatch::new("nowhere", self.span, message, format!("found {}", show::quoted(&seen)))
+                .with_path(path)
+                .with_expected(format!("nothing like {}", show::evidence(&pattern)))
+                .with_actual(seen),
+        );
+    }
+}
+
+impl Nowhere {
+    /// What of a text must not be there, with what stands around it, and the pattern that found it.
+    fn seen(&self, text: &str, said: &[String]) -> Option<(String, String)> {
+        // Most texts have nothing of the kind, and only the others are worth cleaning.
+        if !self.patterns.iter().any(|pattern| pattern.is_match(text)) {
+            return None;
+        }
+        let own = said.iter().fold(text.to_owned(), |text, said| text.replace(said.as_str(), REPEATED));
+        let (pattern, at) = self.patterns.iter().find_map(|pattern| Some((pattern, pattern.find(&own)?)))?;
+        let before: String =
+            own[..at.start()].chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
+        let after: String = own[at.end()..].chars().take(AROUND).collect();
+        Some((show::cut(&format!("{before}{}{after}", at.as_str()), 200), pattern.as_str().to_owned()))
+    }
+}
+
+/// Every text within a value, names of members included, with its path.
+fn texts(value: &Json, each: &mut dyn FnMut(&str, &str), path: &mut String) {
+    let length = path.len();
+    match value {
+        Json::String(text) => each(path, text),
+        Json::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                path.push_str(&format!("[{at}]"));
+                texts(item, each, path);
+                path.truncate(length);
+            }
+        }
+        Json::Object(fields) => {
+            for (name, item) in fields {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+                each(path, name);
+                texts(item, each, path);
+                path.truncate(length);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}

@@ -1,0 +1,127 @@
+//! The packs against the servers of this program: the correct one keeps every property, and for every property there is
+//! a server that breaks it, on which it fails and no other of its pack does.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use mcprove::demo::flaw::Flaw;
+use mcprove::demo::reference::Reference;
+use mcprove::event::{CaseResult, Outcome};
+use mcprove::report::terminal::failure;
+use mcprove::source::{Node, Sources, Style};
+use mcprove::suite::{Carrier, Property, Suite, Test, load, pack_names};
+use serde_json::{Value, json};
+
+use crate::harness::snapshot;
+use crate::rules::{Inline, Server, results};
+
+/// The revisions in which packs are held against servers.
+const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+
+#[test]
+fn every_property_holds_on_its_own_server_and_fails_on_its_twin() {
+    let (mut table, mut wrong) = (String::new(), String::new());
+    for pack in pack_names() {
+        for revision in REVISIONS {
+            let (_, suite) = of(pack, &json!({"builtin": "demo"}), &Value::Null);
+            for test in &suite.tests {
+                let name = format!("{pack} in {revision}: {}", test.name.value);
+                let (good, broken) =
+                    (seen(pack, revision, test, Twin::Healthy), seen(pack, revision, test, Twin::Broken));
+                if !good.passed.contains(&test.name.value) || !good.failed.is_empty() {
+                    wrong += &format!("{name} on the correct server: {good:?}\n{}\n", good.told);
+                }
+                if broken.failed != BTreeSet::from([test.name.value.clone()]) {
+                    wrong += &format!("{name} on its faulty server: {broken:?}\n{}\n", broken.told);
+                }
+                table += &format!("{name}\n{}\n", broken.messages.join("\n"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    snapshot("packs", &table);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Twin {
+    Healthy,
+    Broken,
+}
+
+/// The names of the properties of a pack of which some case passed, and of which some failed.
+#[derive(Default)]
+struct Seen {
+    passed: BTreeSet<String>,
+    failed: BTreeSet<String>,
+    others: BTreeMap<String, String>,
+    messages: Vec<String>,
+    told: String,
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "passed {:?}, failed {:?}, else {:?}", self.passed, self.failed, self.others)
+    }
+}
+
+fn seen(pack: &str, revision: &str, test: &Test, twin: Twin) -> Seen {
+    let property = test.property.as_deref().unwrap();
+    let mut found = Vec::new();
+    let reference = Reference::of_property(property, &mut found);
+    assert!(found.is_empty(), "{pack}: {found:?}");
+    let flaw: Option<Flaw> = if twin == Twin::Healthy { reference.healthy } else { reference.flaw };
+    assert!(twin == Twin::Healthy || flaw.is_some(), "{pack}: `{}` has no `broken:`", test.name.value);
+    let over = if written(property, "over") == json!("http") { Carrier::Http } else { Carrier::Stdio };
+    let server = Server { settings: reference.settings, flaw, over };
+    let own = json!({
+        "variables": written(property, "variables"),
+        "arguments": written(property, "arguments"),
+        "allow": written(property, "allow"),
+    });
+    let (sources, suite) = of(pack, &json!({"builtin": "demo"}), &own);
+    let lines: BTreeMap<usize, String> =
+        suite.tests.iter().map(|test| (sources.place(test.name.span).1, test.name.value.clone())).collect();
+    let mut seen = Seen::default();
+    for case in results(&server, revision, &|address| of(pack, &address, &own)) {
+        let name = lines.get(&case.case.line).unwrap_or(&case.case.name);
+        note(&mut seen, name, &case);
+    }
+    seen
+}
+
+fn note(seen: &mut Seen, name: &str, case: &CaseResult) {
+    match case.outcome {
+        Outcome::Passed => drop(seen.passed.insert(name.to_owned())),
+        Outcome::Failed | Outcome::Warned | Outcome::Errored => {
+            seen.failed.insert(name.to_owned());
+            seen.told += &failure(case, &Style::PLAIN);
+            if seen.messages.is_empty() {
+                seen.messages.extend(case.findings.iter().map(|found| format!("  {}: {}", found.code, found.message)));
+            }
+        }
+        Outcome::Skipped | Outcome::Inconclusive => {
+            let reason = format!("{}: {}", case.outcome.as_str(), case.reason.as_deref().unwrap_or_default());
+            seen.others.insert(case.case.name.clone(), reason);
+        }
+    }
+}
+
+/// What a property's `reference` says under a key.
+fn written(property: &Property, key: &str) -> Value {
+    property.reference.as_ref().and_then(|reference| reference.get(key)).map(Node::to_json).unwrap_or_default()
+}
+
+/// A pack as a suite of its own.
+fn of(pack: &str, server: &Value, own: &Value) -> (Sources, Suite) {
+    let mut text = json!({"suite": "pack", "server": server, "include": [format!("builtin:{pack}")]});
+    for (key, value) in own.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        text[key] = value.clone();
+    }
+    let mut sources = Sources::default();
+    let suite = load(Path::new("pack"), &Inline(text.to_string()), &mut sources, &mut Vec::new());
+    match suite {
+        Ok(suite) => (sources, suite),
+        Err(found) => panic!("{pack}: {found:?}"),
+    }
+}
