@@ -9,7 +9,14 @@ const BUILTIN: &[(&str, &str)] = &[
 ];
 
 /// Properties that hold for any server, by what they look for; a file under `suites/packs/` and a line here.
-const PACKS: &[(&str, &str)] = &[("packs/path-traversal", include_str!("../../suites/packs/path-traversal.yml"))];
+const PACKS: &[(&str, &str)] = &[
+    ("packs/auth", include_str!("../../suites/packs/auth.yml")),
+    ("packs/injection", include_str!("../../suites/packs/injection.yml")),
+    ("packs/path-traversal", include_str!("../../suites/packs/path-traversal.yml")),
+    ("packs/prompt-injection", include_str!("../../suites/packs/prompt-injection.yml")),
+    ("packs/secrets-leakage", include_str!("../../suites/packs/secrets-leakage.yml")),
+    ("packs/tool-annotations", include_str!("../../suites/packs/tool-annotations.yml")),
+];
 
 /// The rule books behind `builtin:compliance`, by name; a file under `suites/compliance/` and a line here.
 const RULE_BOOKS: &[(&str, &str)] = &[
