@@ -11,11 +11,17 @@ const BUILTIN: &[(&str, &str)] = &[
 /// Properties that hold for any server, by what they look for; a file under `suites/packs/` and a line here.
 const PACKS: &[(&str, &str)] = &[
     ("packs/auth", include_str!("../../suites/packs/auth.yml")),
+    ("packs/error-shape", include_str!("../../suites/packs/error-shape.yml")),
+    ("packs/idempotency", include_str!("../../suites/packs/idempotency.yml")),
     ("packs/injection", include_str!("../../suites/packs/injection.yml")),
+    ("packs/large-payload", include_str!("../../suites/packs/large-payload.yml")),
+    ("packs/pagination", include_str!("../../suites/packs/pagination.yml")),
     ("packs/path-traversal", include_str!("../../suites/packs/path-traversal.yml")),
     ("packs/prompt-injection", include_str!("../../suites/packs/prompt-injection.yml")),
+    ("packs/rate-limit", include_str!("../../suites/packs/rate-limit.yml")),
     ("packs/secrets-leakage", include_str!("../../suites/packs/secrets-leakage.yml")),
     ("packs/tool-annotations", include_str!("../../suites/packs/tool-annotations.yml")),
+    ("packs/unicode", include_str!("../../suites/packs/unicode.yml")),
 ];
 
 /// The rule books behind `builtin:compliance`, by name; a file under `suites/compliance/` and a line here.

@@ -283,15 +283,16 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
         }
     }
     template::check_text(&test.name.value, test.name.span, &known, found);
-    if let Some(property) = &test.property {
-        generating::check(test, property, &known, found);
-        known.extend(property.names().map(str::to_owned));
-    }
     for node in [&test.answers.sampling, &test.answers.elicitation, &test.answers.roots].into_iter().flatten() {
         template::check(node, &known, found);
     }
     step_names(&test.setup, &mut known, found);
     step_names(&test.witness, &mut known, found);
+    // Rounds begin after setup and witness, and so may generate from what these captured.
+    if let Some(property) = &test.property {
+        generating::check(test, property, &known, found);
+        known.extend(property.names().map(str::to_owned));
+    }
     step_names(&test.steps, &mut known, found);
     step_names(&test.teardown, &mut known, found);
 }
