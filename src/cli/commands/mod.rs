@@ -18,3 +18,5 @@ pub(super) mod schema;
 pub(super) mod serve;
 mod serve_faulty;
 mod signals;
+pub(super) mod snapshot;
+mod snapshot_text;
