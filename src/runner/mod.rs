@@ -17,6 +17,7 @@ mod lane;
 mod names;
 mod options;
 mod phases;
+mod places;
 mod pool;
 mod probing;
 mod raw;
