@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::taxonomy::score::Score;
 
-pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome, RECORDED};
+pub use self::case::{Attempt, CHANGED, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome, RECORDED};
 pub use self::failure::{FailureClass, Finding, Level};
 pub use self::isolation::{Isolation, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
