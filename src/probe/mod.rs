@@ -3,6 +3,7 @@
 //! [`run`] takes a [`Probe`] of the plan and the [`Ground`] on which it may work, and comes to a verdict. What a probe
 //! does not do: decide which cases there are, or what is reported of them.
 
+mod drift;
 mod fuzz;
 mod lint;
 pub mod replay;
@@ -10,11 +11,15 @@ pub mod replay;
 use std::pin::Pin;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::event::{Exchange, Finding, Outcome};
 use crate::plan::Probe;
-use crate::session::Session;
+use crate::session::{ServerIdentity, Session};
 use crate::suite::Suite;
 use crate::wire::Catalog;
+
+pub use self::drift::{Wanted, record};
 
 /// A future of unknown type.
 pub type Eventually<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -40,6 +45,10 @@ pub struct Ground<'a> {
     pub suite: &'a Suite,
     /// What the server offers.
     pub catalog: &'a Catalog,
+    /// What the server said of itself in its first session; `None` where it said nothing.
+    pub server: Option<&'a ServerIdentity>,
+    /// Takes out what is secret or belongs to this machine: recordings have neither.
+    pub neutral: &'a (dyn Fn(Value) -> Value + Sync),
     /// The way to fresh servers.
     pub servers: &'a dyn Servers,
     /// The time for one request.
@@ -82,5 +91,6 @@ pub async fn run(probe: &Probe, ground: &Ground<'_>) -> Probed {
     match probe {
         Probe::Fuzz { settings, tools } => fuzz::run(settings, tools, ground).await,
         Probe::Lint { lint, level, settings } => lint::run(lint, *level, settings, ground),
+        Probe::Drift { settings, recorded, subject } => drift::run(settings, (recorded, subject), ground).await,
     }
 }

@@ -18,10 +18,12 @@ mod lane;
 mod names;
 mod options;
 mod phases;
+mod places;
 mod pool;
 mod probing;
 mod raw;
 mod raw_http;
+mod recording;
 mod resolve;
 mod reviewing;
 mod rounds;
@@ -53,6 +55,7 @@ pub use self::names::redactor;
 pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
+pub use self::recording::{Recording, record};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 pub use self::start::{Started, starts};
 

@@ -26,6 +26,7 @@ mod state;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -83,6 +84,8 @@ pub struct ServerIdentity {
     pub implementation: Option<String>,
     /// What it says it can do.
     pub capabilities: Value,
+    /// The whole result that says so.
+    pub said: Arc<Value>,
     /// From start to the end of the handshake.
     pub ready: Duration,
     /// `stdio`, `memory`, `http` or `sse`.
