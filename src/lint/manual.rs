@@ -30,7 +30,7 @@ pub fn manual() -> String {
     let _ = writeln!(
         page,
         "`\"times\": 9` stands for so many tools, `\"repeat\": [\"text\", 9]` for a text so many times over, `null` for what is not there.\n\
-         Tokens are estimated: a token for four bytes of a tool's name, description and input schema as compact JSON. \
+         Tokens are estimated: a token for four bytes of a tool's name, description and input schema as compact JSON.\n\
          Without `max_tokens` a list may cost {MAX_TOKENS}.\n"
     );
     page += &providers();
@@ -44,15 +44,15 @@ pub fn manual() -> String {
 }
 
 fn providers() -> String {
-    let mut text = "## Providers\n\n| provider | refused by | lints |\n| --- | --- | --- |\n".to_owned();
+    let mut text = "## Providers\n\n| provider | refuses | lints |\n| --- | --- | --- |\n".to_owned();
     for provider in Provider::ALL {
         let own: Vec<String> =
             lints().filter(|lint| provider.is_subject_of(lint)).map(|lint| format!("[`{0}`](#{0})", lint.id)).collect();
-        let when = provider.by_choice().unwrap_or("every request");
+        let when = provider.by_choice().unwrap_or("always");
         let _ = writeln!(text, "| `{}` | {when} | {} |", provider.as_str(), own.join(", "));
     }
     text + "\nClients rewrite schemas for strict mode and for `parameters`, or do not use them; \
-            so these two are shown in the table of providers, and judged only where they are named.\n\n"
+            so these two are shown below the cases, and judged only where they are named.\n\n"
 }
 
 fn section(lint: &Lint) -> String {
@@ -96,7 +96,7 @@ pub fn explained(lint: &Lint) -> String {
     for (title, words) in [("it is", level.as_str()), ("why", lint.why), ("cure", lint.cure), ("see", lint.link)] {
         let _ = writeln!(text, "  {title:<5}  {words}");
     }
-    let _ = writeln!(text, "\n  in these examples a tool is `find_notes` of docs/lints.md but for");
+    let _ = writeln!(text, "\n  the examples say what is different about the tool at the top of docs/lints.md");
     let (good, bad) = lint.examples();
     for (title, example) in [("good", good), ("bad", bad)] {
         let _ = writeln!(text, "\n  {title}:");

@@ -86,6 +86,13 @@ fn what_is_right_is_let_be() {
     check(&json!({"description": "Finds notes whose text holds a word. 👩\u{200d}🚀"}), &[]);
     // What stands in backticks may be anything.
     check(&json!({"description": "Finds notes whose `text` holds a word, as `grep` does; `worlds` are none."}), &[]);
+    // One word is like another, and means something else.
+    let pages = json!({"word": {"type": "string", "description": "What to look for"}, "perPage": {"type": "integer", "minimum": 1, "description": "Notes a page"}});
+    let mut numbered = parameters(&pages);
+    numbered["description"] = "Finds notes page by page, with `prevPage` and `nextPage` in the answer.".into();
+    check(&numbered, &[]);
+    // Whoever says so may mean any value.
+    check(&parameters(&json!({"word": {"description": "Any JSON value"}})), &[]);
     // A tool that is hard to read is not judged by how it would read.
     check(&json!({"inputSchema": {"type": "object", "properties": {"word": {"type": "txt"}}}}), &["invalid-schema"]);
 }

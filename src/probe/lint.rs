@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Ground, Probed};
 use crate::event::{self, Finding, Outcome};
 use crate::lint::{Found, Level, Lint};
+use crate::source::Located;
 use crate::suite::SchemaLint;
 
 /// How many of the places are listed.
@@ -15,17 +16,19 @@ pub(super) fn run(lint: &Lint, level: Level, settings: &SchemaLint, ground: &Gro
     let (allowed, found): (Vec<Found>, Vec<Found>) =
         lint.judge(&tools, settings.limits).into_iter().partition(|one| settings.excuse(lint, &one.tool).is_some());
     let binding = if level == Level::Error { event::Level::Must } else { event::Level::Should };
-    let mut findings: Vec<Finding> = finding(lint, &found).into_iter().collect();
-    findings.extend(needless(lint, settings, &allowed));
-    findings.iter_mut().for_each(|finding| finding.level = binding);
+    let told = finding(lint, &found).map(|finding| Finding { level: binding, ..finding });
+    let mut findings: Vec<Finding> = told.into_iter().collect();
+    findings.extend(needless(lint, settings, &allowed, ground));
     let outcome = match (findings.is_empty(), level) {
         (true, _) => Outcome::Passed,
-        (false, Level::Error) => Outcome::Failed,
-        (false, Level::Warning | Level::Advice) => Outcome::Warned,
+        (false, Level::Error) if !found.is_empty() => Outcome::Failed,
+        (false, Level::Error | Level::Warning | Level::Advice) => Outcome::Warned,
     };
     let excused = allowed.first().and_then(|one| settings.excuse(lint, &one.tool));
     let reason = excused.map(|excuse| format!("allowed: {}", excuse.reason));
-    Probed { reason, findings, ..Probed::because(outcome, "") }
+    // What is judged is what the server said when it was asked for its tools.
+    let frames = ground.catalog.tools_frame.into_iter().collect();
+    Probed { reason, findings, frames, ..Probed::because(outcome, "") }
 }
 
 /// One finding for all places, so that a report shows what is wrong once and where it is below.
@@ -59,15 +62,19 @@ fn place(found: &Found) -> String {
     [found.tool.as_str(), found.at.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// What is allowed and is not there hides what may come.
-fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[Found]) -> Vec<Finding> {
+/// What is allowed and is not there hides what may come; where a suite has several servers, it may be there on another.
+fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[Found], ground: &Ground<'_>) -> Vec<Finding> {
+    let is_only_server = ground.suite.servers.len() == 1;
+    let is_meant = |tool: &Located<String>| ground.catalog.tool(&tool.value).is_some();
     let own = settings.allow.iter().filter(|entry| entry.lint.value == lint.id);
+    let own = own.filter(|entry| is_only_server || entry.tool.as_ref().is_some_and(is_meant));
     let idle =
         own.filter(|entry| !allowed.iter().any(|one| entry.tool.as_ref().is_none_or(|tool| tool.value == one.tool)));
     idle.map(|entry| {
         let of = entry.tool.as_ref().map(|tool| format!(" in the tool `{}`", tool.value)).unwrap_or_default();
         let help = Some("take it out of `allow`".to_owned());
-        Finding { help, ..Finding::new("needless-allow", format!("`{}` is allowed and finds nothing{of}", lint.id)) }
+        let says = format!("`{}` is allowed and finds nothing{of}", lint.id);
+        Finding { help, level: event::Level::Should, ..Finding::new("needless-allow", says) }
     })
     .collect()
 }

@@ -68,11 +68,12 @@ fn whole(items: Vec<Value>, kind: ListKind, reply: Reply) -> Listing {
 
 /// Everything that the server says it offers; lists that it does not promise are not asked for.
 pub(super) async fn catalog(session: &Session) -> Result<Catalog, CallFailure> {
-    let list = async |kind: ListKind| -> Result<Vec<Value>, CallFailure> {
+    let list = async |kind: ListKind| -> Result<(Vec<Value>, Option<u32>), CallFailure> {
         if session.server.capabilities.get(kind.capability()).is_none() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         }
-        Ok(session.list(NOBODY, kind).await?.items)
+        let listing = session.list(NOBODY, kind).await?;
+        Ok((listing.items, Some(listing.reply.answer_frame)))
     };
     let (tools, resources, resource_templates, prompts) = tokio::try_join!(
         list(ListKind::Tools),
@@ -80,5 +81,11 @@ pub(super) async fn catalog(session: &Session) -> Result<Catalog, CallFailure> {
         list(ListKind::ResourceTemplates),
         list(ListKind::Prompts)
     )?;
-    Ok(Catalog { tools: tools.into_iter().map(Tool::new).collect(), resources, resource_templates, prompts })
+    Ok(Catalog {
+        tools: tools.0.into_iter().map(Tool::new).collect(),
+        resources: resources.0,
+        resource_templates: resource_templates.0,
+        prompts: prompts.0,
+        tools_frame: tools.1,
+    })
 }

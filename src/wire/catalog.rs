@@ -155,6 +155,8 @@ pub struct Catalog {
     pub resource_templates: Vec<Value>,
     /// The prompts in listed order.
     pub prompts: Vec<Value>,
+    /// The frame of the answer that ended the list of tools; `None` where nobody asked for it here.
+    pub tools_frame: Option<u32>,
 }
 
 /// Something that is listed more than once.

@@ -1,12 +1,14 @@
 //! Servers that nobody here wrote, pinned under `tests/real/`.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::{Scene, files, root};
+use crate::harness::{Scene, files, root, snapshot};
 
 const NOT_INSTALLED: &str = "the real servers are not installed: run `tests/real/install`";
 
@@ -42,6 +44,51 @@ fn proven(scene: &Scene, suite: &Path) -> Option<String> {
     let killed = ["killed_by_expectations", "killed_by_scans"].map(|how| proof["totals"][how].as_u64().unwrap());
     let is_proven = proof["control"]["left_out"] == Value::Array(Vec::new()) && killed.iter().sum::<u64>() > 0;
     (!is_proven).then(|| format!("{name}: {}\n{}", proof["control"], seen.text()))
+}
+
+/// What is found in tools as these servers list them; whoever adds a lint reads what it says of servers that work.
+#[test]
+fn what_lints_say_of_real_servers() {
+    if !is_installed() {
+        return;
+    }
+    let scene = Scene::new("real/lints");
+    let folder = scene.folder.display();
+    let servers = ["everything", "memory"].map(|name| format!("node_modules/.bin/mcp-server-{name}"));
+    let filesystem = format!("node_modules/.bin/mcp-server-filesystem {folder}");
+    let python = ["time", "git"].map(|name| format!("venv/bin/mcp-server-{name}"));
+    let mut seen = String::new();
+    for server in servers.into_iter().chain([filesystem]).chain(python) {
+        let command =
+            format!("lint --level advice --report json=lints.json -- {}/tests/real/{server}", root().display());
+        let status = scene.run(&command).status;
+        let text = fs::read_to_string(scene.folder.join("lints.json")).unwrap();
+        let report: Value = serde_json::from_str(&text).unwrap();
+        let name = server.split(' ').next().unwrap();
+        let _ = writeln!(seen, "{name}: exit {status}\n{}", told(&report));
+    }
+    snapshot("lints-real", &seen);
+    scene.assert_nothing_survives();
+}
+
+/// The findings and the providers of a report, a line each.
+fn told(report: &Value) -> String {
+    let mut text = String::new();
+    for case in report["suites"][0]["cases"].as_array().unwrap() {
+        for finding in case["findings"].as_array().unwrap() {
+            let _ = writeln!(text, "  {}: {}", finding["code"].as_str().unwrap(), finding["message"].as_str().unwrap());
+            for line in finding["evidence"][0][1].as_str().unwrap_or_default().lines() {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
+    }
+    for verdict in report["reviews"][0]["providers"].as_array().unwrap() {
+        let refused: BTreeSet<&str> =
+            verdict["refuses"].as_array().unwrap().iter().filter_map(|one| one["lint"].as_str()).collect();
+        let refused: Vec<&str> = refused.into_iter().collect();
+        let _ = writeln!(text, "  {}: {}", verdict["provider"].as_str().unwrap(), refused.join(" "));
+    }
+    text
 }
 
 /// What these servers break stands in the baselines of the suites; any other failure, and any entry that is no longer

@@ -44,7 +44,7 @@ pub(in crate::cli) struct LintArgs {
 }
 
 fn words(names: &'static [&'static str]) -> clap::builder::PossibleValuesParser {
-    names.iter().copied().collect::<Vec<_>>().into()
+    names.to_vec().into()
 }
 
 pub(in crate::cli) fn lint(mut args: LintArgs, environment: &Environment, output: &Output) -> Exit {

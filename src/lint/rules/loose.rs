@@ -14,12 +14,12 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: None,
         variant: None,
-        says: "a parameter has no type",
+        says: "a parameter has neither a type nor a description",
         why: "any value passes: a model has to guess, and a wrong guess is found out only within the tool",
         cure: "say what it is with `type`, `enum`, `const`, `$ref` or `anyOf`",
         link: UNDERSTANDING,
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
-        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"description": "What to look for"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"title": "Word"}}, "additionalProperties": false}}"#,
         also: &[],
         judge: untyped_parameter,
     },
@@ -130,8 +130,10 @@ const TELLING: &[&str] =
 fn untyped_parameter(subject: &Subject<'_>) -> Vec<Found> {
     each_place(subject, Member::INPUT, |place| {
         place.role.name()?;
-        let is_open = place.schema != &Value::Bool(false) && !place.has_any(TELLING);
-        is_open.then(|| format!("{} has no type, so that any value passes", place.noun()))
+        // A description may say that any value will do.
+        let is_open =
+            place.schema != &Value::Bool(false) && !place.has_any(TELLING) && !place.has_any(&["description"]);
+        is_open.then(|| format!("{} has neither a type nor a description", place.noun()))
     })
 }
 

@@ -28,7 +28,7 @@ pub(super) static LINTS: &[Lint] = &[
         id: "duplicate-name",
         level: Level::Warning,
         provider: None,
-        variant: Some("TOOL-LIST-DIVERGENCE"),
+        variant: None,
         says: "two tools have one name",
         why: "clients can reach only one of them, and providers refuse the whole request",
         cure: "give each a name of its own",

@@ -8,7 +8,7 @@ use super::super::look::{Member, Place, Role, each_tool, places};
 use super::super::{Found, Level, Lint, Subject};
 use super::loose::words;
 use super::{AMBIGUOUS, TOOLS};
-use crate::source::{is_hidden, nearest};
+use crate::source::is_hidden;
 use crate::wire::Tool;
 
 const WRITING: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use";
@@ -116,7 +116,7 @@ pub(super) static LINTS: &[Lint] = &[
         id: "hidden-characters",
         level: Level::Warning,
         provider: None,
-        variant: Some("SECURITY-TOOL-POISONING"),
+        variant: None,
         says: "a name, title or description holds characters that cannot be seen",
         why: "what people review is not what the model reads: instructions are smuggled in that way",
         cure: "remove them; they are listed by their code points",
@@ -202,7 +202,7 @@ fn undescribed_parameter(subject: &Subject<'_>) -> Vec<Found> {
     found
 }
 
-/// Only a near miss is told: what else stands in backticks may be anything.
+/// Only another spelling of the same words is told: what else stands in backticks may be anything.
 fn misnamed_parameter(subject: &Subject<'_>) -> Vec<Found> {
     let mut elsewhere: BTreeSet<&str> = subject.tools.iter().map(|tool| tool.name.as_str()).collect();
     elsewhere.extend(["true", "false", "null"]);
@@ -217,15 +217,14 @@ fn misnamed_parameter(subject: &Subject<'_>) -> Vec<Found> {
             .collect();
         let parameters: Vec<&str> = all
             .iter()
+            .filter(|place| place.at.starts_with(Member::Input.key()))
             .filter_map(|place| if let Role::Parameter(name) = place.role { Some(name) } else { None })
             .collect();
         let ticked = description(tool).split('`').skip(1).step_by(2);
         let strangers =
             ticked.filter(|word| !known.contains(word) && !values.contains(word) && !elsewhere.contains(word));
         strangers.filter(|word| is_name(word)).find_map(|word| {
-            let meant = parameters.iter().copied().find(|name| words(name) == words(word));
-            let meant =
-                meant.or_else(|| nearest(word, parameters.iter().copied()).filter(|name| is_slip(word, name)))?;
+            let meant = parameters.iter().copied().find(|name| words(name) == words(word))?;
             Some(("description".to_owned(), format!("the description names `{word}`, the parameter is `{meant}`")))
         })
     })
@@ -233,12 +232,6 @@ fn misnamed_parameter(subject: &Subject<'_>) -> Vec<Found> {
 
 fn is_name(word: &str) -> bool {
     word.len() > 3 && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Whether two names are the same but for one or two letters; a shorter one that begins alike may be another word.
-fn is_slip(word: &str, name: &str) -> bool {
-    let far = word.len().abs_diff(name.len()) > 1;
-    name.len() > 5 && !far && word.chars().next() == name.chars().next()
 }
 
 fn copied_description(subject: &Subject<'_>) -> Vec<Found> {

@@ -92,6 +92,7 @@ fn catalog() -> Catalog {
         resources: vec![json!({"uri": "demo://a", "name": "a"}), json!({"uri": "demo://b", "name": "b"})],
         resource_templates: vec![json!({"uriTemplate": "demo://{id}", "name": "any"})],
         prompts: vec![json!({"name": "greet"})],
+        tools_frame: None,
     }
 }
 

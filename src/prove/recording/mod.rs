@@ -112,6 +112,7 @@ impl LaneRecording {
             resources: listed(ListKind::Resources),
             resource_templates: listed(ListKind::ResourceTemplates),
             prompts: listed(ListKind::Prompts),
+            tools_frame: None,
         }
     }
 

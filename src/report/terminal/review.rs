@@ -41,7 +41,8 @@ fn costs(review: &Review, style: &Style) -> String {
         named.push("…".to_owned());
     }
     let lines = layout::wrap_some(&named.join(", "), style.width - 4, 4);
-    lines.lines().map(|line| format!("    {}\n", layout::paint(line, DIM, style))).collect()
+    let painted: Vec<String> = lines.lines().map(|line| layout::paint(line, DIM, style)).collect();
+    layout::indent(&painted.join("\n"), "    ")
 }
 
 fn line(verdict: &ProviderVerdict, width: usize, tools: usize, style: &Style) -> String {
@@ -59,7 +60,7 @@ fn line(verdict: &ProviderVerdict, width: usize, tools: usize, style: &Style) ->
         Some(rest) => layout::paint("refuses", look, style) + rest,
         None => first.to_owned(),
     };
-    let rest: String = lines.map(|line| format!("{}{line}\n", " ".repeat(name.len()))).collect();
+    let rest = layout::indent(&lines.collect::<Vec<_>>().join("\n"), &" ".repeat(name.len()));
     format!("{name}{first}\n{rest}")
 }
 

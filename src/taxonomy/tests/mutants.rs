@@ -42,6 +42,7 @@ fn lane(name: &str) -> Lane {
             resources: listed("resources"),
             resource_templates: listed("resourceTemplates"),
             prompts: listed("prompts"),
+            tools_frame: None,
         },
         capabilities: json!({"tools": {}, "resources": {}, "prompts": {}}),
         exchanges: all[name]
