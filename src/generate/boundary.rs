@@ -1,6 +1,23 @@
 //! Valid values at the edges of what a schema allows.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::draw::Draw;
+use super::edge;
+use super::make::{self, Variety};
+use super::schema::{Kinds, token};
+use super::shape::{Graph, Items, Members, NodeId, Shape};
+
+/// How many boundaries are made.
+const MOST: usize = 400;
+
+/// How deep edges are looked for.
+const DEEPEST: usize = 6;
+
+/// Arrays at their greatest length, where that is no burden.
+const LONGEST: usize = 200;
 
 /// A whole valid value, one place of which is at an edge.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,4 +28,155 @@ pub struct Boundary {
     pub what: String,
     /// The whole value.
     pub value: Value,
+}
+
+impl Boundary {
+    pub(super) fn here(what: &str, value: Value) -> Self {
+        Self { at: String::new(), what: what.to_owned(), value }
+    }
+
+    fn below(self, name: &str) -> Self {
+        Self { at: format!("/{}{}", token(name), self.at), ..self }
+    }
+}
+
+/// Values at the edges that pass a test, each once.
+pub(super) fn boundaries(graph: &Graph, root: NodeId, is_valid: &dyn Fn(&Value) -> bool) -> Vec<Boundary> {
+    let mut edges = Edges { graph, stack: Vec::new() };
+    let mut met = BTreeSet::new();
+    let found = edges.of_node(root);
+    found.into_iter().filter(|edge| is_valid(&edge.value) && met.insert(edge.value.to_string())).take(MOST).collect()
+}
+
+struct Edges<'a> {
+    graph: &'a Graph,
+    /// The nodes on the way here.
+    stack: Vec<NodeId>,
+}
+
+impl Edges<'_> {
+    fn of_node(&mut self, id: NodeId) -> Vec<Boundary> {
+        let graph = self.graph;
+        if self.stack.len() > DEEPEST || self.stack.contains(&id) {
+            return Vec::new();
+        }
+        self.stack.push(id);
+        let node = graph.node(id);
+        let mut found = vec![Boundary::here("the plainest value", plain(graph, id))];
+        found.extend(node.shown.iter().map(|shown| Boundary::here("a value that the schema shows", shown.clone())));
+        for (at, shape) in node.shapes.iter().enumerate() {
+            if node.shapes.len() > 1 {
+                let value = make::value_of_shape(graph, shape, Variety::Plain, &mut Draw::new(0));
+                found.push(Boundary::here(&format!("alternative {} of {}", at + 1, node.shapes.len()), value));
+            }
+            found.extend(self.of_shape(shape));
+        }
+        self.stack.pop();
+        found.retain(|edge| graph.schemas.fits_all(&node.ids, &edge.value));
+        found.truncate(MOST);
+        found
+    }
+
+    fn of_shape(&mut self, shape: &Shape) -> Vec<Boundary> {
+        let mut found = edge::scalars(shape, self.graph.limits);
+        if shape.plain.values.is_some() {
+            return found;
+        }
+        let meant = shape.meant_kinds();
+        if meant.has(Kinds::OBJECT) {
+            found.extend(self.objects(&shape.members, shape));
+        }
+        if meant.has(Kinds::ARRAY) {
+            found.extend(self.arrays(&shape.items, shape));
+        }
+        found
+    }
+
+    fn objects(&mut self, members: &Members, shape: &Shape) -> Vec<Boundary> {
+        let graph = self.graph;
+        let Value::Object(least) = of_kind(graph, shape, Kinds::OBJECT) else { return Vec::new() };
+        let mut all = least.clone();
+        for member in &members.known {
+            all.entry(member.name.clone()).or_insert_with(|| plain(graph, member.node));
+        }
+        let mut found = vec![
+            Boundary::here("only what is required", json!(least)),
+            Boundary::here("every member", json!(all)),
+        ];
+        for member in members.known.iter().filter(|member| !least.contains_key(&member.name)) {
+            let name = &member.name;
+            let only = with(&least, name, all.get(name).cloned().unwrap_or_default());
+            found.push(Boundary::here(&format!("`{name}` is there"), only));
+            let mut others = all.clone();
+            others.shift_remove(name);
+            found.push(Boundary::here(&format!("`{name}` is absent"), json!(others)));
+        }
+        let open = members.open || members.known.is_empty();
+        for member in members.extra.iter().filter(|_| open).take(3) {
+            let what = format!("`{}`, which is not listed", member.name);
+            found.push(Boundary::here(&what, with(&least, &member.name, plain(graph, member.node))));
+        }
+        for member in &members.known {
+            for inner in self.of_node(member.node) {
+                let value = with(&least, &member.name, inner.value.clone());
+                found.push(Boundary { value, ..inner }.below(&member.name));
+            }
+        }
+        found
+    }
+
+    fn arrays(&mut self, items: &Items, shape: &Shape) -> Vec<Boundary> {
+        let graph = self.graph;
+        let Value::Array(least) = of_kind(graph, shape, Kinds::ARRAY) else { return Vec::new() };
+        let mut found = vec![Boundary::here("the fewest items", json!(least))];
+        let most = items.max.filter(|max| *max <= LONGEST);
+        let one_more = (least.len() < items.max.unwrap_or(usize::MAX)).then_some(least.len() + 1);
+        for (what, length) in [("one item more", one_more), ("the most items", most)] {
+            found.extend(length.map(|length| Boundary::here(what, json!(filled(graph, &least, length, shape)))));
+        }
+        let host = if least.is_empty() && one_more.is_some() { filled(graph, &least, 1, shape) } else { least };
+        for at in 0..host.len().min(items.prefix.len().max(1)) {
+            let Some(node) = items.slot(at) else { continue };
+            for inner in self.of_node(node) {
+                let mut host = host.clone();
+                host[at] = inner.value.clone();
+                found.push(Boundary { value: Value::Array(host), ..inner }.below(&at.to_string()));
+            }
+        }
+        found
+    }
+}
+
+/// A list filled up to a length.
+fn filled(graph: &Graph, least: &[Value], length: usize, shape: &Shape) -> Vec<Value> {
+    let unique = shape.plain.unique;
+    let variety = if unique { Variety::Wide } else { Variety::Plain };
+    let mut items = least.to_vec();
+    let mut draw = Draw::new(5);
+    for _ in 0..length * 8 {
+        if items.len() >= length {
+            break;
+        }
+        let Some(node) = shape.items.slot(items.len()) else { break };
+        let item = make::value(graph, node, variety, &mut draw);
+        if !unique || !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    items
+}
+
+fn with(members: &Map<String, Value>, name: &str, value: Value) -> Value {
+    let mut members = members.clone();
+    members.insert(name.to_owned(), value);
+    Value::Object(members)
+}
+
+fn plain(graph: &Graph, node: NodeId) -> Value {
+    make::value(graph, node, Variety::Plain, &mut Draw::new(0))
+}
+
+/// The plainest value of a shape of one kind.
+fn of_kind(graph: &Graph, shape: &Shape, kind: Kinds) -> Value {
+    make::value_of_kind(graph, shape, kind, &mut Draw::new(0))
 }

@@ -3,8 +3,11 @@
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::wrong::{self};
-use super::{Boundary, Draw, Seen, Violation};
+use super::make::{self, Variety};
+use super::schema::Schemas;
+use super::shape::{ENDLESS, Graph, NodeId};
+use super::branches::Branches;
+use super::{Boundary, Draw, Seen, Violation, boundary, violation};
 
 /// How large values may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +24,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { text: 4 << 10, longest_text: 1 << 20, depth: 8, nodes: 1_000 }
+        Self { text: 4 << 10, longest_text: 1 << 20, depth: 8, nodes: 200 }
     }
 }
 
@@ -39,10 +42,22 @@ pub enum Unusable {
     NotFound(String),
 }
 
+/// How many values the smallest one may hold.
+const LARGEST: u64 = 100_000;
+
+/// How often the whole value is made anew until it is valid.
+const SMALLEST_TRIES: usize = 160;
+const RANDOM_TRIES: usize = 16;
+
 /// A schema made ready for making values.
 #[derive(Debug)]
 pub struct Maker {
-    validator: Validator,
+    pub(super) validator: Validator,
+    pub(super) graph: Graph,
+    pub(super) root: NodeId,
+    /// The same with texts held to their formats.
+    strict: Validator,
+    branches: Branches,
     smallest: Value,
 }
 
@@ -53,13 +68,17 @@ impl Maker {
     }
 
     /// Makes a schema ready, with limits of the caller's.
-    pub fn with_limits(schema: &Value, _limits: Limits) -> Result<Self, Unusable> {
-        let validator = jsonschema::options().build(schema).map_err(|error| Unusable::NotASchema(error.to_string()))?;
-        let smallest = wrong::valid(schema).ok_or_else(|| Unusable::NotFound("nothing tried fits".to_owned()))?;
-        Ok(Self { validator, smallest })
+    pub fn with_limits(schema: &Value, limits: Limits) -> Result<Self, Unusable> {
+        let validator = compile(schema)?;
+        let strict = jsonschema::options().should_validate_formats(true).build(schema);
+        let strict = strict.map_err(|error| Unusable::NotASchema(error.to_string()))?;
+        let (graph, root) = Graph::new(Schemas::read(schema), limits);
+        let branches = Branches::new(&graph.schemas);
+        let smallest = smallest(&validator, &graph, root).map_err(|why| reason(schema, &graph, root, why))?;
+        Ok(Self { validator, strict, graph, root, branches, smallest })
     }
 
-    /// A small value that satisfies the schema; prefers what the schema itself gives as examples.
+    /// A small value that satisfies the schema; prefers what the schema itself shows.
     pub fn smallest(&self) -> &Value {
         &self.smallest
     }
@@ -71,27 +90,81 @@ impl Maker {
 
     /// Valid values at the edges.
     pub fn boundaries(&self) -> Vec<Boundary> {
-        vec![Boundary { at: String::new(), what: "the smallest value".to_owned(), value: self.smallest.clone() }]
+        boundary::boundaries(&self.graph, self.root, &|value| self.is_valid(value))
     }
 
     /// Values that break exactly one keyword at one place, derived from a valid one.
-    pub fn violations(&self, _base: &Value) -> Vec<Violation> {
-        Vec::new()
+    pub fn violations(&self, base: &Value) -> Vec<Violation> {
+        violation::violations(&self.graph, &self.validator, base)
     }
 
     /// A valid value; the same choices give the same value.
     pub fn random(&self, draw: &mut Draw) -> Value {
-        draw.bits();
+        for attempt in 0..RANDOM_TRIES {
+            let variety = if attempt < RANDOM_TRIES / 2 { Variety::Wide } else { Variety::Small };
+            let value = make::value(&self.graph, self.root, variety, draw);
+            // A format says nothing about validity, but its texts are worth a few tries.
+            let judge = if attempt < RANDOM_TRIES / 4 { &self.strict } else { &self.validator };
+            if judge.is_valid(&value) {
+                return value;
+            }
+        }
         self.smallest.clone()
     }
 
     /// How many branches the schema has.
     pub fn branches(&self) -> usize {
-        1
+        self.branches.count()
     }
 
     /// Notes the branches that a value takes.
-    pub fn mark(&self, _value: &Value, seen: &mut Seen) {
-        seen.add(0);
+    pub fn mark(&self, value: &Value, seen: &mut Seen) {
+        self.branches.mark(&self.graph.schemas, value, seen);
     }
+}
+
+/// `format` says what a text is for; whether it is one is not judged here.
+pub(super) fn compile(schema: &Value) -> Result<Validator, Unusable> {
+    let options = jsonschema::options().should_validate_formats(false);
+    options.build(schema).map_err(|error| Unusable::NotASchema(error.to_string()))
+}
+
+/// The first valid value, the plainest tried first; otherwise what was wrong with the first.
+fn smallest(validator: &Validator, graph: &Graph, root: NodeId) -> Result<Value, String> {
+    let size = graph.node(root).size;
+    if size == ENDLESS {
+        return Err(String::new());
+    }
+    if size > LARGEST {
+        return Err(format!("the smallest one would hold {size} values"));
+    }
+    let mut why = String::new();
+    for attempt in 0..SMALLEST_TRIES {
+        let variety = match attempt {
+            0..20 => Variety::Plain,
+            20..90 => Variety::Small,
+            _ => Variety::Wide,
+        };
+        let value = make::value(graph, root, variety, &mut Draw::new(0).fork(attempt));
+        match validator.validate(&value) {
+            Ok(()) => return Ok(value),
+            Err(error) if why.is_empty() => {
+                why = format!("{} at `{}` refuses what was tried", error.masked_with("the value"), error.schema_path());
+            }
+            Err(_) => {}
+        }
+    }
+    Err(why)
+}
+
+fn reason(schema: &Value, graph: &Graph, root: NodeId, why: String) -> Unusable {
+    let node = graph.node(root);
+    if node.size == ENDLESS {
+        return Unusable::Unsatisfiable(node.why.clone().unwrap_or_else(|| "its keywords exclude each other".to_owned()));
+    }
+    let canonical = jsonschema::canonicalize(schema).map(|canonical| canonical.satisfiability());
+    if matches!(canonical, Ok(jsonschema::canonical::Satisfiability::No)) {
+        return Unusable::Unsatisfiable(why);
+    }
+    Unusable::NotFound(why)
 }

@@ -5,16 +5,21 @@
 
 mod boundary;
 mod branches;
-mod breach;
 mod draw;
+mod edge;
+mod make;
 mod maker;
+mod pattern;
+mod schema;
+mod shape;
 mod shrink;
+mod violation;
 mod wrong;
 
 pub use boundary::Boundary;
 pub use branches::Seen;
-pub use breach::{Breach, Violation};
 pub use draw::{Draw, DrawKey};
 pub use maker::{Limits, Maker, Unusable};
 pub use shrink::shrink;
+pub use violation::{Breach, Violation};
 pub use wrong::{satisfies, valid, wrong_type};

@@ -1,0 +1,81 @@
+//! Arrays: prefix, rest, items that have to be there, items that have to differ.
+
+use serde_json::Value;
+
+use crate::generate::schema::same;
+use crate::generate::shape::{Items, NodeId, Shape};
+
+use super::{Making, Variety};
+
+/// How often an item is made anew until it differs from the others.
+const TRIES: usize = 24;
+
+impl Making<'_> {
+    pub(super) fn array(&mut self, shape: &Shape) -> Vec<Value> {
+        let items = &shape.items;
+        let slots = self.slots(items);
+        let mut made: Vec<Value> = Vec::with_capacity(slots.len());
+        for slot in slots {
+            let item = if shape.plain.unique { self.different(slot, &made) } else { Some(self.value(slot)) };
+            match item {
+                Some(item) => made.push(item),
+                // No further item differs: fewer have to do.
+                None => break,
+            }
+        }
+        made
+    }
+
+    /// The node of each item.
+    fn slots(&mut self, items: &Items) -> Vec<NodeId> {
+        let needed: usize = items.contains.iter().map(|contained| contained.min).sum();
+        let most = items.max.unwrap_or(usize::MAX);
+        let most = if items.rest.is_none() { most.min(items.prefix.len()) } else { most };
+        let mut length = self.length(items.min.max(needed.min(most)), most);
+        let behind = items.prefix.len().saturating_add(needed) <= most && items.rest.is_some();
+        if behind && needed > 0 {
+            length = length.max(items.prefix.len() + needed);
+        }
+        let mut slots: Vec<NodeId> = (0..length).map_while(|at| items.slot(at)).collect();
+        let mut at = if behind { items.prefix.len() } else { 0 };
+        for contained in &items.contains {
+            for _ in 0..contained.min {
+                let node = contained.prefix.get(at).copied().or(contained.rest);
+                if let (Some(slot), Some(node)) = (slots.get_mut(at), node) {
+                    *slot = node;
+                }
+                at += 1;
+            }
+        }
+        slots
+    }
+
+    fn length(&mut self, min: usize, most: usize) -> usize {
+        if self.is_plain() || self.is_late() || most <= min {
+            return min;
+        }
+        let longer = match self.draw.below(16) {
+            0..=2 => 0,
+            3..=12 => self.draw.between(1, 3),
+            13..=14 => self.draw.between(4, 8),
+            _ => most.min(40).saturating_sub(min),
+        };
+        min.saturating_add(longer).min(most)
+    }
+
+    /// An item that differs from all others.
+    fn different(&mut self, slot: NodeId, others: &[Value]) -> Option<Value> {
+        let variety = self.variety;
+        let mut found = None;
+        for _ in 0..TRIES {
+            let item = self.value(slot);
+            if !others.iter().any(|other| same(other, &item)) {
+                found = Some(item);
+                break;
+            }
+            self.variety = if variety == Variety::Plain { Variety::Small } else { Variety::Wide };
+        }
+        self.variety = variety;
+        found
+    }
+}

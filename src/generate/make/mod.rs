@@ -1,0 +1,177 @@
+//! Values from nodes and shapes. What comes out fits nearly always; the caller looks.
+
+mod array;
+mod format;
+mod number;
+mod object;
+mod text;
+
+use serde_json::{Map, Value};
+
+use super::draw::Draw;
+use super::schema::Kinds;
+use super::shape::{ENDLESS, Graph, Node, NodeId, Shape};
+
+pub(super) use number::{number_near, whole_value};
+pub(super) use text::{text, text_of_length};
+
+/// How often a place is made anew until it fits.
+const TRIES: usize = 16;
+
+/// How varied values are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Variety {
+    /// Small, plain and the same every time, as far as the schema leaves a choice.
+    Plain,
+    /// Small, but different each time.
+    Small,
+    /// Anything that fits.
+    Wide,
+}
+
+/// One value in the making.
+pub(super) struct Making<'a> {
+    graph: &'a Graph,
+    draw: &'a mut Draw,
+    variety: Variety,
+    /// How many more values may be made before only the smallest are.
+    left: usize,
+    depth: usize,
+    /// The nodes on the way here, as far as plain values need them.
+    stack: Vec<NodeId>,
+}
+
+/// A value of a node; `Null` where nothing can be made.
+pub(super) fn value(graph: &Graph, node: NodeId, variety: Variety, draw: &mut Draw) -> Value {
+    making(graph, variety, draw).value(node)
+}
+
+/// A value of one shape.
+pub(super) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, draw: &mut Draw) -> Value {
+    making(graph, variety, draw).shaped(shape)
+}
+
+/// The plainest value of one shape that is of one kind.
+pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: Kinds, draw: &mut Draw) -> Value {
+    making(graph, Variety::Plain, draw).of_kind(kind, shape)
+}
+
+fn making<'a>(graph: &'a Graph, variety: Variety, draw: &'a mut Draw) -> Making<'a> {
+    Making { graph, left: graph.limits.nodes, depth: 0, stack: Vec::new(), variety, draw }
+}
+
+impl Making<'_> {
+    fn is_plain(&self) -> bool {
+        self.variety != Variety::Wide
+    }
+
+    /// Whether it is time to come to an end.
+    fn is_late(&self) -> bool {
+        self.left == 0 || self.depth > self.graph.limits.depth
+    }
+
+    fn value(&mut self, id: NodeId) -> Value {
+        let graph = self.graph;
+        let node = graph.node(id);
+        self.left = self.left.saturating_sub(1);
+        let shown = if self.is_plain() { node.shown.first() } else { self.shown_sometimes(node) };
+        if let Some(shown) = shown {
+            return shown.clone();
+        }
+        self.depth += 1;
+        self.stack.push(id);
+        let value = self.fitting(node);
+        self.stack.pop();
+        self.depth -= 1;
+        value
+    }
+
+    fn shown_sometimes<'n>(&mut self, node: &'n Node) -> Option<&'n Value> {
+        if node.shown.is_empty() || !self.draw.chance(10) { None } else { self.draw.pick(&node.shown) }
+    }
+
+    fn fitting(&mut self, node: &Node) -> Value {
+        let tries = if node.checked { TRIES } else { 1 };
+        let variety = self.variety;
+        let mut made = Value::Null;
+        for attempt in 0..tries {
+            let Some(shape) = self.pick(node, attempt) else { break };
+            made = self.shaped(shape);
+            if !node.checked || self.graph.schemas.fits_all(&node.ids, &made) {
+                break;
+            }
+            // The plainest value did not fit, so others have to be tried.
+            self.variety = match attempt {
+                0..=1 => variety,
+                2..=9 if variety != Variety::Wide => Variety::Small,
+                _ => Variety::Wide,
+            };
+        }
+        self.variety = variety;
+        made
+    }
+
+    fn pick<'n>(&mut self, node: &'n Node, attempt: usize) -> Option<&'n Shape> {
+        let again = self.is_plain() && self.stack.split_last().is_some_and(|(id, before)| before.contains(id));
+        if self.is_late() || (again && attempt == 0) {
+            return node.shapes.iter().min_by_key(|shape| shape.size);
+        }
+        if self.is_plain() {
+            let mut order: Vec<&Shape> = node.shapes.iter().collect();
+            // Shapes that are as small as others come in the order of the schema, `null` after the rest.
+            order.sort_by_key(|shape| (shape.plain.kinds == Kinds::NULL, shape.size.min(1_000) / 32));
+            return order.get(attempt % order.len().max(1)).copied();
+        }
+        self.draw.pick(&node.shapes)
+    }
+
+    fn shaped(&mut self, shape: &Shape) -> Value {
+        if let Some(values) = &shape.plain.values {
+            let chosen = if self.variety == Variety::Plain { values.first() } else { self.draw.pick(values) };
+            return chosen.cloned().unwrap_or(Value::Null);
+        }
+        let kind = self.kind(shape);
+        self.of_kind(kind, shape)
+    }
+
+    fn kind(&mut self, shape: &Shape) -> Kinds {
+        let kinds = shape.plain.kinds;
+        let within = |wanted: Kinds| Kinds::EACH.into_iter().filter(move |kind| wanted.has(*kind));
+        if self.is_late() {
+            let size = |kind: &Kinds| match *kind {
+                Kinds::ARRAY => shape.items.size,
+                Kinds::OBJECT => shape.members.size,
+                _ => 0,
+            };
+            return within(kinds).min_by_key(size).unwrap_or(Kinds::NULL);
+        }
+        let meant = shape.meant_kinds();
+        if self.is_plain() {
+            return within(meant).next().unwrap_or(Kinds::NULL);
+        }
+        let from = if self.draw.chance(85) { meant } else { kinds };
+        let choices: Vec<Kinds> = within(from).collect();
+        self.draw.pick(&choices).copied().unwrap_or(Kinds::NULL)
+    }
+
+    fn of_kind(&mut self, kind: Kinds, shape: &Shape) -> Value {
+        let plain = &shape.plain;
+        match kind {
+            Kinds::BOOLEAN => Value::Bool(self.variety == Variety::Plain || self.draw.chance(50)),
+            Kinds::INTEGER => number::whole(plain, self.variety, self.draw),
+            Kinds::FRACTION => number::fraction(plain, self.variety, self.draw),
+            Kinds::TEXT if self.variety == Variety::Plain => {
+                Value::String(text::plain_text(plain, self.draw, self.graph.limits))
+            }
+            Kinds::TEXT if self.variety == Variety::Small => {
+                Value::String(text::small_text(plain, self.draw, self.graph.limits))
+            }
+            Kinds::TEXT => Value::String(text(plain, self.draw, self.graph.limits)),
+            Kinds::ARRAY if shape.items.size < ENDLESS => Value::Array(self.array(shape)),
+            Kinds::OBJECT if shape.members.size < ENDLESS => Value::Object(self.object(&shape.members)),
+            Kinds::ARRAY => Value::Array(Vec::new()),
+            Kinds::OBJECT => Value::Object(Map::new()),
+            _ => Value::Null,
+        }
+    }
+}

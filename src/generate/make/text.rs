@@ -1,0 +1,128 @@
+//! Texts: of a pattern, of a format, or of anything.
+
+use crate::generate::Limits;
+use crate::generate::draw::Draw;
+use crate::generate::shape::Plain;
+
+use super::format;
+
+/// How often a pattern is tried for a text of a fitting length.
+const TRIES: usize = 12;
+
+/// Pieces of text that servers like to stumble over.
+const ODD: [&str; 24] = [
+    " ", "\n", "\t", "\"", "'", "\\", "/", "..", "%", "{}", "<b>", "&amp;", "$", "é", "ß", "Ω", "日本", "مرحبا", "e\u{301}",
+    "🙂", "👩\u{200d}👧", "\u{feff}", "\u{7f}", "\u{1}",
+];
+
+const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .";
+
+/// A text of any kind.
+pub(in crate::generate) fn text(plain: &Plain, draw: &mut Draw, limits: Limits) -> String {
+    let (min, max) = lengths(plain, limits);
+    if let Some(text) = asked_for(plain, draw, (min, max)) {
+        return text;
+    }
+    let cap = limits.text.max(min).min(max);
+    let longer = match draw.below(100) {
+        0..=7 => 0,
+        8..=64 => draw.below(16),
+        65..=94 => draw.below(64),
+        95..=97 => draw.below(512),
+        98 => cap.saturating_sub(min),
+        _ => draw.below(limits.text),
+    };
+    let length = min.saturating_add(longer).min(cap);
+    if draw.chance(30) { odd_text(length, draw) } else { letters(length, draw) }
+}
+
+/// A text that is as plain as the schema lets it be.
+pub(super) fn plain_text(plain: &Plain, draw: &mut Draw, limits: Limits) -> String {
+    let (min, max) = lengths(plain, limits);
+    if plain.patterns.is_empty() {
+        let shown = plain.format.as_deref().and_then(format::example).filter(|shown| fits(shown, (min, max)));
+        return shown.map_or_else(|| text_of_length("text", min, max), ToOwned::to_owned);
+    }
+    asked_for(plain, draw, (min, max)).unwrap_or_else(|| text_of_length("text", min, max))
+}
+
+/// A short text of letters.
+pub(super) fn small_text(plain: &Plain, draw: &mut Draw, limits: Limits) -> String {
+    let (min, max) = lengths(plain, limits);
+    asked_for(plain, draw, (min, max)).unwrap_or_else(|| {
+        let length = draw.between(0, 8).clamp(min, max);
+        letters(length, draw)
+    })
+}
+
+/// A word, cut or filled up to a length.
+pub(in crate::generate) fn text_of_length(word: &str, min: usize, max: usize) -> String {
+    let mut text: String = word.chars().take(max).collect();
+    let short = min.saturating_sub(text.chars().count());
+    text.extend(std::iter::repeat_n('x', short));
+    text
+}
+
+fn lengths(plain: &Plain, limits: Limits) -> (usize, usize) {
+    let max = plain.max_length.unwrap_or(usize::MAX).min(limits.longest_text);
+    (plain.min_length.min(max), max)
+}
+
+fn fits(text: &str, (min, max): (usize, usize)) -> bool {
+    (min..=max).contains(&text.chars().count())
+}
+
+/// A text that the pattern or the format asks for.
+fn asked_for(plain: &Plain, draw: &mut Draw, lengths: (usize, usize)) -> Option<String> {
+    if plain.patterns.is_empty() && plain.format.is_none() {
+        return None;
+    }
+    let mut last = None;
+    for _ in 0..TRIES {
+        let formatted = plain.format.is_some() && (plain.patterns.is_empty() || draw.chance(75));
+        let text = if formatted {
+            format::text(plain.format.as_deref().unwrap_or_default(), draw)
+        } else {
+            draw.pick(&plain.patterns).and_then(|pattern| pattern.candidate(draw, lengths.0))
+        };
+        let Some(text) = text else { continue };
+        if fits(&text, lengths) {
+            return Some(text);
+        }
+        last = Some(text);
+    }
+    // A pattern may well match a beginning; a format is given up for the length, which is asserted.
+    let cut = |text: String| text_of_length(&text, lengths.0, lengths.1);
+    last.filter(|_| !plain.patterns.is_empty()).map(cut)
+}
+
+fn letters(length: usize, draw: &mut Draw) -> String {
+    let mut text = String::with_capacity(length);
+    let mut bits = 0_u64;
+    for at in 0..length {
+        if at % 10 == 0 {
+            bits = draw.bits();
+        }
+        let letter = usize::try_from(bits & 63).unwrap_or(0);
+        bits >>= 6;
+        text.push(char::from(LETTERS[letter]));
+    }
+    text
+}
+
+fn odd_text(length: usize, draw: &mut Draw) -> String {
+    let mut text = String::new();
+    let mut left = length;
+    while left > 0 {
+        let piece = draw.pick(&ODD).copied().unwrap_or("?");
+        let count = piece.chars().count();
+        if count <= left && draw.chance(40) {
+            text.push_str(piece);
+            left -= count;
+        } else {
+            text.push(char::from(LETTERS[draw.below(52)]));
+            left -= 1;
+        }
+    }
+    text
+}

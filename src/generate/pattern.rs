@@ -1,0 +1,287 @@
+//! Regular expressions of schemas: what they match, and texts that they may match.
+//!
+//! Schemas write ECMA-262, the parser reads Rust's syntax. What it does not know is taken out, so a text is only a
+//! candidate until [`Pattern::matches`] has said yes.
+
+use jsonschema::Validator;
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use serde_json::{Value, json};
+
+use super::draw::Draw;
+
+/// How often a repetition without an end is repeated beyond its minimum, where nobody asks for more.
+const REPEATED: usize = 8;
+
+/// Characters of a candidate; what repetitions of repetitions ask for beyond is cut off.
+const LONGEST: usize = 1 << 16;
+
+/// A regular expression.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    pub(super) source: String,
+    validator: Validator,
+    tree: Option<Tree>,
+    /// What the text has to contain besides, from lookaheads.
+    ahead: Vec<Tree>,
+    open_start: bool,
+    open_end: bool,
+}
+
+#[derive(Debug)]
+enum Tree {
+    Nothing,
+    Text(String),
+    Class { plain: Vec<char>, ranges: Vec<(char, char)> },
+    Repeat { min: usize, max: Option<usize>, inner: Box<Tree> },
+    All(Vec<Tree>),
+    One(Vec<Tree>),
+}
+
+impl Pattern {
+    /// Reads a pattern; `None` for what the validator cannot read either.
+    pub(super) fn new(source: &str) -> Option<Self> {
+        let validator = jsonschema::options().build(&json!({"pattern": source})).ok()?;
+        let (rest, ahead) = without_lookaround(source);
+        let parsed = parse(&rest);
+        let looks = parsed.as_ref().map(|hir| (hir.properties().look_set_prefix(), hir.properties().look_set_suffix()));
+        let (open_start, open_end) =
+            looks.map_or((false, false), |(prefix, suffix)| (!prefix.contains(Look::Start), !suffix.contains(Look::End)));
+        let ahead = ahead.iter().filter_map(|piece| Some(tree(&parse(piece)?))).collect();
+        let tree = parsed.as_ref().map(tree);
+        Some(Self { source: source.to_owned(), validator, tree, ahead, open_start, open_end })
+    }
+
+    /// Whether it matches a text.
+    pub(super) fn matches(&self, text: &Value) -> bool {
+        self.validator.is_valid(text)
+    }
+
+    /// A text that may match, of at least `min` characters where the pattern has room for them.
+    pub(super) fn candidate(&self, draw: &mut Draw, min: usize) -> Option<String> {
+        let mut text = String::new();
+        let mut room = min;
+        if let Some(tree) = &self.tree {
+            tree.write(draw, &mut room, &mut text);
+        }
+        for piece in &self.ahead {
+            let mut more = String::new();
+            piece.write(draw, &mut 0, &mut more);
+            let at = text.char_indices().map(|(at, _)| at).nth(draw.below(text.chars().count() + 1));
+            text.insert_str(at.unwrap_or(text.len()), &more);
+        }
+        let short = min.saturating_sub(text.chars().count());
+        if short > 0 && self.open_end {
+            text.extend((0..short).map(|_| letter(draw)));
+        } else if short > 0 && self.open_start {
+            text.insert_str(0, &(0..short).map(|_| letter(draw)).collect::<String>());
+        }
+        (self.tree.is_some() || !self.ahead.is_empty()).then_some(text)
+    }
+}
+
+impl Tree {
+    /// Writes a text; `room` is how many characters repetitions may add to come to a wanted length.
+    fn write(&self, draw: &mut Draw, room: &mut usize, text: &mut String) {
+        if text.len() > LONGEST {
+            return;
+        }
+        match self {
+            Self::Nothing => {}
+            Self::Text(literal) => {
+                text.push_str(literal);
+                *room = room.saturating_sub(literal.chars().count());
+            }
+            Self::Class { plain, ranges } => {
+                *room = room.saturating_sub(1);
+                text.extend(character(plain, ranges, draw));
+            }
+            Self::Repeat { min, max, inner } => {
+                let most = max.unwrap_or(usize::MAX).saturating_sub(*min);
+                let wanted = if *room > 0 { *room + draw.below(3) } else { draw.below(REPEATED.min(most.saturating_add(1))) };
+                for _ in 0..min.saturating_add(wanted.min(most)).min(LONGEST) {
+                    inner.write(draw, room, text);
+                }
+            }
+            Self::All(parts) => parts.iter().for_each(|part| part.write(draw, room, text)),
+            Self::One(parts) => {
+                if let Some(part) = draw.pick(parts) {
+                    part.write(draw, room, text);
+                }
+            }
+        }
+    }
+}
+
+fn letter(draw: &mut Draw) -> char {
+    (b'a'..=b'z').nth(draw.below(26)).map_or('a', char::from)
+}
+
+fn character(plain: &[char], ranges: &[(char, char)], draw: &mut Draw) -> Option<char> {
+    if let (Some(letter), true) = (draw.pick(plain), draw.chance(95) || ranges.is_empty()) {
+        return Some(*letter);
+    }
+    let (first, last) = draw.pick(ranges).copied()?;
+    let code = draw.between(first as usize, last as usize);
+    u32::try_from(code).ok().and_then(char::from_u32).or(Some(first))
+}
+
+fn parse(pattern: &str) -> Option<Hir> {
+    ParserBuilder::new().nest_limit(100).build().parse(&in_rust_syntax(pattern)).ok()
+}
+
+fn tree(hir: &Hir) -> Tree {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => Tree::Nothing,
+        HirKind::Literal(literal) => Tree::Text(String::from_utf8_lossy(&literal.0).into_owned()),
+        HirKind::Class(class) => class_of(class),
+        HirKind::Repetition(repetition) => Tree::Repeat {
+            min: repetition.min as usize,
+            max: repetition.max.map(|max| max as usize),
+            inner: Box::new(tree(&repetition.sub)),
+        },
+        HirKind::Capture(capture) => tree(&capture.sub),
+        HirKind::Concat(parts) => Tree::All(parts.iter().map(tree).collect()),
+        HirKind::Alternation(parts) => Tree::One(parts.iter().map(tree).collect()),
+    }
+}
+
+/// A class with its plain characters apart: those are what most texts are made of.
+fn class_of(class: &Class) -> Tree {
+    let ranges: Vec<(char, char)> = match class {
+        Class::Unicode(class) => class.ranges().iter().map(|range| (range.start(), range.end())).collect(),
+        Class::Bytes(class) => class.ranges().iter().map(|range| (range.start().into(), range.end().into())).collect(),
+    };
+    let holds = |letter: &char| ranges.iter().any(|(first, last)| (first..=last).contains(&letter));
+    Tree::Class { plain: (' '..='~').filter(holds).collect(), ranges }
+}
+
+/// ECMA-262 as Rust reads it, where the two differ in ways that schemas use.
+fn in_rust_syntax(pattern: &str) -> String {
+    let mut rust = String::with_capacity(pattern.len() + 8);
+    let mut in_class = false;
+    let mut letters = pattern.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                // A null character, and references to groups, of which nothing is known here.
+                Some('0') => rust.push_str("\\x00"),
+                Some('1'..='9') if !in_class => {}
+                Some('d') => rust.push_str("[0-9]"),
+                Some('w') => rust.push_str("[0-9A-Za-z_]"),
+                Some(escaped) if escaped.is_alphanumeric() || escaped.is_ascii_punctuation() && !"<>".contains(escaped) => {
+                    rust.push('\\');
+                    rust.push(escaped);
+                }
+                Some(escaped) => rust.push(escaped),
+                None => rust.push_str("\\\\"),
+            },
+            '[' if in_class => rust.push_str("\\["),
+            '&' | '~' | '-' if in_class && letters.peek() == Some(&letter) => {
+                rust.push('\\');
+                rust.push(letter);
+            }
+            _ => {
+                in_class = (in_class || letter == '[') && letter != ']';
+                rust.push(letter);
+            }
+        }
+    }
+    rust
+}
+
+/// A pattern without its lookarounds, and what its positive lookaheads ask for.
+fn without_lookaround(pattern: &str) -> (String, Vec<String>) {
+    let mut rest = String::new();
+    let mut ahead = Vec::new();
+    let mut at = 0;
+    while at < pattern.len() {
+        let tail = &pattern[at..];
+        let opening = ["(?=", "(?!", "(?<=", "(?<!"].into_iter().find(|opening| tail.starts_with(opening));
+        if let (Some(opening), Some(length)) = (opening, group_length(tail)) {
+            let inner = &tail[opening.len()..length - 1];
+            if opening == "(?=" {
+                ahead.push(inner.trim_start_matches(".*?").trim_start_matches(".*").to_owned());
+            }
+            at += length;
+            continue;
+        }
+        let step = token_length(tail);
+        rest.push_str(&tail[..step]);
+        at += step;
+    }
+    (rest, ahead)
+}
+
+/// The bytes of the group that a text starts with.
+fn group_length(text: &str) -> Option<usize> {
+    let (mut depth, mut at) = (0, 0);
+    while at < text.len() {
+        match text.as_bytes()[at] {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        at += token_length(&text[at..]);
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The bytes of the first character, escape or class of a pattern.
+fn token_length(text: &str) -> usize {
+    let mut letters = text.char_indices();
+    let Some((_, first)) = letters.next() else { return 0 };
+    match first {
+        '\\' => letters.next().map_or(1, |(at, letter)| at + letter.len_utf8()),
+        '[' => {
+            let mut escaped = false;
+            for (at, letter) in letters {
+                match letter {
+                    _ if escaped => escaped = false,
+                    '\\' => escaped = true,
+                    ']' if at > 1 => return at + 1,
+                    _ => {}
+                }
+            }
+            text.len()
+        }
+        _ => first.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_match() {
+        for source in [
+            "^q[0-9]{7}$",
+            "^[a-z][a-z0-9_-]{2,30}$",
+            r"^\d{4}-\d{2}-\d{2}$",
+            r"^(?:foo|bar)\/[^\/]+$",
+            "abc",
+            r"^(?=.*[A-Z])(?=.*\d)[A-Za-z\d]{8,}$",
+            r"^(?!\.)[a-z]+@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$",
+            r"^[[a]$",
+            "^\\p{L}+$",
+            "",
+        ] {
+            let pattern = Pattern::new(source).unwrap();
+            let mut draw = Draw::new(3);
+            let found = (0..50).filter_map(|_| pattern.candidate(&mut draw, 0)).filter(|text| pattern.matches(&json!(text)));
+            assert!(found.count() >= 10, "{source}");
+        }
+    }
+
+    #[test]
+    fn candidates_are_as_long_as_asked() {
+        let long = |source: &str| Pattern::new(source).unwrap().candidate(&mut Draw::new(1), 40).unwrap().chars().count();
+        assert!(long("^[a-z]+$") >= 40);
+        assert!(long("ab") >= 40);
+        assert!(long("^a?$") <= 1);
+    }
+}

@@ -1,0 +1,83 @@
+//! A JSON Schema as rules that are easy to ask: every subschema is a line of an arena, references are resolved.
+//!
+//! Knows how schemas are written and what they mean; knows nothing about making values.
+
+mod fits;
+mod kind;
+mod negate;
+mod place;
+mod read;
+mod reference;
+mod rules;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::pattern::Pattern;
+
+pub(super) use fits::{all_differ, compare, is_multiple, same};
+pub(super) use kind::Kinds;
+pub(super) use place::{Place, child_ids, each_place, item_ids, token};
+pub(super) use rules::{Bound, Condition, Contains, Rules, SchemaId};
+
+/// The subschemas of one document, and what was derived from them.
+#[derive(Clone, Debug)]
+pub(super) struct Schemas {
+    lines: Vec<Arc<Rules>>,
+    negated: BTreeMap<SchemaId, SchemaId>,
+    patterns: BTreeMap<String, Arc<Pattern>>,
+    root: SchemaId,
+}
+
+impl Schemas {
+    /// Reads a document that the `jsonschema` crate has accepted.
+    pub(super) fn read(document: &Value) -> Self {
+        let empty = Self { lines: Vec::new(), negated: BTreeMap::new(), patterns: BTreeMap::new(), root: SchemaId(0) };
+        read::read(document, empty)
+    }
+
+    /// The document itself.
+    pub(super) fn root(&self) -> SchemaId {
+        self.root
+    }
+
+    /// What one subschema says.
+    pub(super) fn rules(&self, id: SchemaId) -> &Arc<Rules> {
+        &self.lines[id.0]
+    }
+
+    /// Adds a schema that is written nowhere.
+    pub(super) fn add(&mut self, rules: Rules) -> SchemaId {
+        self.compile_patterns(&rules);
+        self.lines.push(Arc::new(rules));
+        SchemaId(self.lines.len() - 1)
+    }
+
+    fn set(&mut self, id: SchemaId, rules: Rules) {
+        self.compile_patterns(&rules);
+        self.lines[id.0] = Arc::new(rules);
+    }
+
+    /// Whether a pattern matches a text, as the validator sees it.
+    pub(super) fn matches(&self, pattern: &str, text: &Value) -> bool {
+        self.patterns.get(pattern).is_none_or(|pattern| pattern.matches(text))
+    }
+
+    /// A pattern as it was read.
+    pub(super) fn pattern(&self, pattern: &str) -> Option<&Arc<Pattern>> {
+        self.patterns.get(pattern)
+    }
+
+    fn compile_patterns(&mut self, rules: &Rules) {
+        for pattern in rules.pattern.iter().chain(rules.pattern_properties.iter().map(|(pattern, _)| pattern)) {
+            if self.patterns.contains_key(pattern) {
+                continue;
+            }
+            if let Some(read) = Pattern::new(pattern) {
+                self.patterns.insert(pattern.clone(), Arc::new(read));
+            }
+        }
+    }
+}

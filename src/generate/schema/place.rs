@@ -1,0 +1,87 @@
+//! The places of a value, each with the subschemas that judge it.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{Rules, SchemaId, Schemas};
+
+/// A place in a value.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::generate) struct Place<'a> {
+    /// JSON pointer to it.
+    pub(in crate::generate) at: &'a str,
+    pub(in crate::generate) value: &'a Value,
+    /// What judges it, with references followed and the alternatives chosen that its value takes.
+    pub(in crate::generate) judges: &'a [SchemaId],
+}
+
+/// Visits every place of a value that the document's root judges, outermost first.
+pub(in crate::generate) fn each_place(schemas: &Schemas, value: &Value, visit: &mut dyn FnMut(Place<'_>)) {
+    descend(schemas, &[schemas.root()], value, &mut String::new(), visit);
+}
+
+fn descend(schemas: &Schemas, ids: &[SchemaId], value: &Value, at: &mut String, visit: &mut dyn FnMut(Place<'_>)) {
+    let judges = judges(schemas, ids, value);
+    visit(Place { at, value, judges: &judges });
+    let length = at.len();
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let below = child_ids(schemas, &judges, name);
+                at.push('/');
+                at.push_str(&token(name));
+                descend(schemas, &below, member, at, visit);
+                at.truncate(length);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                // Writing to a text cannot fail.
+                let _ = write!(at, "/{index}");
+                descend(schemas, &item_ids(schemas, &judges, index), item, at, visit);
+                at.truncate(length);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A name as a step of a JSON pointer.
+pub(in crate::generate) fn token(name: &str) -> String {
+    if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1") } else { name.to_owned() }
+}
+
+/// The subschemas that judge a member of what others judge.
+pub(in crate::generate) fn child_ids(schemas: &Schemas, judges: &[SchemaId], name: &str) -> Vec<SchemaId> {
+    judges.iter().flat_map(|id| schemas.member_schemas(schemas.rules(*id), name)).collect()
+}
+
+/// The subschemas that judge an item of what others judge.
+pub(in crate::generate) fn item_ids(schemas: &Schemas, judges: &[SchemaId], index: usize) -> Vec<SchemaId> {
+    let of = |rules: &Rules| rules.prefix.get(index).copied().or(rules.items);
+    judges.iter().filter_map(|id| of(schemas.rules(*id))).collect()
+}
+
+/// All subschemas that have a say about a value.
+fn judges(schemas: &Schemas, ids: &[SchemaId], value: &Value) -> Vec<SchemaId> {
+    let mut todo: Vec<SchemaId> = ids.iter().rev().copied().collect();
+    let mut found = Vec::new();
+    while let Some(id) = todo.pop() {
+        if found.contains(&id) {
+            continue;
+        }
+        found.push(id);
+        let rules = schemas.rules(id);
+        todo.extend(&rules.all);
+        let alternatives = rules.any.iter().chain(&rules.whichever).chain(&rules.one);
+        todo.extend(alternatives.filter(|id| schemas.fits(**id, value)));
+        if let Some(condition) = &rules.condition {
+            let holds = schemas.fits(condition.when, value);
+            todo.extend(if holds { condition.then } else { condition.otherwise });
+        }
+        let present = rules.dependent_schemas.iter().filter(|(name, _)| value.get(name).is_some());
+        todo.extend(present.map(|(_, schema)| *schema));
+    }
+    found
+}

@@ -1,0 +1,192 @@
+//! From a document to rules: every subschema once, references resolved, drafts evened out.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Number, Value};
+
+use super::reference::{References, below};
+use super::{Bound, Condition, Contains, Kinds, Rules, SchemaId, Schemas};
+
+/// Reads a whole document into an arena.
+pub(super) fn read(document: &Value, schemas: Schemas) -> Schemas {
+    // Before 2019-09 a reference hides its siblings.
+    let draft = document["$schema"].as_str().unwrap_or_default();
+    let old = ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|name| draft.contains(name));
+    let references = References::new(document);
+    let mut reader = Reader { document, references, old, schemas, known: BTreeMap::new() };
+    reader.schemas.root = reader.schema("");
+    reader.schemas
+}
+
+struct Reader<'a> {
+    document: &'a Value,
+    references: References<'a>,
+    old: bool,
+    schemas: Schemas,
+    known: BTreeMap<String, SchemaId>,
+}
+
+impl Reader<'_> {
+    /// The line of the subschema at a pointer; read where it is met first.
+    fn schema(&mut self, at: &str) -> SchemaId {
+        if let Some(known) = self.known.get(at) {
+            return *known;
+        }
+        let id = self.schemas.add(Rules { at: at.to_owned(), ..Rules::default() });
+        self.known.insert(at.to_owned(), id);
+        let document = self.document;
+        match document.pointer(at) {
+            Some(Value::Object(members)) => {
+                let rules = self.rules(at, members);
+                self.schemas.set(id, rules);
+            }
+            Some(Value::Bool(false)) => self.schemas.set(id, Rules { at: at.to_owned(), never: true, ..Rules::default() }),
+            _ => {}
+        }
+        id
+    }
+
+    fn rules(&mut self, at: &str, members: &Map<String, Value>) -> Rules {
+        let mut rules = Rules { at: at.to_owned(), ..Rules::default() };
+        self.references_of(at, members, &mut rules);
+        if self.old && members.contains_key("$ref") {
+            return rules;
+        }
+        values(members, &mut rules);
+        numbers(members, &mut rules);
+        texts(members, &mut rules);
+        self.arrays(at, members, &mut rules);
+        self.objects(at, members, &mut rules);
+        self.dependencies(at, members, &mut rules);
+        self.combinations(at, members, &mut rules);
+        rules
+    }
+
+    fn references_of(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+        let text = |key: &str| members.get(key).and_then(Value::as_str);
+        let plain = text("$ref").and_then(|reference| self.references.target(at, reference));
+        let dynamic = text("$dynamicRef").and_then(|reference| self.references.dynamic_target(at, reference));
+        let recursive = text("$recursiveRef").and_then(|reference| self.references.target(at, reference));
+        for target in [plain, dynamic, recursive].into_iter().flatten() {
+            let target = self.schema(&target);
+            rules.all.push(target);
+        }
+    }
+
+    fn member(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Option<SchemaId> {
+        members.get(key).filter(|value| value.is_object() || value.is_boolean()).map(|_| self.schema(&below(at, key)))
+    }
+
+    fn list(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Vec<SchemaId> {
+        let count = members.get(key).and_then(Value::as_array).map_or(0, Vec::len);
+        (0..count).map(|index| self.schema(&format!("{at}/{key}/{index}"))).collect()
+    }
+
+    fn named(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Vec<(String, SchemaId)> {
+        let at = below(at, key);
+        let named = members.get(key).and_then(Value::as_object).into_iter().flatten();
+        let schemas = named.filter(|(_, value)| value.is_object() || value.is_boolean());
+        schemas.map(|(name, _)| (name.clone(), self.schema(&below(&at, name)))).collect()
+    }
+
+    fn arrays(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+        rules.prefix = self.list(at, members, "prefixItems");
+        rules.items = self.member(at, members, "items");
+        if members.get("items").is_some_and(Value::is_array) {
+            rules.prefix = self.list(at, members, "items");
+            rules.items = self.member(at, members, "additionalItems");
+        }
+        if let Some(schema) = self.member(at, members, "contains") {
+            let (min, max) = if self.old { (None, None) } else { (count(members, "minContains"), count(members, "maxContains")) };
+            rules.contains = Some(Contains { schema, min: min.unwrap_or(1), max });
+        }
+        rules.min_items = count(members, "minItems");
+        rules.max_items = count(members, "maxItems");
+        rules.unique = members.get("uniqueItems") == Some(&Value::Bool(true));
+        rules.unevaluated_items = self.member(at, members, "unevaluatedItems");
+    }
+
+    fn objects(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+        rules.properties = self.named(at, members, "properties").into_iter().collect();
+        rules.lists_properties = members.contains_key("properties");
+        rules.pattern_properties = self.named(at, members, "patternProperties");
+        rules.additional = self.member(at, members, "additionalProperties");
+        rules.names = self.member(at, members, "propertyNames");
+        rules.min_properties = count(members, "minProperties");
+        rules.max_properties = count(members, "maxProperties");
+        rules.required = members.get("required").map(names).unwrap_or_default();
+        rules.unevaluated_properties = self.member(at, members, "unevaluatedProperties");
+    }
+
+    fn dependencies(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+        for key in ["dependentRequired", "dependencies"] {
+            let lists = members.get(key).and_then(Value::as_object).into_iter().flatten();
+            let lists = lists.filter(|(_, value)| value.is_array());
+            rules.dependent.extend(lists.map(|(name, list)| (name.clone(), names(list))));
+        }
+        rules.dependent_schemas = self.named(at, members, "dependentSchemas");
+        rules.dependent_schemas.extend(self.named(at, members, "dependencies"));
+    }
+
+    fn combinations(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+        rules.all.extend(self.list(at, members, "allOf"));
+        rules.any = self.list(at, members, "anyOf");
+        rules.one = self.list(at, members, "oneOf");
+        rules.not = self.member(at, members, "not");
+        let when = self.member(at, members, "if");
+        let then = self.member(at, members, "then");
+        let otherwise = self.member(at, members, "else");
+        rules.condition = when
+            .filter(|_| then.is_some() || otherwise.is_some())
+            .map(|when| Condition { when, then, otherwise });
+    }
+}
+
+fn values(members: &Map<String, Value>, rules: &mut Rules) {
+    rules.named = match members.get("type") {
+        Some(Value::String(name)) => vec![Kinds::named(name)],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(Kinds::named).collect(),
+        _ => Vec::new(),
+    };
+    rules.kinds = rules.named.iter().copied().reduce(Kinds::or);
+    rules.values = members.get("enum").and_then(Value::as_array).cloned();
+    if let Some(constant) = members.get("const") {
+        let listed = rules.values.as_ref().is_none_or(|values| values.contains(constant));
+        rules.values = Some(if listed { vec![constant.clone()] } else { Vec::new() });
+        rules.constant = true;
+    }
+    rules.shown.extend(members.get("examples").and_then(Value::as_array).into_iter().flatten().cloned());
+    rules.shown.extend(members.get("default").cloned());
+}
+
+fn numbers(members: &Map<String, Value>, rules: &mut Rules) {
+    let bound = |key: &str, exclusive: bool| {
+        members.get(key).and_then(Value::as_number).map(|number| Bound { number: number.clone(), exclusive })
+    };
+    let flag = |key: &str| members.get(key) == Some(&Value::Bool(true));
+    rules.low.extend(bound("minimum", flag("exclusiveMinimum")));
+    rules.low.extend(bound("exclusiveMinimum", true));
+    rules.high.extend(bound("maximum", flag("exclusiveMaximum")));
+    rules.high.extend(bound("exclusiveMaximum", true));
+    let positive = |step: &Number| step.as_f64().is_some_and(|step| step > 0.0);
+    rules.step = members.get("multipleOf").and_then(Value::as_number).filter(|step| positive(step)).cloned();
+}
+
+fn texts(members: &Map<String, Value>, rules: &mut Rules) {
+    let text = |key: &str| members.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
+    rules.min_length = count(members, "minLength");
+    rules.max_length = count(members, "maxLength");
+    rules.pattern = text("pattern");
+    rules.format = text("format");
+}
+
+/// A count, which JSON may write as `3.0`.
+fn count(members: &Map<String, Value>, key: &str) -> Option<usize> {
+    let value = members.get(key)?;
+    let whole = value.as_u64().or_else(|| format!("{:.0}", value.as_f64()?).parse().ok());
+    whole.and_then(|count| usize::try_from(count).ok())
+}
+
+fn names(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+}

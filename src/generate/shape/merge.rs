@@ -1,0 +1,208 @@
+//! Several subschemas as one: everything about a value that is no matter of its items or members.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use serde_json::{Number, Value};
+
+use crate::generate::pattern::Pattern;
+use crate::generate::schema::{Bound, Kinds, Rules, SchemaId, Schemas, compare, is_multiple};
+
+/// What several subschemas say together.
+#[derive(Clone, Debug)]
+pub(in crate::generate) struct Plain {
+    pub(in crate::generate) kinds: Kinds,
+    pub(in crate::generate) values: Option<Vec<Value>>,
+    pub(in crate::generate) low: Option<Bound>,
+    pub(in crate::generate) high: Option<Bound>,
+    pub(in crate::generate) steps: Vec<Number>,
+    pub(in crate::generate) min_length: usize,
+    pub(in crate::generate) max_length: Option<usize>,
+    pub(in crate::generate) patterns: Vec<Arc<Pattern>>,
+    pub(in crate::generate) format: Option<String>,
+    pub(in crate::generate) min_items: usize,
+    pub(in crate::generate) max_items: Option<usize>,
+    pub(in crate::generate) unique: bool,
+    pub(in crate::generate) min_properties: usize,
+    pub(in crate::generate) max_properties: Option<usize>,
+    /// Why the last kind went.
+    why: Option<String>,
+}
+
+impl Plain {
+    /// What several subschemas say together, or why they exclude each other.
+    pub(super) fn of(schemas: &Schemas, flat: &[SchemaId]) -> Result<Self, String> {
+        let rules: Vec<&Rules> = flat.iter().map(|id| &**schemas.rules(*id)).collect();
+        if let Some(never) = rules.iter().find(|rules| rules.never) {
+            return Err(format!("nothing is allowed {}", place(&never.at)));
+        }
+        let mut plain = Self::empty();
+        for rules in &rules {
+            plain.add(schemas, rules)?;
+        }
+        plain.drop_impossible(&rules);
+        if let Some(values) = plain.values.take() {
+            let fitting: Vec<Value> =
+                values.into_iter().filter(|value| plain.kinds.has(Kinds::of(value)) && schemas.fits_all(flat, value)).collect();
+            if fitting.is_empty() {
+                let at = rules.iter().rev().find(|rules| rules.values.is_some()).map_or("", |rules| &rules.at);
+                return Err(format!("no value that is listed {} fits the other keywords", place(at)));
+            }
+            plain.values = Some(fitting);
+        }
+        if plain.kinds.is_empty() {
+            return Err(plain.why.unwrap_or_else(|| "no type is left".to_owned()));
+        }
+        Ok(plain)
+    }
+
+    fn empty() -> Self {
+        Self {
+            kinds: Kinds::ALL,
+            values: None,
+            low: None,
+            high: None,
+            steps: Vec::new(),
+            min_length: 0,
+            max_length: None,
+            patterns: Vec::new(),
+            format: None,
+            min_items: 0,
+            max_items: None,
+            unique: false,
+            min_properties: 0,
+            max_properties: None,
+            why: None,
+        }
+    }
+
+    fn add(&mut self, schemas: &Schemas, rules: &Rules) -> Result<(), String> {
+        if let Some(kinds) = rules.kinds {
+            self.kinds = self.kinds.and(kinds);
+            if self.kinds.is_empty() {
+                return Err(format!("`type` {} excludes what other keywords ask for", place(&rules.at)));
+            }
+        }
+        if let Some(values) = &rules.values {
+            // Which of the values fit is found out when everything is known.
+            self.values = Some(match self.values.take() {
+                Some(fewer) if fewer.len() <= values.len() => fewer,
+                _ => values.clone(),
+            });
+        }
+        for bound in &rules.low {
+            self.low = Some(stricter(self.low.take(), bound, Ordering::Greater));
+        }
+        for bound in &rules.high {
+            self.high = Some(stricter(self.high.take(), bound, Ordering::Less));
+        }
+        self.steps.extend(rules.step.clone().filter(|step| !self.steps.contains(step)));
+        self.min_length = self.min_length.max(rules.min_length.unwrap_or(0));
+        self.max_length = smaller(self.max_length, rules.max_length);
+        if let Some(pattern) = rules.pattern.as_ref().and_then(|pattern| schemas.pattern(pattern)) {
+            if !self.patterns.iter().any(|known| known.source == pattern.source) {
+                self.patterns.push(pattern.clone());
+            }
+        }
+        self.format = self.format.take().or_else(|| rules.format.clone());
+        self.min_items = self.min_items.max(rules.min_items.unwrap_or(0));
+        self.max_items = smaller(self.max_items, rules.max_items);
+        self.unique |= rules.unique;
+        self.min_properties = self.min_properties.max(rules.min_properties.unwrap_or(0)).max(rules.required.len());
+        self.max_properties = smaller(self.max_properties, rules.max_properties);
+        Ok(())
+    }
+
+    fn drop_impossible(&mut self, rules: &[&Rules]) {
+        let at = |says: fn(&Rules) -> bool| rules.iter().rev().find(|rules| says(rules)).map_or("", |rules| rules.at.as_str());
+        if self.max_length.is_some_and(|max| max < self.min_length) {
+            self.drop(Kinds::TEXT, "`minLength` and `maxLength`", at(|rules| rules.max_length.is_some()));
+        }
+        if self.max_items.is_some_and(|max| max < self.min_items) {
+            self.drop(Kinds::ARRAY, "`minItems` and `maxItems`", at(|rules| rules.max_items.is_some()));
+        }
+        if self.max_properties.is_some_and(|max| max < self.min_properties) {
+            let keywords = "`maxProperties` and what is required";
+            self.drop(Kinds::OBJECT, keywords, at(|rules| rules.max_properties.is_some()));
+        }
+        let numeric = at(|rules| !rules.low.is_empty() || !rules.high.is_empty() || rules.step.is_some());
+        if self.has_no_whole() {
+            self.drop(Kinds::INTEGER, "the bounds of numbers", numeric);
+        }
+        if self.has_no_fraction() {
+            self.drop(Kinds::FRACTION, "the bounds of numbers", numeric);
+        }
+    }
+
+    fn drop(&mut self, kinds: Kinds, keywords: &str, at: &str) {
+        if self.kinds.has(kinds) {
+            self.kinds = self.kinds.but(kinds);
+            self.why = Some(format!("{keywords} exclude each other {}", place(at)));
+        }
+    }
+
+    fn has_no_whole(&self) -> bool {
+        let (low, high) = whole_bounds(self);
+        if low > high {
+            return true;
+        }
+        let whole_steps: Vec<i128> = self.steps.iter().filter_map(Number::as_i128).collect();
+        whole_steps.iter().any(|step| low.checked_add((-low).rem_euclid(*step)).is_none_or(|first| first > high))
+    }
+
+    fn has_no_fraction(&self) -> bool {
+        let number = |bound: &Option<Bound>| bound.as_ref().and_then(|bound| bound.number.as_f64());
+        let nothing_between = match (number(&self.low), number(&self.high)) {
+            (Some(low), Some(high)) => low > high || (low.total_cmp(&high).is_eq() && low.fract() == 0.0),
+            _ => false,
+        };
+        let closed = |bound: &Option<Bound>| bound.as_ref().is_none_or(|bound| !bound.exclusive);
+        let pinned = number(&self.low).is_some() && number(&self.low) == number(&self.high);
+        let one = serde_json::Number::from(1);
+        nothing_between
+            || (pinned && !(closed(&self.low) && closed(&self.high)))
+            || self.steps.iter().any(|step| is_multiple(step, &one))
+    }
+}
+
+/// The whole numbers between the bounds; far out where there are none.
+pub(in crate::generate) fn whole_bounds(plain: &Plain) -> (i128, i128) {
+    const FAR: i128 = 1 << 100;
+    let exact = |bound: &Bound, up: bool| {
+        if let Some(number) = bound.number.as_i128() {
+            let inward = if up { 1 } else { -1 };
+            return number + if bound.exclusive { inward } else { 0 };
+        }
+        let number = bound.number.as_f64().unwrap_or(0.0);
+        let rounded = if up { number.ceil() } else { number.floor() };
+        let whole: i128 = format!("{rounded:.0}").parse().unwrap_or(if number < 0.0 { -FAR } else { FAR });
+        let touches = bound.exclusive && number.fract() == 0.0;
+        whole + if touches { if up { 1 } else { -1 } } else { 0 }
+    };
+    let low = plain.low.as_ref().map_or(-FAR, |bound| exact(bound, true));
+    let high = plain.high.as_ref().map_or(FAR, |bound| exact(bound, false));
+    (low, high)
+}
+
+fn stricter(known: Option<Bound>, new: &Bound, wins: Ordering) -> Bound {
+    match known {
+        None => new.clone(),
+        Some(known) => {
+            let order = compare(&new.number, &known.number);
+            let new_wins = order == wins || (order == Ordering::Equal && new.exclusive);
+            if new_wins { new.clone() } else { known }
+        }
+    }
+}
+
+fn smaller(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Where a subschema stands, in words.
+pub(super) fn place(at: &str) -> String {
+    if at.is_empty() { "at the top".to_owned() } else { format!("at `{at}`") }
+}

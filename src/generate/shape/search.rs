@@ -1,0 +1,134 @@
+//! Decides the alternatives of subschemas: which combinations of their members can stand together.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+
+use crate::generate::schema::{Rules, SchemaId};
+
+use super::Graph;
+
+/// How many combinations of a node are kept, unless one choice alone has more.
+const COMBINATIONS: usize = 48;
+const MOST_COMBINATIONS: usize = 300;
+
+/// How many steps a search may take.
+const STEPS: usize = 3_000;
+
+/// Alternatives, each as the subschemas that it adds.
+struct Choice {
+    ways: Vec<Vec<SchemaId>>,
+    /// Whether one way is as good as another.
+    whichever: bool,
+}
+
+#[derive(Clone, Default)]
+struct Partial {
+    flat: Vec<SchemaId>,
+    open: VecDeque<Rc<Choice>>,
+    /// Choices for later, of which one way is as good as another.
+    late: VecDeque<Rc<Choice>>,
+}
+
+struct Search {
+    found: Vec<Vec<SchemaId>>,
+    steps: usize,
+    why: Option<String>,
+}
+
+impl Graph {
+    /// The combinations that can stand together, or why there is none.
+    pub(super) fn combinations(&mut self, ids: &[SchemaId]) -> Result<Vec<Vec<SchemaId>>, Option<String>> {
+        let mut start = Partial::default();
+        self.absorb(&mut start, ids);
+        let widest = start.open.iter().map(|choice| choice.ways.len()).max().unwrap_or(1);
+        let mut search = Search { found: Vec::new(), steps: STEPS, why: None };
+        self.explore(start, widest.clamp(COMBINATIONS, MOST_COMBINATIONS), &mut search);
+        let Search { mut found, why, .. } = search;
+        found.dedup();
+        if found.is_empty() { Err(why) } else { Ok(found) }
+    }
+
+    fn explore(&mut self, mut partial: Partial, budget: usize, search: &mut Search) {
+        if search.steps == 0 {
+            return;
+        }
+        search.steps -= 1;
+        if let Some(why) = self.conflict(&partial.flat) {
+            search.why.get_or_insert(why);
+            return;
+        }
+        let Some(choice) = partial.open.pop_front().or_else(|| partial.late.pop_front()) else {
+            search.found.push(partial.flat);
+            return;
+        };
+        let before = search.found.len();
+        for (at, way) in choice.ways.iter().enumerate() {
+            let used = search.found.len() - before;
+            if used >= budget || (choice.whichever && used > 0) {
+                break;
+            }
+            // Every way gets its share, so that early choices are varied as much as late ones.
+            let share = if choice.whichever { budget } else { ((budget - used) / (choice.ways.len() - at)).max(1) };
+            let mut next = partial.clone();
+            self.absorb(&mut next, way);
+            self.explore(next, share, search);
+        }
+    }
+
+    /// Adds subschemas with everything they include, and notes the choices they leave.
+    fn absorb(&mut self, partial: &mut Partial, ids: &[SchemaId]) {
+        let mut todo: Vec<SchemaId> = ids.iter().rev().copied().collect();
+        while let Some(id) = todo.pop() {
+            if partial.flat.contains(&id) {
+                continue;
+            }
+            partial.flat.push(id);
+            let rules = self.schemas.rules(id).clone();
+            if let Some(not) = rules.not {
+                todo.push(self.schemas.negate(not));
+            }
+            todo.extend(rules.all.iter().rev());
+            self.note_choices(partial, &rules);
+        }
+    }
+
+    fn note_choices(&mut self, partial: &mut Partial, rules: &Rules) {
+        let alone = |ids: &[SchemaId]| ids.iter().map(|id| vec![*id]).collect::<Vec<_>>();
+        if !rules.any.is_empty() {
+            partial.open.push_back(Rc::new(Choice { ways: alone(&rules.any), whichever: false }));
+        }
+        if !rules.whichever.is_empty() {
+            partial.late.push_back(Rc::new(Choice { ways: alone(&rules.whichever), whichever: true }));
+        }
+        if !rules.one.is_empty() {
+            let ways = (0..rules.one.len()).map(|at| self.only(&rules.one, at)).collect();
+            partial.open.push_back(Rc::new(Choice { ways, whichever: false }));
+        }
+        if let Some(condition) = &rules.condition {
+            let holds = [condition.when].into_iter().chain(condition.then).collect();
+            let fails = [self.schemas.negate(condition.when)].into_iter().chain(condition.otherwise).collect();
+            partial.open.push_back(Rc::new(Choice { ways: vec![holds, fails], whichever: false }));
+        }
+        for (name, schema) in &rules.dependent_schemas {
+            let never = self.schemas.add(Rules { never: true, at: rules.at.clone(), ..Rules::default() });
+            let property = |schema| IndexMap::from([(name.clone(), schema)]);
+            let absent = Rules { at: rules.at.clone(), properties: property(never), ..Rules::default() };
+            let present = Rules { at: rules.at.clone(), required: vec![name.clone()], ..Rules::default() };
+            let ways = vec![vec![self.schemas.add(absent)], vec![self.schemas.add(present), *schema]];
+            partial.open.push_back(Rc::new(Choice { ways, whichever: false }));
+        }
+    }
+
+    /// One member of `oneOf`, and the opposite of those that could fit as well.
+    fn only(&mut self, members: &[SchemaId], at: usize) -> Vec<SchemaId> {
+        let mut way = vec![members[at]];
+        for (other, member) in members.iter().enumerate() {
+            if other != at && !self.exclude_each_other(members[at], *member) {
+                way.push(self.schemas.negate(*member));
+            }
+        }
+        way
+    }
+}

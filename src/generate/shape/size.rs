@@ -1,0 +1,159 @@
+//! How many values the smallest value of each shape holds; what has no end is dropped.
+
+use crate::generate::schema::Kinds;
+
+use super::{Graph, Items, Members, NodeId, Shape};
+
+/// The size of what has no smallest value.
+pub(in crate::generate) const ENDLESS: u64 = u64::MAX;
+
+impl Graph {
+    /// Measures every node, and drops what no value can take.
+    pub(super) fn measure(&mut self) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for at in 0..self.nodes.len() {
+                changed |= self.measure_node(at);
+            }
+        }
+        for at in 0..self.nodes.len() {
+            self.explain(at);
+        }
+        let sizes: Vec<u64> = self.nodes.iter().map(|node| node.size).collect();
+        for node in &mut self.nodes {
+            node.shapes.retain(|shape| shape.size < ENDLESS);
+            node.shapes.iter_mut().for_each(|shape| drop_endless(shape, &sizes));
+        }
+    }
+
+    /// Whether a node turned out smaller than was known.
+    fn measure_node(&mut self, at: usize) -> bool {
+        let mut shapes = std::mem::take(&mut self.nodes[at].shapes);
+        for shape in &mut shapes {
+            shape.items.size = self.items_size(&shape.items);
+            shape.members.size = self.members_size(&shape.members);
+            shape.size = shape_size(shape);
+        }
+        let size = shapes.iter().map(|shape| shape.size).min().unwrap_or(ENDLESS);
+        let node = &mut self.nodes[at];
+        node.shapes = shapes;
+        let smaller = size < node.size;
+        node.size = size;
+        smaller
+    }
+
+    fn items_size(&self, items: &Items) -> u64 {
+        let of = |node: &NodeId| self.nodes[node.0].size;
+        let rest = items.rest.as_ref().map_or(ENDLESS, of);
+        let mut size: u64 = 1;
+        for item in items.prefix.iter().take(items.min) {
+            size = size.saturating_add(of(item));
+        }
+        let behind = items.min.saturating_sub(items.prefix.len()) as u64;
+        if behind > 0 {
+            size = size.saturating_add(rest.saturating_mul(behind));
+        }
+        for contained in &items.contains {
+            let rest = contained.rest.as_ref().map_or(ENDLESS, of);
+            let best = contained.prefix.iter().map(of).min().unwrap_or(ENDLESS).min(rest);
+            size = size.saturating_add(best.saturating_mul(contained.min as u64));
+        }
+        size
+    }
+
+    fn members_size(&self, members: &Members) -> u64 {
+        let of = |node: NodeId| self.nodes[node.0].size;
+        let required = members.known.iter().filter(|member| member.required);
+        let mut size = required.clone().fold(1_u64, |size, member| size.saturating_add(of(member.node)));
+        let missing = members.min.saturating_sub(required.count());
+        let mut optional: Vec<u64> =
+            members.known.iter().filter(|member| !member.required).chain(&members.extra).map(|member| of(member.node)).collect();
+        optional.sort_unstable();
+        if optional.len() < missing {
+            return ENDLESS;
+        }
+        for next in optional.into_iter().take(missing) {
+            size = size.saturating_add(next);
+        }
+        size
+    }
+
+    /// Finds words for a node that nothing can be made of.
+    fn explain(&mut self, at: usize) {
+        let node = &self.nodes[at];
+        if node.size < ENDLESS || node.why.is_some() {
+            return;
+        }
+        let mut why = None;
+        for shape in &node.shapes {
+            let of = |node: NodeId| &self.nodes[node.0];
+            let required = shape.members.known.iter().filter(|member| member.required);
+            let inner = required.filter(|member| of(member.node).size == ENDLESS).map(|member| (format!("`{}`", member.name), member.node));
+            let items = shape.items.prefix.iter().chain(&shape.items.rest).filter(|item| of(**item).size == ENDLESS);
+            for (name, inner) in inner.chain(items.map(|item| ("its items".to_owned(), *item))) {
+                let reason = self.reason(inner, 0);
+                why = why.or_else(|| Some(format!("{name} cannot be made: {reason}")));
+            }
+            why = why.or_else(|| Some("it needs more members than may be there".to_owned()));
+        }
+        self.nodes[at].why = why;
+    }
+
+    fn reason(&self, node: NodeId, depth: usize) -> String {
+        let node = &self.nodes[node.0];
+        if let Some(why) = &node.why {
+            return why.clone();
+        }
+        let inner = node.shapes.iter().flat_map(|shape| {
+            let members = shape.members.known.iter().filter(|member| member.required).map(|member| member.node);
+            members.chain(shape.items.rest)
+        });
+        let endless = inner.into_iter().find(|inner| self.nodes[inner.0].size == ENDLESS);
+        match endless {
+            Some(inner) if depth < 20 => self.reason(inner, depth + 1),
+            _ => "it contains itself without an end".to_owned(),
+        }
+    }
+}
+
+fn shape_size(shape: &Shape) -> u64 {
+    let plain = &shape.plain;
+    if plain.values.is_some() {
+        return 1;
+    }
+    let of = |kinds: Kinds, size: u64| if plain.kinds.has(kinds) { size } else { ENDLESS };
+    let simple = Kinds::NULL.or(Kinds::BOOLEAN).or(Kinds::NUMBER);
+    of(simple, 1)
+        .min(of(Kinds::TEXT, 1 + plain.min_length as u64 / 16))
+        .min(of(Kinds::ARRAY, shape.items.size))
+        .min(of(Kinds::OBJECT, shape.members.size))
+}
+
+/// Takes out of a shape what no value can take.
+fn drop_endless(shape: &mut Shape, sizes: &[u64]) {
+    let endless = |node: &NodeId| sizes[node.0] == ENDLESS;
+    let plain = &mut shape.plain;
+    if plain.values.is_none() {
+        if shape.items.size == ENDLESS {
+            plain.kinds = plain.kinds.but(Kinds::ARRAY);
+        }
+        if shape.members.size == ENDLESS {
+            plain.kinds = plain.kinds.but(Kinds::OBJECT);
+        }
+    }
+    shape.meant = shape.meant.and(plain.kinds);
+    shape.members.known.retain(|member| !endless(&member.node));
+    shape.members.extra.retain(|member| !endless(&member.node));
+    let items = &mut shape.items;
+    if let Some(end) = items.prefix.iter().position(endless) {
+        items.max = Some(items.max.unwrap_or(usize::MAX).min(end));
+    }
+    if items.rest.as_ref().is_some_and(endless) {
+        items.rest = None;
+        items.max = Some(items.max.unwrap_or(usize::MAX).min(items.prefix.len()));
+    }
+    for contained in &mut items.contains {
+        contained.rest = contained.rest.filter(|rest| !endless(rest));
+    }
+}

@@ -1,0 +1,75 @@
+//! Broken values of one place, the most telling first.
+
+use serde_json::{Value, json};
+
+use crate::generate::schema::Rules;
+use crate::generate::shape::Graph;
+
+use super::{Breach, Spot, lists, scalars};
+
+/// A value that may break one keyword.
+pub(super) struct Candidate {
+    pub(super) breach: Breach,
+    pub(super) keyword: String,
+    /// What is wrong; `{}` stands for the place.
+    pub(super) says: String,
+    /// What tells it from others of the same breach at the same place.
+    pub(super) detail: String,
+    /// What takes the place.
+    pub(super) value: Value,
+}
+
+impl Candidate {
+    pub(super) fn new(breach: Breach, keyword: &str, says: &str, value: Value) -> Self {
+        Self { breach, keyword: keyword.to_owned(), says: says.to_owned(), detail: String::new(), value }
+    }
+
+    pub(super) fn of(self, detail: &str) -> Self {
+        Self { detail: detail.to_owned(), ..self }
+    }
+}
+
+/// Candidates in groups: of each group, the first that holds is enough.
+pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<Candidate>> {
+    let mut groups = vec![wrong_types(), vec![null()], vec![nested(&spot.value)]];
+    for id in &spot.judges {
+        let rules = graph.schemas.rules(*id);
+        groups.extend(scalars::broken(rules, &spot.value, graph.limits));
+        groups.extend(lists::broken(rules, spot));
+        groups.extend(alternatives(rules));
+    }
+    groups
+}
+
+/// What no server can mistake for a sloppy spelling of the right type comes first.
+fn wrong_types() -> Vec<Candidate> {
+    let wrong = [
+        ("a number", json!(42)),
+        ("a text", json!("not a value of this type")),
+        ("an object", json!({"unexpected": true})),
+        ("an array", json!([[]])),
+        ("a boolean", json!(true)),
+        ("a fraction", json!(0.5)),
+    ];
+    wrong.map(|(kind, value)| Candidate::new(Breach::WrongType, "type", &format!("{{}} is {kind}"), value)).into()
+}
+
+fn null() -> Candidate {
+    Candidate::new(Breach::Null, "type", "{} is null", Value::Null)
+}
+
+fn nested(value: &Value) -> Candidate {
+    Candidate::new(Breach::WrongNesting, "type", "{} is inside an array", json!([value]))
+}
+
+/// Values that fit no alternative.
+fn alternatives(rules: &Rules) -> Vec<Vec<Candidate>> {
+    let of = |keyword: &str| {
+        let wrong = [json!(42), json!("fits nothing"), json!({"unexpected": true}), json!([[]]), json!(true), Value::Null];
+        let says = format!("{{}} fits no alternative of `{keyword}`");
+        wrong.map(|value| Candidate::new(Breach::NoAlternative, keyword, &says, value)).into()
+    };
+    let any = (!rules.any.is_empty()).then(|| of("anyOf"));
+    let one = (!rules.one.is_empty()).then(|| of("oneOf"));
+    any.into_iter().chain(one).collect()
+}

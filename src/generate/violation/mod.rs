@@ -1,0 +1,124 @@
+//! Values that break exactly one keyword at one place, derived from a valid one.
+//!
+//! What breaks what is decided by the `jsonschema` crate: a candidate whose errors say anything else is dropped.
+
+mod blame;
+mod breach;
+mod candidate;
+mod lists;
+mod scalars;
+mod surroundings;
+mod synthetic;
+
+use std::collections::BTreeSet;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use super::schema::{SchemaId, each_place};
+use super::shape::Graph;
+
+pub use breach::{Breach, Violation};
+use candidate::Candidate;
+
+/// How many violations are made.
+const MOST: usize = 500;
+
+/// Violations of what a valid value holds, and of what it could hold.
+pub(super) fn violations(graph: &Graph, validator: &Validator, base: &Value) -> Vec<Violation> {
+    let mut workshop = Workshop { graph: graph.clone(), validator, found: Vec::new(), met: BTreeSet::new() };
+    for host in surroundings::hosts(&mut workshop.graph, validator, base) {
+        workshop.visit(&host.value, &host.below);
+    }
+    workshop.found
+}
+
+/// A place of a value, to keep.
+struct Spot {
+    at: String,
+    value: Value,
+    judges: Vec<SchemaId>,
+}
+
+struct Workshop<'a> {
+    graph: Graph,
+    validator: &'a Validator,
+    found: Vec<Violation>,
+    /// What was broken: the breach, the keyword, the place, what else tells it from others.
+    met: BTreeSet<(Breach, String, String, String)>,
+}
+
+impl Workshop<'_> {
+    /// Breaks every place of a value that is at or below a pointer.
+    fn visit(&mut self, whole: &Value, below: &str) {
+        let mut spots = Vec::new();
+        each_place(&self.graph.schemas, whole, &mut |place| {
+            if is_at_or_below(place.at, below) {
+                spots.push(Spot { at: place.at.to_owned(), value: place.value.clone(), judges: place.judges.to_vec() });
+            }
+        });
+        for spot in spots {
+            self.break_spot(whole, &spot);
+        }
+    }
+
+    fn break_spot(&mut self, whole: &Value, spot: &Spot) {
+        for group in candidate::direct(&self.graph, spot) {
+            self.first_that_holds(whole, spot, group);
+        }
+        for claim in synthetic::claims(&self.graph, spot) {
+            if self.found.len() < MOST && !self.knows(&claim.as_candidate(Value::Null), &spot.at) {
+                let values = synthetic::values(&mut self.graph, spot, &claim);
+                let group = values.into_iter().map(|value| claim.as_candidate(value)).collect();
+                self.first_that_holds(whole, spot, group);
+            }
+        }
+    }
+
+    fn knows(&self, candidate: &Candidate, at: &str) -> bool {
+        let Candidate { breach, keyword, detail, .. } = candidate;
+        self.met.contains(&(*breach, keyword.clone(), at.to_owned(), detail.clone()))
+    }
+
+    /// Keeps the first of several candidates that breaks what it claims and nothing else.
+    fn first_that_holds(&mut self, whole: &Value, spot: &Spot, group: Vec<Candidate>) {
+        for candidate in group {
+            if self.found.len() >= MOST || self.knows(&candidate, &spot.at) {
+                return;
+            }
+            let Candidate { breach, keyword, says, detail, value } = candidate;
+            let mut broken = whole.clone();
+            let Some(target) = broken.pointer_mut(&spot.at) else { return };
+            *target = value;
+            if blame::breaks_only(self.validator, &broken, &keyword, &spot.at) {
+                let says = says.replace("{}", &subject(&spot.at));
+                self.met.insert((breach, keyword.clone(), spot.at.clone(), detail));
+                self.found.push(Violation { breach, keyword, at: spot.at.clone(), says, value: broken });
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a pointer leads to what another leads to, or inside of it.
+fn is_at_or_below(at: &str, other: &str) -> bool {
+    at.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A place as people write it: `a.b[0]`.
+fn subject(at: &str) -> String {
+    let mut written = String::new();
+    for step in at.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
+        let (before, after) = match (is_index, written.is_empty()) {
+            (true, _) => ("[", "]"),
+            (false, true) => ("", ""),
+            (false, false) => (".", ""),
+        };
+        written.push_str(before);
+        written.push_str(&step);
+        written.push_str(after);
+    }
+    if at.is_empty() { "the value".to_owned() } else { format!("`{written}`") }
+}
