@@ -99,10 +99,8 @@ impl Edges<'_> {
         for member in &members.known {
             all.entry(member.name.clone()).or_insert_with(|| plain(graph, member.node));
         }
-        let mut found = vec![
-            Boundary::here("only what is required", json!(least)),
-            Boundary::here("every member", json!(all)),
-        ];
+        let mut found =
+            vec![Boundary::here("only what is required", json!(least)), Boundary::here("every member", json!(all))];
         for member in members.known.iter().filter(|member| !least.contains_key(&member.name)) {
             let name = &member.name;
             let only = with(&least, name, all.get(name).cloned().unwrap_or_default());

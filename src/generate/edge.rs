@@ -2,12 +2,12 @@
 
 use serde_json::{Number, Value, json};
 
+use super::Limits;
 use super::boundary::Boundary;
 use super::draw::Draw;
 use super::make::{self, text_of_length, whole_value};
 use super::schema::{Bound, Kinds};
 use super::shape::{Plain, Shape, whole_bounds};
-use super::Limits;
 
 /// What other languages hold without rounding.
 const SAFE: i128 = (1 << 53) - 1;
@@ -99,7 +99,8 @@ fn fractions(plain: &Plain) -> Vec<Boundary> {
         ("a small fraction", Some(1e-7)),
         ("a negative fraction", Some(-2.5)),
     ];
-    let known = candidates.into_iter().filter_map(|(what, number)| Some((what, number.filter(|number| number.is_finite())?)));
+    let known =
+        candidates.into_iter().filter_map(|(what, number)| Some((what, number.filter(|number| number.is_finite())?)));
     let mut found: Vec<Boundary> = known.map(|(what, number)| Boundary::here(what, json!(number))).collect();
     found.extend(plain.steps.iter().map(|step| Boundary::here("the step itself", Value::Number(step.clone()))));
     found

@@ -3,10 +3,10 @@
 use jsonschema::Validator;
 use serde_json::Value;
 
+use super::branches::Branches;
 use super::make::{self, Variety};
 use super::schema::Schemas;
 use super::shape::{ENDLESS, Graph, NodeId};
-use super::branches::Branches;
 use super::{Boundary, Draw, Seen, Violation, boundary, violation};
 
 /// How large values may become.
@@ -160,7 +160,9 @@ fn smallest(validator: &Validator, graph: &Graph, root: NodeId) -> Result<Value,
 fn reason(schema: &Value, graph: &Graph, root: NodeId, why: String) -> Unusable {
     let node = graph.node(root);
     if node.size == ENDLESS {
-        return Unusable::Unsatisfiable(node.why.clone().unwrap_or_else(|| "its keywords exclude each other".to_owned()));
+        return Unusable::Unsatisfiable(
+            node.why.clone().unwrap_or_else(|| "its keywords exclude each other".to_owned()),
+        );
     }
     let canonical = jsonschema::canonicalize(schema).map(|canonical| canonical.satisfiability());
     if matches!(canonical, Ok(jsonschema::canonical::Satisfiability::No)) {

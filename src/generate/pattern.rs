@@ -45,8 +45,8 @@ impl Pattern {
         let (rest, ahead) = without_lookaround(source);
         let parsed = parse(&rest);
         let looks = parsed.as_ref().map(|hir| (hir.properties().look_set_prefix(), hir.properties().look_set_suffix()));
-        let (open_start, open_end) =
-            looks.map_or((false, false), |(prefix, suffix)| (!prefix.contains(Look::Start), !suffix.contains(Look::End)));
+        let (open_start, open_end) = looks
+            .map_or((false, false), |(prefix, suffix)| (!prefix.contains(Look::Start), !suffix.contains(Look::End)));
         let ahead = ahead.iter().filter_map(|piece| Some(tree(&parse(piece)?))).collect();
         let tree = parsed.as_ref().map(tree);
         Some(Self { source: source.to_owned(), validator, tree, ahead, open_start, open_end })
@@ -98,7 +98,8 @@ impl Tree {
             }
             Self::Repeat { min, max, inner } => {
                 let most = max.unwrap_or(usize::MAX).saturating_sub(*min);
-                let wanted = if *room > 0 { *room + draw.below(3) } else { draw.below(REPEATED.min(most.saturating_add(1))) };
+                let wanted =
+                    if *room > 0 { *room + draw.below(3) } else { draw.below(REPEATED.min(most.saturating_add(1))) };
                 for _ in 0..min.saturating_add(wanted.min(most)).min(LONGEST) {
                     inner.write(draw, room, text);
                 }
@@ -169,7 +170,9 @@ fn in_rust_syntax(pattern: &str) -> String {
                 Some('1'..='9') if !in_class => {}
                 Some('d') => rust.push_str("[0-9]"),
                 Some('w') => rust.push_str("[0-9A-Za-z_]"),
-                Some(escaped) if escaped.is_alphanumeric() || escaped.is_ascii_punctuation() && !"<>".contains(escaped) => {
+                Some(escaped)
+                    if escaped.is_alphanumeric() || escaped.is_ascii_punctuation() && !"<>".contains(escaped) =>
+                {
                     rust.push('\\');
                     rust.push(escaped);
                 }
@@ -272,14 +275,16 @@ mod tests {
         ] {
             let pattern = Pattern::new(source).unwrap();
             let mut draw = Draw::new(3);
-            let found = (0..50).filter_map(|_| pattern.candidate(&mut draw, 0)).filter(|text| pattern.matches(&json!(text)));
+            let found =
+                (0..50).filter_map(|_| pattern.candidate(&mut draw, 0)).filter(|text| pattern.matches(&json!(text)));
             assert!(found.count() >= 10, "{source}");
         }
     }
 
     #[test]
     fn candidates_are_as_long_as_asked() {
-        let long = |source: &str| Pattern::new(source).unwrap().candidate(&mut Draw::new(1), 40).unwrap().chars().count();
+        let long =
+            |source: &str| Pattern::new(source).unwrap().candidate(&mut Draw::new(1), 40).unwrap().chars().count();
         assert!(long("^[a-z]+$") >= 40);
         assert!(long("ab") >= 40);
         assert!(long("^a?$") <= 1);

@@ -43,7 +43,13 @@ fn bounds(plain: &Plain) -> (i128, i128) {
 }
 
 fn small(low: i128, high: i128, draw: &mut Draw) -> i128 {
-    let near = if low <= 0 && high >= 0 { 0 } else if low > 0 { low } else { high };
+    let near = if low <= 0 && high >= 0 {
+        0
+    } else if low > 0 {
+        low
+    } else {
+        high
+    };
     let by = draw.below(100) as i128;
     let number = if near + by <= high { near + by } else { near - by };
     number.clamp(low, high)
@@ -97,7 +103,13 @@ fn smallest_whole_multiple(step: &Number) -> i128 {
 /// The multiple of a step that is nearest to a number, within bounds where there is one.
 fn multiple_near(wanted: i128, step: i128, low: i128, high: i128) -> i128 {
     let down = wanted - wanted.rem_euclid(step);
-    if down >= low { down } else if down + step <= high { down + step } else { wanted }
+    if down >= low {
+        down
+    } else if down + step <= high {
+        down + step
+    } else {
+        wanted
+    }
 }
 
 /// A whole number as JSON.

@@ -41,7 +41,12 @@ impl Making<'_> {
     fn choose_extra<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, members: &'m Members) {
         // An object without any listed member is free-form, but at the top it is more often one that takes nothing.
         let open = members.open || (members.known.is_empty() && self.depth > 1);
-        if !open || members.extra.is_empty() || self.is_plain() || self.is_late() || !self.draw.chance(if members.known.is_empty() { 75 } else { 25 }) {
+        if !open
+            || members.extra.is_empty()
+            || self.is_plain()
+            || self.is_late()
+            || !self.draw.chance(if members.known.is_empty() { 75 } else { 25 })
+        {
             return;
         }
         for _ in 0..self.draw.between(1, 3) {

@@ -11,8 +11,30 @@ const TRIES: usize = 12;
 
 /// Pieces of text that servers like to stumble over.
 const ODD: [&str; 24] = [
-    " ", "\n", "\t", "\"", "'", "\\", "/", "..", "%", "{}", "<b>", "&amp;", "$", "é", "ß", "Ω", "日本", "مرحبا", "e\u{301}",
-    "🙂", "👩\u{200d}👧", "\u{feff}", "\u{7f}", "\u{1}",
+    " ",
+    "\n",
+    "\t",
+    "\"",
+    "'",
+    "\\",
+    "/",
+    "..",
+    "%",
+    "{}",
+    "<b>",
+    "&amp;",
+    "$",
+    "é",
+    "ß",
+    "Ω",
+    "日本",
+    "مرحبا",
+    "e\u{301}",
+    "🙂",
+    "👩\u{200d}👧",
+    "\u{feff}",
+    "\u{7f}",
+    "\u{1}",
 ];
 
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .";

@@ -69,9 +69,10 @@ impl Schemas {
             named && self.member_schemas(rules, name).all(|schema| self.fits_at(schema, value, depth + 1))
         });
         named
-            && rules.dependent_schemas.iter().all(|(name, schema)| {
-                !members.contains_key(name) || self.fits_at(*schema, whole, depth + 1)
-            })
+            && rules
+                .dependent_schemas
+                .iter()
+                .all(|(name, schema)| !members.contains_key(name) || self.fits_at(*schema, whole, depth + 1))
     }
 
     /// The subschemas that one subschema applies to a member.

@@ -25,8 +25,7 @@ impl Schemas {
         self.against_arrays(&rules, id, &mut ways);
         self.against_objects(&rules, id, &mut ways);
         self.against_combinations(&rules, id, &mut ways);
-        let whichever: Vec<SchemaId> =
-            ways.into_iter().map(|way| self.add(Rules { at: at.clone(), ..way })).collect();
+        let whichever: Vec<SchemaId> = ways.into_iter().map(|way| self.add(Rules { at: at.clone(), ..way })).collect();
         // What takes everything has an opposite that takes nothing.
         self.set(negated, Rules { at, never: whichever.is_empty(), whichever, ..Rules::default() });
         negated

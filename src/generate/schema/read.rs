@@ -40,7 +40,9 @@ impl Reader<'_> {
                 let rules = self.rules(at, members);
                 self.schemas.set(id, rules);
             }
-            Some(Value::Bool(false)) => self.schemas.set(id, Rules { at: at.to_owned(), never: true, ..Rules::default() }),
+            Some(Value::Bool(false)) => {
+                self.schemas.set(id, Rules { at: at.to_owned(), never: true, ..Rules::default() })
+            }
             _ => {}
         }
         id
@@ -97,7 +99,8 @@ impl Reader<'_> {
             rules.items = self.member(at, members, "additionalItems");
         }
         if let Some(schema) = self.member(at, members, "contains") {
-            let (min, max) = if self.old { (None, None) } else { (count(members, "minContains"), count(members, "maxContains")) };
+            let (min, max) =
+                if self.old { (None, None) } else { (count(members, "minContains"), count(members, "maxContains")) };
             rules.contains = Some(Contains { schema, min: min.unwrap_or(1), max });
         }
         rules.min_items = count(members, "minItems");
@@ -136,9 +139,8 @@ impl Reader<'_> {
         let when = self.member(at, members, "if");
         let then = self.member(at, members, "then");
         let otherwise = self.member(at, members, "else");
-        rules.condition = when
-            .filter(|_| then.is_some() || otherwise.is_some())
-            .map(|when| Condition { when, then, otherwise });
+        rules.condition =
+            when.filter(|_| then.is_some() || otherwise.is_some()).map(|when| Condition { when, then, otherwise });
     }
 }
 

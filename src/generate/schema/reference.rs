@@ -88,9 +88,8 @@ impl<'a> References<'a> {
 
     /// The resource that a place belongs to: its pointer and its identifier.
     fn resource_of(&self, pointer: &str) -> (String, String) {
-        let holds = |root: &str| {
-            pointer.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+        let holds =
+            |root: &str| pointer.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let holding = self.resources.iter().filter(|(_, root)| holds(root));
         let closest = holding.max_by_key(|(_, root)| root.len());
         closest.map_or_else(Default::default, |(base, root)| (root.clone(), base.clone()))

@@ -42,8 +42,10 @@ impl Plain {
         }
         plain.drop_impossible(&rules);
         if let Some(values) = plain.values.take() {
-            let fitting: Vec<Value> =
-                values.into_iter().filter(|value| plain.kinds.has(Kinds::of(value)) && schemas.fits_all(flat, value)).collect();
+            let fitting: Vec<Value> = values
+                .into_iter()
+                .filter(|value| plain.kinds.has(Kinds::of(value)) && schemas.fits_all(flat, value))
+                .collect();
             if fitting.is_empty() {
                 let at = rules.iter().rev().find(|rules| rules.values.is_some()).map_or("", |rules| &rules.at);
                 return Err(format!("no value that is listed {} fits the other keywords", place(at)));
@@ -114,7 +116,9 @@ impl Plain {
     }
 
     fn drop_impossible(&mut self, rules: &[&Rules]) {
-        let at = |says: fn(&Rules) -> bool| rules.iter().rev().find(|rules| says(rules)).map_or("", |rules| rules.at.as_str());
+        let at = |says: fn(&Rules) -> bool| {
+            rules.iter().rev().find(|rules| says(rules)).map_or("", |rules| rules.at.as_str())
+        };
         if self.max_length.is_some_and(|max| max < self.min_length) {
             self.drop(Kinds::TEXT, "`minLength` and `maxLength`", at(|rules| rules.max_length.is_some()));
         }

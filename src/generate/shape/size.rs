@@ -67,8 +67,13 @@ impl Graph {
         let required = members.known.iter().filter(|member| member.required);
         let mut size = required.clone().fold(1_u64, |size, member| size.saturating_add(of(member.node)));
         let missing = members.min.saturating_sub(required.count());
-        let mut optional: Vec<u64> =
-            members.known.iter().filter(|member| !member.required).chain(&members.extra).map(|member| of(member.node)).collect();
+        let mut optional: Vec<u64> = members
+            .known
+            .iter()
+            .filter(|member| !member.required)
+            .chain(&members.extra)
+            .map(|member| of(member.node))
+            .collect();
         optional.sort_unstable();
         if optional.len() < missing {
             return ENDLESS;
@@ -89,7 +94,9 @@ impl Graph {
         for shape in &node.shapes {
             let of = |node: NodeId| &self.nodes[node.0];
             let required = shape.members.known.iter().filter(|member| member.required);
-            let inner = required.filter(|member| of(member.node).size == ENDLESS).map(|member| (format!("`{}`", member.name), member.node));
+            let inner = required
+                .filter(|member| of(member.node).size == ENDLESS)
+                .map(|member| (format!("`{}`", member.name), member.node));
             let items = shape.items.prefix.iter().chain(&shape.items.rest).filter(|item| of(**item).size == ENDLESS);
             for (name, inner) in inner.chain(items.map(|item| ("its items".to_owned(), *item))) {
                 let reason = self.reason(inner, 0);

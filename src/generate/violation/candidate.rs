@@ -65,7 +65,8 @@ fn nested(value: &Value) -> Candidate {
 /// Values that fit no alternative.
 fn alternatives(rules: &Rules) -> Vec<Vec<Candidate>> {
     let of = |keyword: &str| {
-        let wrong = [json!(42), json!("fits nothing"), json!({"unexpected": true}), json!([[]]), json!(true), Value::Null];
+        let wrong =
+            [json!(42), json!("fits nothing"), json!({"unexpected": true}), json!([[]]), json!(true), Value::Null];
         let says = format!("{{}} fits no alternative of `{keyword}`");
         wrong.map(|value| Candidate::new(Breach::NoAlternative, keyword, &says, value)).into()
     };

@@ -63,16 +63,21 @@ fn objects(rules: &Rules, members: &Map<String, Value>) -> Vec<Vec<Candidate>> {
     let mut groups: Vec<Vec<Candidate>> = Vec::new();
     for name in rules.required.iter().filter(|name| members.contains_key(*name)) {
         let says = format!("`{name}` is missing");
-        groups.push(vec![Candidate::new(Breach::MissingRequired, "required", &says, without(members, &[name])).of(name)]);
+        groups
+            .push(vec![Candidate::new(Breach::MissingRequired, "required", &says, without(members, &[name])).of(name)]);
     }
     for (name, needed) in &rules.dependent {
         groups.extend(needed.iter().flat_map(|needed| widowed(members, name, needed)));
     }
-    let closed =
-        [("additionalProperties", rules.additional), ("unevaluatedProperties", rules.unevaluated_properties)];
+    let closed = [("additionalProperties", rules.additional), ("unevaluatedProperties", rules.unevaluated_properties)];
     for (keyword, _) in closed.into_iter().filter(|(_, schema)| schema.is_some()) {
         let says = "{} has the member `unexpected`, which is not allowed";
-        groups.push(vec![Candidate::new(Breach::ExtraProperty, keyword, says, with(members, "unexpected", json!("value")))]);
+        groups.push(vec![Candidate::new(
+            Breach::ExtraProperty,
+            keyword,
+            says,
+            with(members, "unexpected", json!("value")),
+        )]);
     }
     if rules.names.is_some() {
         groups.push(bad_names(members));

@@ -48,6 +48,8 @@ pub(super) struct Driver<'a> {
     pub(super) suspicions: Suspicions,
     /// Tools that are not called any more, beside the first.
     pub(super) avoided: BTreeSet<usize>,
+    /// Frames of the first session.
+    pub(super) frames: Vec<u32>,
     /// The number of the next call.
     next: u64,
 }
@@ -72,6 +74,7 @@ impl<'a> Driver<'a> {
             ledger: Ledger::default(),
             suspicions: Suspicions::default(),
             avoided: BTreeSet::new(),
+            frames: Vec::new(),
             next: 0,
         }
     }
@@ -93,10 +96,13 @@ impl<'a> Driver<'a> {
         log.begun = Instant::now();
         let ended = self.until_the_end(&mut wire, log).await;
         self.tally.spent += log.begun.elapsed();
+        let silent = wire.give_up();
+        drop(wire);
         if ended == Ended::Hung {
-            let silent = wire.give_up();
-            drop(wire);
             self.hung(session, silent).await;
+        }
+        if self.frames.is_empty() {
+            self.frames = session.frames_of(self.ground.owner);
         }
         ended
     }
@@ -239,7 +245,8 @@ impl<'a> Driver<'a> {
             .with_evidence("stderr", session.stderr_tail().join("\n"));
         self.tally.lost += silent.len() as u64;
         let check = Check::Silent(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-        let problem = Problem { kind: Kind::Hang, signature: String::new(), detail: String::new(), check, found };
+        let problem =
+            Problem { kind: Kind::Hang, signature: String::new(), detail: String::new(), check, found, exchange: None };
         self.ledger.note(problem, None, silent);
     }
 

@@ -54,7 +54,7 @@ pub(super) async fn run(settings: &Fuzz, tools: &[String], ground: &Ground<'_>) 
             return Probed { findings: vec![*found], ..Probed::because(Outcome::Errored, reason) };
         }
     };
-    Probed { spoken, ..verdict(driver, stopped) }
+    Probed { spoken, ..verdict(driver, stopped.as_deref()) }
 }
 
 /// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does
@@ -107,10 +107,8 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
         known.problem = confirmed.problem;
         // Of another tool, its own case tells.
         let is_others = known.tool.or(tool.filter(|_| confirmed.times.0 > 0)).is_some_and(|tool| tool != 0);
-        if let (true, Some(tool)) = (is_others, tool) {
-            if matches!(known.problem.kind, Kind::Crash | Kind::Hang) {
-                avoided.push(tool);
-            }
+        if is_others && matches!(known.problem.kind, Kind::Crash | Kind::Hang) {
+            avoided.extend(tool);
         }
         known.tool = known.tool.or(tool);
         known.stage = if is_hang_of_no_call || is_others {
@@ -134,8 +132,8 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
     }
 }
 
-fn verdict(driver: Driver<'_>, stopped: Option<String>) -> Probed {
-    let Driver { tally, ledger, calls, settings, .. } = driver;
+fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
+    let Driver { tally, ledger, calls, settings, frames, .. } = driver;
     let mut reason = tally.sentence(calls.callees[0].maker.branches(), settings.seed);
     let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
     let vanished: u64 = hangs
@@ -152,7 +150,9 @@ fn verdict(driver: Driver<'_>, stopped: Option<String>) -> Probed {
         }
         findings.push(found);
     }
-    for more in stopped.iter().cloned().chain((left_out > 0).then(|| format!("{left_out} more problems"))) {
+    for more in
+        stopped.map(str::to_owned).into_iter().chain((left_out > 0).then(|| format!("{left_out} more problems")))
+    {
         reason = format!("{reason}; {more}");
     }
     if vanished > 0 {
@@ -165,7 +165,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<String>) -> Probed {
             "every call was refused, so nothing is known about it; give valid arguments with `arguments: {{ {name}: {{ … }} }}` ({reason})"
         );
     }
-    Probed { findings, exchanges, ..Probed::because(outcome, reason) }
+    Probed { findings, exchanges, frames, ..Probed::because(outcome, reason) }
 }
 
 fn outcome(findings: &[Finding], served: u64, was_cut_off: bool) -> Outcome {

@@ -33,7 +33,7 @@ pub(super) enum Wire<'a> {
 
 impl<'a> Wire<'a> {
     pub(super) async fn new(session: &'a Session, owner: &'a str, calls: &Calls) -> Self {
-        match session.pipeline().await {
+        match session.pipeline(owner).await {
             Some(pipeline) => {
                 let prepared = calls.callees.iter().map(|callee| session.prepared(&callee.name)).collect();
                 Self::Lines { pipeline, prepared, text: Vec::new() }
@@ -137,7 +137,7 @@ struct OpenRequest<'a> {
     answered: Pin<Box<dyn Future<Output = Result<Reply, CallFailure>> + Send + 'a>>,
 }
 
-impl<'a> Requests<'a> {
+impl Requests<'_> {
     fn send(&mut self, number: u64, params: Value) {
         let (session, owner) = (self.session, self.owner);
         let answered = Box::pin(async move {
