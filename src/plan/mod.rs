@@ -30,7 +30,7 @@ pub use self::expand::expand;
 pub use self::filter::Filter;
 pub use self::offer::Offer;
 pub use self::order::{replanned, shuffle};
-pub use self::probe::Probe;
+pub use self::probe::{Hazards, Probe};
 pub use self::select::{LineSelection, Selection};
 pub use self::snapshot::{SnapshotFiles, snapshot_files};
 pub use self::unmatched::{unmatched_places, unmatched_words};

@@ -78,6 +78,6 @@ impl Probed {
 /// Runs a probe.
 pub async fn run(probe: &Probe, ground: &Ground<'_>) -> Probed {
     match probe {
-        Probe::Fuzz { settings, tools } => fuzz::run(settings, tools, ground).await,
+        Probe::Fuzz { settings, tools, hazards } => fuzz::run(settings, (tools, hazards), ground).await,
     }
 }

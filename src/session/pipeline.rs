@@ -166,6 +166,11 @@ impl Pipeline<'_> {
         std::mem::take(&mut self.open).into_values().map(|open| open.tag).collect()
     }
 
+    /// Stops waiting for one call.
+    pub fn forget(&mut self, tag: u64) {
+        self.open.retain(|_, open| open.tag != tag);
+    }
+
     /// The tags of all calls that wait; nobody waits for them any more.
     pub fn give_up(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.open).into_values().map(|open| open.tag).collect()

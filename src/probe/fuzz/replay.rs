@@ -31,6 +31,8 @@ pub(super) async fn replay(
 ) -> Result<Replayed, Box<Finding>> {
     let session = ground.servers.open().await.map_err(Box::new)?;
     let speaker = Speaker { session: &session, owner: ground.owner, wait };
+    // What the handshake broke is told elsewhere.
+    session.take_all_violations();
     let mut replayed = Replayed { shown: None, problem: None };
     for (at, made) in said.iter().enumerate() {
         let answered = speaker.call(calls, made).await;

@@ -86,6 +86,14 @@ impl<'a> Wire<'a> {
         if let Self::Lines { pipeline, .. } = self { pipeline.garbled() } else { Vec::new() }
     }
 
+    /// Stops waiting for one call.
+    pub(super) fn forget(&mut self, number: u64) {
+        match self {
+            Self::Lines { pipeline, .. } => pipeline.forget(number),
+            Self::Requests(requests) => requests.open.retain(|open| open.number != number),
+        }
+    }
+
     /// Stops waiting.
     pub(super) fn give_up(&mut self) -> Vec<u64> {
         match self {
