@@ -13,6 +13,10 @@ use super::shape::{Graph, Items, Members, NodeId, Shape};
 /// How many boundaries are made.
 const MOST: usize = 400;
 
+/// Nodes of which the smallest value holds this many values have few edges.
+const LARGE: u64 = 1_000;
+const FEW: usize = 12;
+
 /// How deep edges are looked for.
 const DEEPEST: usize = 6;
 
@@ -64,7 +68,8 @@ impl Edges<'_> {
         let node = graph.node(id);
         let mut found = vec![Boundary::here("the plainest value", plain(graph, id))];
         found.extend(node.shown.iter().map(|shown| Boundary::here("a value that the schema shows", shown.clone())));
-        for (at, shape) in node.shapes.iter().enumerate() {
+        let shapes = if node.size > LARGE { 1 } else { node.shapes.len() };
+        for (at, shape) in node.shapes.iter().enumerate().take(shapes) {
             if node.shapes.len() > 1 {
                 let value = make::value_of_shape(graph, shape, Variety::Plain, &mut Draw::new(0));
                 found.push(Boundary::here(&format!("alternative {} of {}", at + 1, node.shapes.len()), value));
@@ -73,7 +78,8 @@ impl Edges<'_> {
         }
         self.stack.pop();
         found.retain(|edge| graph.schemas.fits_all(&node.ids, &edge.value));
-        found.truncate(MOST);
+        // Every edge is a whole value, and large ones cost.
+        found.truncate(if node.size > LARGE { FEW } else { MOST });
         found
     }
 

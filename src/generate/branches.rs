@@ -42,8 +42,7 @@ impl Seen {
 /// The branches of a schema, numbered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Branches {
-    /// The number of the first branch of each subschema that has any.
-    first: BTreeMap<SchemaId, usize>,
+    own: BTreeMap<SchemaId, Own>,
     count: usize,
 }
 
@@ -51,19 +50,22 @@ impl Branches {
     /// Numbers the branches of everything that the root leads to.
     pub(super) fn new(schemas: &Schemas) -> Self {
         let mut branches = Self::default();
-        let mut todo = vec![schemas.root()];
+        let mut todo = vec![(schemas.root(), BTreeSet::new())];
         let mut met = BTreeSet::new();
-        while let Some(id) = todo.pop() {
+        while let Some((id, mut required)) = todo.pop() {
             if !met.insert(id) {
                 continue;
             }
+            required.extend(required_names(schemas, id));
             let rules = schemas.rules(id);
-            let count = Own::of(schemas, rules).count();
+            let own = Own::new(schemas, rules, &required, branches.count);
+            let count = own.count(rules);
             if count > 0 {
-                branches.first.insert(id, branches.count);
+                branches.own.insert(id, own);
                 branches.count += count;
             }
-            todo.extend(leads_to(rules));
+            todo.extend(inside(rules).into_iter().map(|id| (id, BTreeSet::new())));
+            todo.extend(beside(rules).into_iter().map(|id| (id, required.clone())));
         }
         branches
     }
@@ -81,9 +83,8 @@ impl Branches {
         }
         each_place(schemas, value, &mut |place| {
             for id in place.judges {
-                if let Some(first) = self.first.get(id) {
-                    let own = Own::of(schemas, schemas.rules(*id));
-                    own.taken(schemas, place, &mut |branch| seen.add(first + branch));
+                if let Some(own) = self.own.get(id) {
+                    own.mark(schemas, *id, place, seen);
                 }
             }
         });
@@ -91,43 +92,50 @@ impl Branches {
 }
 
 /// The branches of one subschema.
-struct Own<'a> {
-    rules: &'a Rules,
-    optional: Vec<&'a str>,
-    values: &'a [Value],
-    kinds: &'a [Kinds],
+#[derive(Clone, Debug)]
+struct Own {
+    /// The number of the first.
+    first: usize,
+    optional: Vec<String>,
+    lists_values: bool,
+    lists_kinds: bool,
     /// Whether arrays may be empty as well as not.
-    empty: bool,
+    may_be_empty: bool,
 }
 
-impl<'a> Own<'a> {
-    fn of(schemas: &Schemas, rules: &'a Rules) -> Self {
+impl Own {
+    fn new(schemas: &Schemas, rules: &Rules, required: &BTreeSet<String>, first: usize) -> Self {
         let can_be = |id: &SchemaId| !schemas.rules(*id).never;
-        let optional = rules.properties.iter().filter(|(name, id)| !rules.required.contains(name) && can_be(id));
-        let optional = optional.map(|(name, _)| name.as_str()).collect();
-        let several = |values: &'a Vec<Value>| if values.len() > 1 { &values[..] } else { &[] };
-        let values = rules.values.as_ref().map_or(&[][..], several);
-        let kinds = if rules.named.len() > 1 && values.is_empty() { &rules.named[..] } else { &[] };
-        let lists = rules.kinds == Some(Kinds::ARRAY) && rules.contains.is_none() && values.is_empty();
-        let empty = lists && rules.min_items.unwrap_or(0) == 0 && rules.max_items != Some(0);
-        Self { rules, optional, values, kinds, empty }
+        let optional = rules.properties.iter().filter(|(name, id)| !required.contains(*name) && can_be(id));
+        let optional = optional.map(|(name, _)| name.clone()).collect();
+        let lists_values = rules.values.as_ref().is_some_and(|values| values.len() > 1);
+        let free = rules.values.is_none();
+        let lists_kinds = free && rules.named.len() > 1;
+        let lists = free && rules.kinds == Some(Kinds::ARRAY) && rules.contains.is_none();
+        let may_be_empty = lists && rules.min_items.unwrap_or(0) == 0 && rules.max_items != Some(0);
+        Self { first, optional, lists_values, lists_kinds, may_be_empty }
     }
 
-    fn count(&self) -> usize {
-        let rules = self.rules;
-        let conditions = if rules.condition.is_some() { 2 } else { 0 };
-        let lists = if self.empty { 2 } else { 0 };
-        let members = self.optional.len() * 2;
-        rules.any.len() + rules.one.len() + conditions + members + self.values.len() + self.kinds.len() + lists
+    fn values<'a>(&self, rules: &'a Rules) -> &'a [Value] {
+        rules.values.as_deref().filter(|_| self.lists_values).unwrap_or_default()
     }
 
-    /// Tells the branches that the value of a place takes; the order is the one that `count` adds them up in.
-    fn taken(&self, schemas: &Schemas, place: Place<'_>, tell: &mut dyn FnMut(usize)) {
-        let (rules, value) = (self.rules, place.value);
-        let mut next = 0;
+    fn kinds<'a>(&self, rules: &'a Rules) -> &'a [Kinds] {
+        if self.lists_kinds { &rules.named } else { &[] }
+    }
+
+    fn count(&self, rules: &Rules) -> usize {
+        let pairs = usize::from(rules.condition.is_some()) + self.optional.len() + usize::from(self.may_be_empty);
+        rules.any.len() + rules.one.len() + pairs * 2 + self.values(rules).len() + self.kinds(rules).len()
+    }
+
+    /// Notes the branches that the value of a place takes, in the order in which `count` adds them up.
+    fn mark(&self, schemas: &Schemas, id: SchemaId, place: Place<'_>, seen: &mut Seen) {
+        let (rules, value) = (schemas.rules(id), place.value);
+        let mut next = self.first;
         let mut each = |taken: bool| {
             if taken {
-                tell(next);
+                seen.add(next);
             }
             next += 1;
         };
@@ -139,24 +147,45 @@ impl<'a> Own<'a> {
             each(!holds);
         }
         for name in &self.optional {
-            let there = value.as_object().map(|members| members.contains_key(*name));
+            let there = value.as_object().map(|members| members.contains_key(name));
             each(there == Some(true));
             each(there == Some(false));
         }
-        self.values.iter().for_each(|known| each(same(known, value)));
-        self.kinds.iter().for_each(|kinds| each(kinds.has(Kinds::of(value))));
-        if let (true, Value::Array(items)) = (self.empty, value) {
+        self.values(rules).iter().for_each(|known| each(same(known, value)));
+        self.kinds(rules).iter().for_each(|kinds| each(kinds.has(Kinds::of(value))));
+        if let (true, Value::Array(items)) = (self.may_be_empty, value) {
             each(items.is_empty());
             each(!items.is_empty());
         }
     }
 }
 
-/// The subschemas that judge the same place or one below.
-fn leads_to(rules: &Rules) -> Vec<SchemaId> {
+/// The names that a subschema requires, with what it includes.
+fn required_names(schemas: &Schemas, id: SchemaId) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut todo = vec![id];
+    let mut met = BTreeSet::new();
+    while let Some(id) = todo.pop() {
+        if met.insert(id) {
+            let rules = schemas.rules(id);
+            names.extend(rules.required.iter().cloned());
+            todo.extend(&rules.all);
+        }
+    }
+    names
+}
+
+/// The subschemas that judge the same place.
+fn beside(rules: &Rules) -> Vec<SchemaId> {
     let condition = rules.condition.iter().flat_map(|condition| condition.then.into_iter().chain(condition.otherwise));
-    let lists = rules.all.iter().chain(&rules.any).chain(&rules.one).chain(&rules.prefix).copied();
-    let named = rules.pattern_properties.iter().chain(&rules.dependent_schemas).map(|(_, id)| *id);
+    let dependent = rules.dependent_schemas.iter().map(|(_, id)| *id);
+    let lists = rules.all.iter().chain(&rules.any).chain(&rules.one).copied();
+    lists.chain(condition).chain(dependent).collect()
+}
+
+/// The subschemas that judge items and members.
+fn inside(rules: &Rules) -> Vec<SchemaId> {
+    let named = rules.pattern_properties.iter().map(|(_, id)| *id);
     let single = rules.items.into_iter().chain(rules.additional);
-    lists.chain(condition).chain(rules.properties.values().copied()).chain(named).chain(single).collect()
+    rules.prefix.iter().chain(rules.properties.values()).copied().chain(named).chain(single).collect()
 }

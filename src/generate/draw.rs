@@ -17,6 +17,7 @@ impl Draw {
     }
 
     /// Choices of their own, which follow from the seed and the key alone, however many were made before.
+    #[must_use]
     pub fn fork(&self, key: impl DrawKey) -> Self {
         let origin = scramble(self.origin.rotate_left(23) ^ key.folded());
         Self { origin, state: origin }

@@ -43,7 +43,7 @@ pub enum Unusable {
 }
 
 /// How many values the smallest one may hold.
-const LARGEST: u64 = 100_000;
+const LARGEST: u64 = 20_000;
 
 /// How often the whole value is made anew until it is valid.
 const SMALLEST_TRIES: usize = 160;
@@ -75,7 +75,7 @@ impl Maker {
         let (graph, root) = Graph::new(Schemas::read(schema), limits);
         let branches = Branches::new(&graph.schemas);
         let smallest = smallest(&validator, &graph, root).map_err(|why| reason(schema, &graph, root, why))?;
-        Ok(Self { validator, strict, graph, root, branches, smallest })
+        Ok(Self { validator, graph, root, strict, branches, smallest })
     }
 
     /// A small value that satisfies the schema; prefers what the schema itself shows.
@@ -100,11 +100,12 @@ impl Maker {
 
     /// A valid value; the same choices give the same value.
     pub fn random(&self, draw: &mut Draw) -> Value {
-        for attempt in 0..RANDOM_TRIES {
-            let variety = if attempt < RANDOM_TRIES / 2 { Variety::Wide } else { Variety::Small };
+        let tries = tries(RANDOM_TRIES, self.graph.node(self.root).size);
+        for attempt in 0..tries {
+            let variety = if attempt < tries / 2 { Variety::Wide } else { Variety::Small };
             let value = make::value(&self.graph, self.root, variety, draw);
             // A format says nothing about validity, but its texts are worth a few tries.
-            let judge = if attempt < RANDOM_TRIES / 4 { &self.strict } else { &self.validator };
+            let judge = if attempt < tries / 4 { &self.strict } else { &self.validator };
             if judge.is_valid(&value) {
                 return value;
             }
@@ -139,8 +140,9 @@ fn smallest(validator: &Validator, graph: &Graph, root: NodeId) -> Result<Value,
         return Err(format!("the smallest one would hold {size} values"));
     }
     let mut why = String::new();
-    for attempt in 0..SMALLEST_TRIES {
-        let variety = match attempt {
+    let tries = tries(SMALLEST_TRIES, size);
+    for attempt in 0..tries {
+        let variety = match attempt * SMALLEST_TRIES / tries {
             0..20 => Variety::Plain,
             20..90 => Variety::Small,
             _ => Variety::Wide,
@@ -155,6 +157,12 @@ fn smallest(validator: &Validator, graph: &Graph, root: NodeId) -> Result<Value,
         }
     }
     Err(why)
+}
+
+/// Large values are not made anew that often.
+fn tries(most: usize, size: u64) -> usize {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    (most / (1 + size / 100)).clamp(4, most)
 }
 
 fn reason(schema: &Value, graph: &Graph, root: NodeId, why: String) -> Unusable {

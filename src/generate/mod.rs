@@ -10,16 +10,16 @@ mod edge;
 mod make;
 mod maker;
 mod pattern;
+mod question;
 mod schema;
 mod shape;
 mod shrink;
 mod violation;
-mod wrong;
 
 pub use boundary::Boundary;
 pub use branches::Seen;
 pub use draw::{Draw, DrawKey};
 pub use maker::{Limits, Maker, Unusable};
+pub use question::{satisfies, valid, wrong_type};
 pub use shrink::shrink;
 pub use violation::{Breach, Violation};
-pub use wrong::{satisfies, valid, wrong_type};

@@ -14,7 +14,7 @@ use super::draw::Draw;
 const REPEATED: usize = 8;
 
 /// Characters of a candidate; what repetitions of repetitions ask for beyond is cut off.
-const LONGEST: usize = 1 << 16;
+const LONGEST: usize = 1 << 20;
 
 /// A regular expression.
 #[derive(Debug)]

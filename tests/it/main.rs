@@ -5,7 +5,7 @@
 //! `fuzz` calls servers with generated arguments; `full_disk` leaves it no room; `leaks` looks at what many runs leave; `real` drives servers that nobody here wrote, and
 //! `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `over_http` makes ports and certificates for servers.
-//! `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
+//! `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
 //! `testing` runs suites on servers in this process, as the tests of others do.
 //! `readme`, `ci` and `examples` at what the documentation shows and at the suites to copy.
 
@@ -18,6 +18,7 @@ mod examples;
 mod faulty;
 mod full_disk;
 mod fuzz;
+mod generate;
 mod generated;
 mod harness;
 mod hostile;

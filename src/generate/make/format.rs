@@ -31,11 +31,10 @@ pub(super) fn example(format: &str) -> Option<&'static str> {
 pub(super) fn text(format: &str, draw: &mut Draw) -> Option<String> {
     Some(match format {
         "email" | "idn-email" => format!("{}{}@{}", word(draw), draw.below(100), host(draw)),
-        "uri" | "url" | "iri" => uri(draw),
         "uri-reference" | "iri-reference" if draw.chance(50) => {
             format!("/{}?{}={}", word(draw), word(draw), draw.below(9))
         }
-        "uri-reference" | "iri-reference" => uri(draw),
+        "uri" | "url" | "iri" | "uri-reference" | "iri-reference" => uri(draw),
         "uri-template" => format!("https://{}/{{{}}}", host(draw), word(draw)),
         "date" => date(draw),
         "time" => time(draw),

@@ -18,6 +18,9 @@ pub(super) use text::{text, text_of_length};
 /// How often a place is made anew until it fits.
 const TRIES: usize = 16;
 
+/// Nodes of which the smallest value holds this many values are not made anew that often.
+const LARGE: u64 = 100;
+
 /// How varied values are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variety {
@@ -91,7 +94,11 @@ impl Making<'_> {
     }
 
     fn fitting(&mut self, node: &Node) -> Value {
-        let tries = if node.checked { TRIES } else { 1 };
+        let tries = match (node.checked, node.size > LARGE) {
+            (true, false) => TRIES,
+            (true, true) => 2,
+            (false, _) => 1,
+        };
         let variety = self.variety;
         let mut made = Value::Null;
         for attempt in 0..tries {

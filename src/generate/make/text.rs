@@ -9,6 +9,9 @@ use super::format;
 /// How often a pattern is tried for a text of a fitting length.
 const TRIES: usize = 12;
 
+/// Texts that have to be this long are tried once.
+const LONG: usize = 2_000;
+
 /// Pieces of text that servers like to stumble over.
 const ODD: [&str; 24] = [
     " ",
@@ -100,7 +103,8 @@ fn asked_for(plain: &Plain, draw: &mut Draw, lengths: (usize, usize)) -> Option<
         return None;
     }
     let mut last = None;
-    for _ in 0..TRIES {
+    let tries = if lengths.0 > LONG { 1 } else { TRIES };
+    for _ in 0..tries {
         let formatted = plain.format.is_some() && (plain.patterns.is_empty() || draw.chance(75));
         let text = if formatted {
             format::text(plain.format.as_deref().unwrap_or_default(), draw)

@@ -150,7 +150,7 @@ fn within(count: usize, min: Option<usize>, max: Option<usize>) -> bool {
 }
 
 /// Whether no two items are the same.
-pub(in crate::generate) fn all_differ(items: &[Value]) -> bool {
+fn all_differ(items: &[Value]) -> bool {
     items.iter().enumerate().all(|(at, item)| !items[..at].iter().any(|other| same(other, item)))
 }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::pattern::Pattern;
 
-pub(super) use fits::{all_differ, compare, is_multiple, same};
+pub(super) use fits::{compare, is_multiple, same};
 pub(super) use kind::Kinds;
 pub(super) use place::{Place, child_ids, each_place, item_ids, token};
 pub(super) use rules::{Bound, Condition, Contains, Rules, SchemaId};

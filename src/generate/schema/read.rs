@@ -41,9 +41,9 @@ impl Reader<'_> {
                 self.schemas.set(id, rules);
             }
             Some(Value::Bool(false)) => {
-                self.schemas.set(id, Rules { at: at.to_owned(), never: true, ..Rules::default() })
+                self.schemas.set(id, Rules { at: at.to_owned(), never: true, ..Rules::default() });
             }
-            _ => {}
+            Some(Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => {}
         }
         id
     }

@@ -54,15 +54,12 @@ impl<'a> References<'a> {
         match value {
             Value::Object(members) => {
                 if let Some(id) = members.get("$id").and_then(Value::as_str) {
-                    match id.strip_prefix('#') {
-                        Some(anchor) => {
-                            self.anchors.insert((resource.clone(), anchor.to_owned()), pointer.to_owned());
-                        }
-                        None => {
-                            base = joined(&base, id.trim_end_matches('#'));
-                            pointer.clone_into(&mut resource);
-                            self.resources.insert(base.clone(), pointer.to_owned());
-                        }
+                    if let Some(anchor) = id.strip_prefix('#') {
+                        self.anchors.insert((resource.clone(), anchor.to_owned()), pointer.to_owned());
+                    } else {
+                        base = joined(&base, id.trim_end_matches('#'));
+                        pointer.clone_into(&mut resource);
+                        self.resources.insert(base.clone(), pointer.to_owned());
                     }
                 }
                 for keyword in ["$anchor", "$dynamicAnchor"] {

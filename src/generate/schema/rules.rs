@@ -34,6 +34,7 @@ pub(in crate::generate) struct Condition {
 
 /// What one subschema says. A field that is empty says nothing.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own")]
 pub(in crate::generate) struct Rules {
     /// JSON pointer to it in the document.
     pub(in crate::generate) at: String,

@@ -14,7 +14,7 @@ use super::{Graph, Member, Members, Plain};
 const NAMES: [&str; 8] = ["extra", "other", "x-1", "a b", "ключ", "0", "$ref", "🙂"];
 
 /// How many members a schema can ask for without naming them.
-const MOST_NAMELESS: usize = 1_000;
+pub(super) const MOST_NAMELESS: usize = 1_000;
 
 impl Graph {
     pub(super) fn members(&mut self, flat: &[SchemaId], plain: &Plain) -> Members {

@@ -101,11 +101,10 @@ impl Plain {
         self.steps.extend(rules.step.clone().filter(|step| !self.steps.contains(step)));
         self.min_length = self.min_length.max(rules.min_length.unwrap_or(0));
         self.max_length = smaller(self.max_length, rules.max_length);
-        if let Some(pattern) = rules.pattern.as_ref().and_then(|pattern| schemas.pattern(pattern)) {
-            if !self.patterns.iter().any(|known| known.source == pattern.source) {
-                self.patterns.push(pattern.clone());
-            }
-        }
+        let pattern = rules.pattern.as_ref().and_then(|pattern| schemas.pattern(pattern));
+        let is_new = |pattern: &&Arc<Pattern>| !self.patterns.iter().any(|known| known.source == pattern.source);
+        let pattern = pattern.filter(is_new).cloned();
+        self.patterns.extend(pattern);
         self.format = self.format.take().or_else(|| rules.format.clone());
         self.min_items = self.min_items.max(rules.min_items.unwrap_or(0));
         self.max_items = smaller(self.max_items, rules.max_items);

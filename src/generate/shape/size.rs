@@ -2,6 +2,7 @@
 
 use crate::generate::schema::Kinds;
 
+use super::members::MOST_NAMELESS;
 use super::{Graph, Items, Members, NodeId, Shape};
 
 /// The size of what has no smallest value.
@@ -48,16 +49,16 @@ impl Graph {
         let rest = items.rest.as_ref().map_or(ENDLESS, of);
         let mut size: u64 = 1;
         for item in items.prefix.iter().take(items.min) {
-            size = size.saturating_add(of(item));
+            size = plus(size, of(item));
         }
         let behind = items.min.saturating_sub(items.prefix.len()) as u64;
         if behind > 0 {
-            size = size.saturating_add(rest.saturating_mul(behind));
+            size = plus(size, times(rest, behind));
         }
         for contained in &items.contains {
             let rest = contained.rest.as_ref().map_or(ENDLESS, of);
             let best = contained.prefix.iter().map(of).min().unwrap_or(ENDLESS).min(rest);
-            size = size.saturating_add(best.saturating_mul(contained.min as u64));
+            size = plus(size, times(best, contained.min as u64));
         }
         size
     }
@@ -65,7 +66,7 @@ impl Graph {
     fn members_size(&self, members: &Members) -> u64 {
         let of = |node: NodeId| self.nodes[node.0].size;
         let required = members.known.iter().filter(|member| member.required);
-        let mut size = required.clone().fold(1_u64, |size, member| size.saturating_add(of(member.node)));
+        let mut size = required.clone().fold(1_u64, |size, member| plus(size, of(member.node)));
         let missing = members.min.saturating_sub(required.count());
         let mut optional: Vec<u64> = members
             .known
@@ -76,10 +77,11 @@ impl Graph {
             .collect();
         optional.sort_unstable();
         if optional.len() < missing {
-            return ENDLESS;
+            // There may be names enough, but not so many were looked for.
+            return if missing > MOST_NAMELESS { ENDLESS - 1 } else { ENDLESS };
         }
         for next in optional.into_iter().take(missing) {
-            size = size.saturating_add(next);
+            size = plus(size, next);
         }
         size
     }
@@ -124,6 +126,15 @@ impl Graph {
     }
 }
 
+/// A sum that has an end as long as both parts have one.
+fn plus(one: u64, other: u64) -> u64 {
+    if one == ENDLESS || other == ENDLESS { ENDLESS } else { one.saturating_add(other).min(ENDLESS - 1) }
+}
+
+fn times(size: u64, count: u64) -> u64 {
+    if size == ENDLESS && count > 0 { ENDLESS } else { size.saturating_mul(count).min(ENDLESS - 1) }
+}
+
 fn shape_size(shape: &Shape) -> u64 {
     let plain = &shape.plain;
     if plain.values.is_some() {
@@ -132,7 +143,7 @@ fn shape_size(shape: &Shape) -> u64 {
     let of = |kinds: Kinds, size: u64| if plain.kinds.has(kinds) { size } else { ENDLESS };
     let simple = Kinds::NULL.or(Kinds::BOOLEAN).or(Kinds::NUMBER);
     of(simple, 1)
-        .min(of(Kinds::TEXT, 1 + plain.min_length as u64 / 16))
+        .min(of(Kinds::TEXT, 1 + plain.min_length as u64 / 64))
         .min(of(Kinds::ARRAY, shape.items.size))
         .min(of(Kinds::OBJECT, shape.members.size))
 }

@@ -120,7 +120,7 @@ fn too_few_members(rules: &Rules, members: &Map<String, Value>) -> Option<Vec<Ca
 fn too_many_members(members: &Map<String, Value>, max: usize) -> Vec<Candidate> {
     let says = format!("{{}} has more members than `maxProperties` {max}");
     let wanted = (max + 1).saturating_sub(members.len());
-    let known = members.values().last().cloned().unwrap_or(json!("value"));
+    let known = members.values().next_back().cloned().unwrap_or(json!("value"));
     let grown = [known, json!("value"), json!(1), Value::Null].map(|value| {
         let mut many = members.clone();
         many.extend((1..=wanted).map(|at| (format!("extra{at}"), value.clone())));

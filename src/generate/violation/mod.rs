@@ -24,10 +24,15 @@ use candidate::Candidate;
 /// How many violations are made.
 const MOST: usize = 500;
 
+/// How many values are looked at in all: every violation is a whole value, and large ones cost.
+const WORK: usize = 200_000;
+
 /// Violations of what a valid value holds, and of what it could hold.
 pub(super) fn violations(graph: &Graph, validator: &Validator, base: &Value) -> Vec<Violation> {
-    let mut workshop = Workshop { graph: graph.clone(), validator, found: Vec::new(), met: BTreeSet::new() };
-    for host in surroundings::hosts(&mut workshop.graph, validator, base) {
+    let weight = weight(base);
+    let spots = (WORK / 100 / weight).clamp(4, 400);
+    let mut workshop = Workshop { graph: graph.clone(), validator, spots, found: Vec::new(), met: BTreeSet::new() };
+    for host in surroundings::hosts(&mut workshop.graph, validator, base, WORK / 500 / weight) {
         workshop.visit(&host.value, &host.below);
     }
     workshop.found
@@ -43,6 +48,8 @@ struct Spot {
 struct Workshop<'a> {
     graph: Graph,
     validator: &'a Validator,
+    /// How many places of a value are broken.
+    spots: usize,
     found: Vec<Violation>,
     /// What was broken: the breach, the keyword, the place, what else tells it from others.
     met: BTreeSet<(Breach, String, String, String)>,
@@ -53,7 +60,7 @@ impl Workshop<'_> {
     fn visit(&mut self, whole: &Value, below: &str) {
         let mut spots = Vec::new();
         each_place(&self.graph.schemas, whole, &mut |place| {
-            if is_at_or_below(place.at, below) {
+            if spots.len() < self.spots && is_at_or_below(place.at, below) && is_among_the_first(place.at) {
                 spots.push(Spot { at: place.at.to_owned(), value: place.value.clone(), judges: place.judges.to_vec() });
             }
         });
@@ -90,6 +97,10 @@ impl Workshop<'_> {
             let mut broken = whole.clone();
             let Some(target) = broken.pointer_mut(&spot.at) else { return };
             *target = value;
+            // The same value may break a wrapping keyword, which says nothing new.
+            if self.found.iter().any(|known| known.value == broken) {
+                continue;
+            }
             if blame::breaks_only(self.validator, &broken, &keyword, &spot.at) {
                 let says = says.replace("{}", &subject(&spot.at));
                 self.met.insert((breach, keyword.clone(), spot.at.clone(), detail));
@@ -103,6 +114,20 @@ impl Workshop<'_> {
 /// Whether a pointer leads to what another leads to, or inside of it.
 fn is_at_or_below(at: &str, other: &str) -> bool {
     at.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a place is in none but the first items of arrays: those behind are judged alike.
+fn is_among_the_first(at: &str) -> bool {
+    at.split('/').all(|step| step.parse::<usize>().is_ok_and(|index| index < 4) || step.parse::<usize>().is_err())
+}
+
+/// How many values a value holds, itself included.
+fn weight(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => members.values().map(weight).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 /// A place as people write it: `a.b[0]`.

@@ -43,7 +43,9 @@ fn unlisted(rules: &Rules, values: &[Value], value: &Value) -> Vec<Candidate> {
     other.retain(|other| !values.contains(other));
     let says = |other: &Value| match other {
         Value::String(text) => format!("{{}} is `{text}`, which is not listed"),
-        other => format!("{{}} is {other}, which is not listed").replace("{\"", "{ \""),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            format!("{{}} is {other}, which is not listed").replace("{\"", "{ \"")
+        }
     };
     other.into_iter().map(|other| Candidate::new(Breach::Enum, keyword, &says(&other), other.clone())).collect()
 }

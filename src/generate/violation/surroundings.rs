@@ -30,11 +30,12 @@ struct Addition {
     ids: Vec<SchemaId>,
 }
 
-/// The value itself, then values with one thing more each.
-pub(super) fn hosts(graph: &mut Graph, validator: &Validator, base: &Value) -> Vec<Host> {
+/// The value itself, then values with one thing more each, as many as there may be.
+pub(super) fn hosts(graph: &mut Graph, validator: &Validator, base: &Value, most: usize) -> Vec<Host> {
+    let most = most.clamp(1, MOST);
     let mut hosts = vec![Host { value: base.clone(), below: String::new(), depth: 0 }];
     let mut next = 0;
-    while next < hosts.len() && hosts.len() < MOST {
+    while next < hosts.len() && hosts.len() < most {
         if hosts[next].depth < DEEPEST {
             let more: Vec<Host> = additions(&graph.schemas, &hosts[next])
                 .into_iter()
@@ -45,7 +46,7 @@ pub(super) fn hosts(graph: &mut Graph, validator: &Validator, base: &Value) -> V
         }
         next += 1;
     }
-    hosts.truncate(MOST);
+    hosts.truncate(most);
     hosts
 }
 
@@ -97,6 +98,6 @@ fn additions_at(schemas: &Schemas, place: Place<'_>) -> Vec<Addition> {
             let ids = item_ids(schemas, place.judges, 0);
             if ids.is_empty() { Vec::new() } else { vec![addition("", ids)] }
         }
-        _ => Vec::new(),
+        Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     }
 }
