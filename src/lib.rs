@@ -7,6 +7,7 @@ pub mod demo;
 pub mod event;
 pub mod fault;
 pub mod generate;
+pub mod lint;
 pub mod matching;
 pub mod plan;
 pub mod probe;

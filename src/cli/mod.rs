@@ -46,6 +46,7 @@ enum Command {
     #[command(mut_arg("paths", server::positional))]
     Compliance(Box<commands::compliance::ComplianceArgs>),
     #[command(mut_arg("paths", server::positional))]
+    Lint(Box<commands::lint::LintArgs>),
     Fuzz(Box<commands::fuzz::FuzzArgs>),
     Prove(commands::prove::ProveArgs),
     Check(commands::check::CheckArgs),
@@ -67,7 +68,7 @@ impl Command {
             Self::Check(_) | Self::Schema(_) | Self::Completions(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) => "nothing was run",
-            Self::Compliance(_) => "nothing was checked",
+            Self::Compliance(_) | Self::Lint(_) => "nothing was checked",
             Self::Fuzz(_) => "nothing was called",
         }
     }
@@ -97,6 +98,7 @@ pub fn main() -> ExitCode {
     let exit = match arguments.command {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
         Command::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
+        Command::Lint(args) => commands::lint::lint(*args, &environment, &output),
         Command::Fuzz(args) => commands::fuzz::fuzz(*args, &environment, &output),
         Command::Prove(args) => commands::prove::prove(args, &environment, &output),
         Command::Check(args) => commands::check::check(&args, &environment, &output),

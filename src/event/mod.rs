@@ -9,6 +9,7 @@ mod failure;
 mod isolation;
 mod proof;
 mod reproduction;
+mod review;
 mod rule;
 mod texts;
 
@@ -22,6 +23,7 @@ pub use self::failure::{FailureClass, Finding, Level};
 pub use self::isolation::{Isolation, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
 pub use self::reproduction::{Call, Check, Kind, Reproduction, Severity};
+pub use self::review::{ProviderVerdict, Remark, Review, ToolCost};
 pub use self::rule::{Compliance, Page, RuleInfo, RuleLevel, RuleTally};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
@@ -143,6 +145,9 @@ pub struct RunFinished {
     /// How well servers keep the rules of the specification, where that was looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compliance: Vec<Compliance>,
+    /// What is to be said of tools as they are listed, where that was looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<Review>,
     /// How many processes of servers were started where rules were looked at.
     #[serde(default)]
     pub processes: usize,

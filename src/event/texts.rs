@@ -12,6 +12,7 @@ impl Event {
             Self::SessionJudged(judged) => judged.findings.iter_mut().for_each(|found| finding(found, change)),
             Self::ServerReady(ready) => option(&mut ready.implementation, change),
             Self::RunFinished(end) => {
+                end.reviews.iter_mut().for_each(|review| review.change_texts(change));
                 if let Some(proof) = &mut end.proof {
                     proof.change_texts(change);
                 }

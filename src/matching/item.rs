@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::answer::{self, Check};
+use super::mismatch::{Mismatch, Weight};
 use super::value::{self, AT, ELEMENT_KEYS, SIMPLE_KEYS, Target};
-use super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
+use super::{Answer, read, reply::Reply, show};
 use crate::source::shape::{Key, Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};
 
@@ -67,9 +68,11 @@ impl Item {
         }
     }
 
+    /// What decides whether the item holds.
     fn mismatches(&self, answer: &Answer<'_>) -> Vec<Mismatch> {
         let mut found = Vec::new();
         self.check(answer, &mut found);
+        found.retain(|mismatch| mismatch.weight == Weight::Fails);
         found
     }
 }

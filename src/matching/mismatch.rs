@@ -5,11 +5,23 @@ use serde_json::Value as Json;
 use super::show;
 use crate::source::{Diagnostic, Span};
 
+/// Whether a mismatch fails a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Weight {
+    /// It does.
+    #[default]
+    Fails,
+    /// It is only told.
+    Warns,
+}
+
 /// A failed expectation, with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// The matcher's name in kebab-case, or a name of its own where one matcher can fail in ways that differ.
     pub code: &'static str,
+    /// Whether it fails the case.
+    pub weight: Weight,
     /// One lowercase sentence without a final period: what went wrong.
     pub message: String,
     /// What stands under the marked text.
@@ -30,7 +42,8 @@ impl Mismatch {
     /// A mismatch with its sentence and the text under the mark, everything else to be added.
     pub(super) fn new(code: &'static str, span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Self {
         let label = show::cut(label.as_ref(), show::LABEL);
-        Self { code, message: message.into(), label, span, path: None, expected: None, actual: None, diff: None }
+        let (weight, message) = (Weight::Fails, message.into());
+        Self { code, weight, message, label, span, path: None, expected: None, actual: None, diff: None }
     }
 
     /// A mistake that only showed once templates were filled in.
@@ -38,6 +51,11 @@ impl Mismatch {
         let (span, label) = diagnostic.label.map_or((fallback, String::new()), |label| (label.span, label.value));
         let label = if label.is_empty() { diagnostic.help.unwrap_or_default() } else { label };
         Self::new(diagnostic.code, span, diagnostic.message, label)
+    }
+
+    pub(super) fn with_weight(mut self, weight: Weight) -> Self {
+        self.weight = weight;
+        self
     }
 
     pub(super) fn with_path(mut self, path: impl Into<String>) -> Self {

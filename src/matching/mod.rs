@@ -32,7 +32,7 @@ use crate::wire::{Catalog, ListKind};
 pub use self::answer::{PROVIDED, stack_trace};
 pub use self::expectation::Expectation;
 pub use self::item::EXPECTATION;
-pub use self::mismatch::Mismatch;
+pub use self::mismatch::{Mismatch, Weight};
 pub use self::path::Path;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
 

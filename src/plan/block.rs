@@ -6,7 +6,7 @@ use super::case::{Body, Case, SkipReason, Template};
 use super::planner::{Planner, not_available};
 use crate::source::Node;
 use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
-use crate::suite::{Block, block_compliance, block_fuzz, block_negative_path, skip_reason};
+use crate::suite::{Block, block_compliance, block_fuzz, block_negative_path, block_schema_lint, skip_reason};
 
 /// The cases of a block.
 pub(super) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
@@ -33,8 +33,22 @@ fn template(block: &Block) -> Option<Template> {
         BlockKind::Compliance => block_compliance(block).map(|asked| Template::Rules(Arc::new(asked))),
         BlockKind::NegativePath if selects => block_negative_path(block).map(Template::NegativeBlock),
         BlockKind::OutputSchema if selects => Some(Template::OutputBlock(block.tools.clone())),
+        BlockKind::SchemaLint if selects => Some(Template::Lint(Arc::new(block_schema_lint(block)))),
         BlockKind::Fuzz if selects => Some(Template::Fuzz(Arc::new(block_fuzz(block)))),
-        _ => None,
+        BlockKind::NegativePath
+        | BlockKind::OutputSchema
+        | BlockKind::SchemaLint
+        | BlockKind::Fuzz
+        | BlockKind::Properties
+        | BlockKind::Differential
+        | BlockKind::State
+        | BlockKind::Torture
+        | BlockKind::Config
+        | BlockKind::Performance
+        | BlockKind::Security
+        | BlockKind::TrustBoundary
+        | BlockKind::Faults
+        | BlockKind::Agents => None,
     }
 }
 

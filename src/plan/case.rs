@@ -7,7 +7,7 @@ use super::{Probe, Selection};
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
 use crate::suite::{
-    Answers, Compliance, Fuzz, Handshake, NegativePath, Protocol, Rule, Step, Suite, Test, ToolSelection,
+    Answers, Compliance, Fuzz, Handshake, NegativePath, Protocol, Rule, SchemaLint, Step, Suite, Test, ToolSelection,
 };
 
 /// Everything that would run.
@@ -201,4 +201,6 @@ pub enum Template {
     OutputBlock(ToolSelection),
     /// Generated calls.
     Fuzz(Arc<Fuzz>),
+    /// The tools as they are listed.
+    Lint(Arc<SchemaLint>),
 }

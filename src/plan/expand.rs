@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::case::{Body, Case, Mistake, SkipReason, SuitePlan, Template};
 use super::planner::{Planner, script_of};
-use super::{Offer, Plan, fuzz, negative, output, rules};
+use super::{Offer, Plan, fuzz, lint, negative, output, rules};
 use crate::source::Span;
 use crate::source::template::{Names, holds, is_template};
 use crate::suite::{Loop, Row, Test};
@@ -26,9 +26,10 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
         Template::ForEach(test) => for_each(&planner, test, catalog, &Names::new()),
         Template::Particular(test) => rules::cases_of(&planner, test, offer),
         Template::Rules(compliance) => rules::cases(&planner, case, compliance, offer),
-        Template::NegativeTest(test, negative) => negative::test_cases(&planner, case, (test, negative), catalog),
-        Template::NegativeBlock(negative) => negative::block_cases(&planner, case, negative, catalog),
+        Template::NegativeTest(test, negative) => negative::test_cases(&planner, case, (test, negative), offer),
+        Template::NegativeBlock(negative) => negative::block_cases(&planner, case, negative, offer),
         Template::Fuzz(settings) => fuzz::cases(&planner, case, settings, catalog),
+        Template::Lint(settings) => lint::cases(&planner, case, settings, catalog),
         Template::OutputBlock(tools) => output::cases(&planner, case, tools, catalog),
     };
     if cases.is_empty() {

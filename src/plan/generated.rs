@@ -8,7 +8,8 @@ use crate::source::{Node, Span, Value};
 use crate::suite::{Action, Step};
 
 /// The variants that `output_schema: true` judges.
-pub(super) const OUTPUT_SCHEMA_JUDGES: [&str; 2] = ["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED"];
+pub(super) const OUTPUT_SCHEMA_JUDGES: [&str; 3] =
+    ["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED", "SCHEMA-TEXT-DIVERGENCE"];
 
 /// `output_schema: true`, to be quoted at `span`.
 pub(super) fn output_schema(span: Span) -> Expectation {

@@ -11,6 +11,7 @@ mod expand;
 mod filter;
 mod fuzz;
 mod generated;
+mod lint;
 mod negative;
 mod offer;
 mod order;

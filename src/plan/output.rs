@@ -1,15 +1,20 @@
-//! Structured content of every selected tool against its declared schema.
+//! Structured content of every selected tool against its declared schema, for ordinary input and for what lies at its
+//! edges.
 
 use std::collections::BTreeSet;
 
 use super::case::{Body, Case, Script, SkipReason};
-use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
+use super::generated::{OUTPUT_SCHEMA_JUDGES, bare, output_schema, text_node};
 use super::planner::Planner;
 use super::witness::{Witness, witness};
-use crate::source::Span;
-use crate::source::template::Names;
-use crate::suite::ToolSelection;
-use crate::wire::Catalog;
+use crate::generate::Maker;
+use crate::source::template::{Names, from_json, has_template};
+use crate::source::{Node, Span};
+use crate::suite::{Action, Step, ToolSelection};
+use crate::wire::{Catalog, Tool};
+
+/// How many calls with input at the edges follow the ordinary one.
+const EDGES: usize = 8;
 
 /// One case per selected tool.
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
@@ -23,7 +28,7 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
             (Some(_), Err(reason)) => skipped(reason),
             (Some(_), Ok(witness)) => {
                 names.clone_from(&witness.names);
-                Body::Script(Box::new(script(witness, template.span)))
+                Body::Script(Box::new(script(tool, witness, template.span)))
             }
         };
         let mut case = planner.case(&name, None, template.span, body);
@@ -35,13 +40,37 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
     cases
 }
 
-/// The call is its own witness: what a server refuses to do says nothing about its schema.
-fn script(witness: Witness, span: Span) -> Script {
-    let mut steps = witness.steps;
-    if let Some(call) = steps.last_mut() {
+/// The call is its own witness: what a server refuses to do says nothing about its schema. Of the calls at the edges,
+/// those that are refused say nothing either.
+fn script(tool: &Tool, witness: Witness, span: Span) -> Script {
+    let steps = witness.last_args().map(|args| edges(tool, &args, span)).unwrap_or_default();
+    let mut served = witness.steps;
+    if let Some(call) = served.last_mut() {
         call.expect = vec![output_schema(span)];
     }
-    Script { setup: witness.setup, witness: steps, teardown: witness.teardown, ..Script::default() }
+    Script { setup: witness.setup, witness: served, steps, teardown: witness.teardown, ..Script::default() }
+}
+
+/// Calls with valid input at the edges of what the schema allows.
+fn edges(tool: &Tool, args: &Node, span: Span) -> Vec<Step> {
+    let Ok(maker) = Maker::new(tool.input_schema()) else { return Vec::new() };
+    let ordinary = args.to_json();
+    let made = maker.boundaries().into_iter().map(|edge| edge.value).filter(|value| *value != ordinary);
+    let made = made.map(|value| from_json(&value, span)).filter(|args| !has_template(args));
+    let call = |args| Step {
+        name: Some(format!("a call at the edge of what `{}` takes", tool.name)),
+        expect: vec![output_schema(span)],
+        expects: true,
+        ..bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span)
+    };
+    spread(made.collect()).into_iter().map(call).collect()
+}
+
+/// As many as are called, from all over the list: neighbours are about the same argument.
+fn spread(made: Vec<Node>) -> Vec<Node> {
+    let count = made.len();
+    let is_picked = |at: usize| count <= EDGES || at * EDGES / count != (at + 1) * EDGES / count;
+    made.into_iter().enumerate().filter(|(at, _)| is_picked(*at)).map(|(_, args)| args).collect()
 }
 
 fn skipped(reason: String) -> Body {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::suite::Fuzz;
+use crate::lint::{Level, Lint};
+use crate::suite::{Fuzz, SchemaLint};
 
 /// One such check, with everything that it needs to know of the suite.
 #[derive(Debug, Clone)]
@@ -16,6 +17,15 @@ pub enum Probe {
         tools: Vec<String>,
         /// Shared by all cases of the block.
         hazards: Arc<Hazards>,
+    },
+    /// Looks for one thing in the tools as they are listed.
+    Lint {
+        /// What to look for.
+        lint: &'static Lint,
+        /// How much is thought of it.
+        level: Level,
+        /// What the block says.
+        settings: Arc<SchemaLint>,
     },
 }
 
@@ -44,6 +54,7 @@ impl Probe {
     pub fn speaks(&self) -> bool {
         match self {
             Self::Fuzz { .. } => true,
+            Self::Lint { .. } => false,
         }
     }
 }

@@ -22,6 +22,9 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
     if is_forbidden(suite, tool) {
         return Err(format!("`{0}` may destroy something; allow it with `allow: [{0}]`", tool.name));
     }
+    if tool.raw["execution"]["taskSupport"] == "required" {
+        return Err(format!("`{}` is served as a task only, and generated calls are none", tool.name));
+    }
     if let Some(donor) = suite.tests.iter().find_map(|test| donor_steps(test, tool, suite, catalog)) {
         return Ok(donor);
     }
@@ -76,7 +79,7 @@ fn expects_success(step: &Step) -> bool {
         && step.expect.iter().all(|item| {
             let item = item.node();
             item.get("is_error").is_none_or(|value| value.flag() != Some(true))
-                && ["error", "refused", "readable_error"].iter().all(|key| item.get(key).is_none())
+                && ["error", "refused", "unserved", "readable_error"].iter().all(|key| item.get(key).is_none())
         })
 }
 

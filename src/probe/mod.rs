@@ -4,6 +4,7 @@
 //! does not do: decide which cases there are, or what is reported of them.
 
 mod fuzz;
+mod lint;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -79,5 +80,6 @@ impl Probed {
 pub async fn run(probe: &Probe, ground: &Ground<'_>) -> Probed {
     match probe {
         Probe::Fuzz { settings, tools, hazards } => fuzz::run(settings, (tools, hazards), ground).await,
+        Probe::Lint { lint, level, settings } => lint::run(lint, *level, settings, ground),
     }
 }

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Compliance, Coverage, Event, Isolation, ServerReady, SessionJudged};
+use crate::event::{CaseResult, Compliance, Coverage, Event, Isolation, Review, ServerReady, SessionJudged};
 
 use super::Format;
 use super::fold::{Report, Suite, Totals};
@@ -61,6 +61,9 @@ struct Document<'a> {
     /// How well servers keep the rules of the specification, where that was looked at.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     compliance: &'a [Compliance],
+    /// What is to be said of tools as they are listed, where that was looked at.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    reviews: &'a [Review],
     /// What the suite would catch, where that was proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<proven::Document<'a>>,
@@ -103,6 +106,7 @@ fn document(report: &Report) -> Document<'_> {
         repetition: report.repetition(),
         isolation: finished.and_then(|run| run.isolation.as_ref()),
         compliance: finished.map_or(&[], |run| run.compliance.as_slice()),
+        reviews: finished.map_or(&[], |run| run.reviews.as_slice()),
         proof: finished.and_then(|run| run.proof.as_deref()).map(proven::Document::of),
     }
 }

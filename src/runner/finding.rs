@@ -1,7 +1,7 @@
 //! Findings that point into the suite.
 
-use crate::event::Finding;
-use crate::matching::Mismatch;
+use crate::event::{Finding, Level};
+use crate::matching::{Mismatch, Weight};
 use crate::source::{Quote, Sources, Span};
 use crate::wire::Repeated;
 
@@ -12,7 +12,12 @@ pub(super) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> 
 
 /// A failed expectation.
 pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -> Finding {
+    let level = match mismatch.weight {
+        Weight::Fails => Level::Must,
+        Weight::Warns => Level::Should,
+    };
     Finding {
+        level,
         quote: Some(Quote::new(sources, mismatch.span, mismatch.label)),
         path: mismatch.path,
         expected: mismatch.expected,

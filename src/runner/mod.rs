@@ -22,6 +22,7 @@ mod probing;
 mod raw;
 mod raw_http;
 mod resolve;
+mod reviewing;
 mod scanning;
 mod snapshot;
 mod start;
@@ -39,7 +40,7 @@ use self::snapshot::{Recordings, Seen};
 use self::suite::SuiteRun;
 use self::watch::Watch;
 use crate::baseline;
-use crate::event::{Event, FORMAT, RunFinished, RunStarted, SuiteInfo};
+use crate::event::{Event, FORMAT, Review, RunFinished, RunStarted, SuiteInfo};
 use crate::plan::{Body, Plan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -83,6 +84,7 @@ pub struct Summary {
 enum Message {
     Event(Event),
     Session(SessionFrames),
+    Review(Review),
     Snapshot(Seen),
     SnapshotFiles(Vec<PathBuf>),
 }
@@ -122,6 +124,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         known: baseline::Ledger::new(&baseline),
         summary: Summary::default(),
         ruled: Vec::new(),
+        reviews: Vec::new(),
         processes: 0,
         recordings,
         observer,
@@ -152,6 +155,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         stale_snapshots,
         isolation,
         compliance: watch.compliance(),
+        reviews: std::mem::take(&mut watch.reviews),
         processes: watch.processes,
         proof: None,
     };

@@ -197,12 +197,10 @@ impl<'a> Conversation<'a> {
             catalog: &self.speaker.catalog,
             names: &self.names,
         };
-        let mut found: Vec<Finding> = step
-            .expect
-            .iter()
-            .flat_map(|expectation| expectation.evaluate(&answer))
-            .map(|mismatch| finding::mismatch(mismatch, self.sources, index))
-            .collect();
+        let told = step.expect.iter().flat_map(|expectation| expectation.evaluate(&answer));
+        let told = told.map(|mismatch| finding::mismatch(mismatch, self.sources, index));
+        let (mut found, doubts): (Vec<Finding>, Vec<_>) = told.partition(|told| told.level == Level::Must);
+        self.doubts.extend(doubts);
         if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &mut self.recorder) {
             let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));
             let (broken, doubts): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);

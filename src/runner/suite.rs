@@ -7,7 +7,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::attempt::INTERRUPTED;
 use super::lane::{Lane, NoSession};
-use super::{Bail, Emitter, Options, case};
+use super::{Bail, Emitter, Message, Options, case, reviewing};
 use crate::event::{CaseResult, Event, Outcome};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
@@ -61,6 +61,9 @@ impl<'a> SuiteRun<'a> {
             self.finished(finished);
         }
         for lane in &self.lanes {
+            if let Some(review) = reviewing::review(lane) {
+                self.emitter.send(Message::Review(review));
+            }
             lane.finish().await;
         }
         for case in std::mem::take(&mut self.last) {

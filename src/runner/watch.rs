@@ -6,7 +6,7 @@ use super::judge::Judge;
 use super::snapshot::{self, Recordings};
 use super::{Message, Observer, Summary, case};
 use crate::baseline::{self, Scope};
-use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome};
+use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome, Review};
 use crate::plan::Plan;
 
 /// Sees every message once, in order.
@@ -19,6 +19,8 @@ pub(super) struct Watch<'a> {
     pub(super) summary: Summary,
     /// The cases that stand for rules.
     pub(super) ruled: Vec<CaseResult>,
+    /// What is to be said of tools, each server and revision once.
+    pub(super) reviews: Vec<Review>,
     /// How many processes were started.
     pub(super) processes: usize,
     pub(super) recordings: Arc<Recordings>,
@@ -39,6 +41,11 @@ impl Watch<'_> {
                 self.processes += usize::from(frames.transport == "stdio");
                 self.judge.session(&frames);
                 self.observer.session(&frames, &self.recordings.redactor);
+            }
+            Message::Review(review) => {
+                if !self.reviews.contains(&review) {
+                    self.reviews.push(review);
+                }
             }
             Message::Snapshot(seen) => self.recorded.seen(seen),
             Message::SnapshotFiles(files) => self.recorded.used(files),

@@ -96,7 +96,13 @@ impl State {
         self.scanner.expect_anything();
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
         for message in messages_in(&value) {
-            if let Message::Request { id, .. } = classify(message) {
+            // What is no request may have an id that can be read, and that its refusal carries.
+            let id = match classify(message) {
+                Message::Request { id, .. } => Some(id),
+                Message::Invalid(_) => message.get("id").and_then(Id::from_json),
+                Message::Notification { .. } | Message::Response { .. } => None,
+            };
+            if let Some(id) = id {
                 self.skip_id(&id);
                 self.scanner.expect_anything_for(id);
             }

@@ -6,6 +6,7 @@ use super::bounds;
 use super::decode::block_compliance;
 use super::grammar::BlockKind;
 use super::model::{Action, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
+use crate::lint::{Lint, lints};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, Node, Span, did_you_mean};
@@ -22,6 +23,7 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     duplicate_tests(suite, found);
     names(suite, found);
     compliance(suite, found);
+    schema_lint(suite, found);
     bounds::check(suite, found);
     for test in &suite.tests {
         expectations(test, found);
@@ -30,6 +32,24 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     }
     for test in suite.tests.iter().chain(suite.rules.iter().map(AsRef::as_ref)) {
         scans(test, found);
+    }
+}
+
+/// Lints that do not exist, and lists that name nothing.
+fn schema_lint(suite: &Suite, found: &mut Vec<Diagnostic>) {
+    for block in suite.blocks.iter().filter(|block| block.kind == BlockKind::SchemaLint) {
+        if let Some(list) = block.settings.get("providers").filter(|list| list.items().is_empty()) {
+            let message = "`providers` is empty, and without it three providers are asked about";
+            let help = "name some, or remove the key".to_owned();
+            found.push(Diagnostic::error("empty-list", message, list.span).with_help(help));
+        }
+        for (id, _) in block.settings.get("allow").map(Node::entries).unwrap_or_default() {
+            if Lint::of(&id.value).is_none() {
+                let help = did_you_mean(&id.value, lints().map(|lint| lint.id));
+                let message = format!("there is no lint `{}`", id.value);
+                found.push(Diagnostic::error("unknown-lint", message, id.span).with_help(help));
+            }
+        }
     }
 }
 

@@ -19,14 +19,14 @@ mod schema;
 mod snapshot;
 
 pub use self::builtin::builtin_names;
-pub use self::decode::{block_compliance, block_fuzz, block_negative_path, skip_reason};
+pub use self::decode::{block_compliance, block_fuzz, block_negative_path, block_schema_lint, skip_reason};
 pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
-    Action, Answers, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials, Compliance, Cuts, Defaults, Extent,
-    ForEach, Fuzz, Handshake, Http, HttpFlavour, Level, Loop, Need, NegativeCheck, NegativePath, Order, Payload,
-    Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, Server, Step, Suite, Target, Test, Then,
-    ToolSelection, Wanted,
+    Action, Allowed, Answers, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials, Compliance, Cuts, Defaults,
+    Extent, ForEach, Fuzz, Handshake, Http, HttpFlavour, Level, Loop, Need, NegativeCheck, NegativePath, Order,
+    Payload, Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server, Step, Suite, Target,
+    Test, Then, ToolSelection, Wanted,
 };
 pub use self::rules::{built_in_rules, rules_manual};
 pub use self::schema::json_schema;

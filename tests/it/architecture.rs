@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["source"],
     &["wire", "redact"],
     &["matching", "generate"],
-    &["fault"],
+    &["fault", "lint"],
     &["suite", "taxonomy"],
     &["plan"],
     &["event", "transport"],

@@ -59,6 +59,24 @@ fn real_servers_keep_the_rules_but_for_those_that_are_known() {
     scene.assert_nothing_survives();
 }
 
+/// What they serve although their schemas forbid it stands in the baselines beside the suites.
+#[test]
+fn real_servers_meet_bad_input_well_but_for_what_is_known() {
+    if !is_installed() {
+        return;
+    }
+    let scene = Scene::new("real/input");
+    let suites = files("tests/real/input", "yml");
+    assert!(!suites.is_empty());
+    let failures: Vec<String> = suites.iter().filter_map(|suite| run(&scene, suite, "")).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    let made = fs::read_dir(root().join("tests/real/scratch/files/work")).unwrap();
+    let made = made.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let strange: Vec<String> = made.filter(|name| name.contains(['{', '\u{fffd}', '\0'])).collect();
+    assert!(strange.is_empty(), "{strange:?}");
+    scene.assert_nothing_survives();
+}
+
 #[test]
 fn order_is_kept_every_time() {
     if !is_installed() {

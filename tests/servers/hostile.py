@@ -366,6 +366,115 @@ def accepts_anything(server):
 
 
 @mode
+def serves_malformed(server):
+    """Serves requests of another version of JSON-RPC."""
+    is_message = server.is_message
+    server.is_message = lambda message: isinstance(message, dict) and is_message({**message, "jsonrpc": "2.0"})
+
+
+# How bad input is met.
+
+
+def meet_refusals(server, change):
+    """Every refusal of a tool goes through a function, with the arguments."""
+    correct_call = server.call_tool
+
+    def call_tool(name, arguments):
+        try:
+            return correct_call(name, arguments)
+        except Refused as refusal:
+            return change(arguments, refusal)
+
+    server.call_tool = call_tool
+
+
+@mode
+def crashes_on_bad_arguments(server):
+    """Ends with status 1 and a stack trace when arguments are wrong."""
+
+    def crash(arguments, refusal):
+        note('Traceback (most recent call last):\n  File "server.py", line 12, in call\nTypeError: unsupported operand')
+        os._exit(1)
+
+    meet_refusals(server, crash)
+
+
+@mode
+def ends_after_refusal(server):
+    """Refuses a call, and ends when anything else comes."""
+    correct_hear, refused = server.hear, []
+
+    def reply(request, answer):
+        refused.extend(["isError"] * ("isError" in answer.get("result", {})))
+        return [answer]
+
+    def hear(line):
+        if refused:
+            note("fatal: the worker is gone")
+            os._exit(1)
+        correct_hear(line)
+
+    server.reply, server.hear = reply, hear
+
+
+@mode
+def hangs_on_nothing(server):
+    """Never answers a call without arguments."""
+    server.reply = lambda request, answer: [answer] if request["params"].get("arguments") else []
+
+
+@mode
+def refuses_without_words(server):
+    """Refuses calls with an empty text."""
+    meet_refusals(server, lambda arguments, refusal: {**text(""), "isError": True})
+
+
+@mode
+def refuses_with_stack(server):
+    """Refuses calls with a stack trace, which is no good advice."""
+    trace = 'Traceback (most recent call last):\n  File "/srv/server.py", line 12, in call\nKeyError: '
+    meet_refusals(server, lambda arguments, refusal: {**text(f"{trace}{refusal}"), "isError": True})
+
+
+@mode
+def breaks_on_bad_arguments(server):
+    """Answers wrong arguments with the error -32603."""
+
+    def reply(request, answer):
+        is_refusal = "isError" in answer.get("result", {})
+        return [{"id": answer["id"], **server.error(-32603, "Internal error")} if is_refusal else answer]
+
+    server.reply = reply
+
+
+@mode
+def dies_of_broken_json(server):
+    """Ends when a line is no JSON."""
+
+    def hear(line):
+        try:
+            json.loads(line)
+        except ValueError:
+            note("fatal: unexpected end of input")
+            os._exit(1)
+        correct_hear(line)
+
+    correct_hear, server.hear = server.hear, hear
+
+
+@mode
+def text_diverges(server):
+    """Gives another sum in the text of `add` than in its structured content."""
+    correct_call = server.call_tool
+
+    def call_tool(name, arguments):
+        result = correct_call(name, arguments)
+        return {**result, **text('{"sum": 0.5}')} if name == "add" else result
+
+    server.call_tool = call_tool
+
+
+@mode
 def refuses_everything(server):
     """Refuses every call, the valid ones too."""
 

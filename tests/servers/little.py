@@ -52,8 +52,27 @@ class Server:
 
     def serve(self):
         for line in sys.stdin.buffer:
-            self.receive(json.loads(line))
+            self.hear(line)
         self.at_end()
+
+    def hear(self, line):
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return self.write({"id": None, **self.error(-32700, "Parse error")})
+        if not self.is_message(message):
+            return self.write({"id": None, **self.error(-32600, "Invalid request")})
+        self.receive(message)
+
+    @staticmethod
+    def is_message(message):
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return False
+        if "method" not in message:
+            return "result" in message or "error" in message
+        is_named = isinstance(message["method"], str) and isinstance(message.get("params", {}), dict)
+        is_id = isinstance(message.get("id", 0), (str, int)) and not isinstance(message.get("id"), bool)
+        return is_named and is_id
 
     def receive(self, message):
         if "method" not in message or "id" not in message:
@@ -117,10 +136,13 @@ class Server:
             if name not in arguments:
                 raise Refused(f"The argument `{name}` is missing.")
         for name, value in arguments.items():
-            wanted = schema["properties"].get(name, {}).get("type")
+            rule = schema["properties"].get(name, {})
+            wanted = rule.get("type")
             kinds = {"string": str, "number": (int, float)}.get(wanted, object)
             if not isinstance(value, kinds) or isinstance(value, bool):
                 raise Refused(f"The argument `{name}` must be a {wanted}.")
+            if "minimum" in rule and value < rule["minimum"]:
+                raise Refused(f"The argument `{name}` must be at least {rule['minimum']}.")
 
 
 def text(words):

@@ -6,6 +6,7 @@ pub(super) mod compliance;
 mod explain;
 pub(super) mod fault_coverage;
 pub(super) mod fuzz;
+pub(super) mod lint;
 pub(super) mod plan;
 pub(super) mod prove;
 mod proving;

@@ -12,6 +12,7 @@ mod readable_error;
 mod refused;
 mod text;
 mod that;
+mod unserved;
 mod wording;
 
 use std::fmt;
@@ -32,11 +33,12 @@ pub(super) type Matcher = table::Matcher<Build>;
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
 pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
 
-static MATCHERS: [&Matcher; 16] = [
+static MATCHERS: [&Matcher; 17] = [
     &text::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,
     &refused::MATCHER,
+    &unserved::MATCHER,
     &readable_error::MATCHER,
     &output_schema::MATCHER,
     &input_schema::MATCHER,
@@ -52,7 +54,7 @@ static MATCHERS: [&Matcher; 16] = [
 ];
 
 /// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 16] = keys(&MATCHERS);
+pub(super) static KEYS: [Key; 17] = keys(&MATCHERS);
 
 /// One compiled matcher.
 pub(super) trait Check: fmt::Debug + Send + Sync {

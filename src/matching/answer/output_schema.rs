@@ -1,4 +1,4 @@
-//! `output_schema`: the structured content is what the tool's declared `outputSchema` promises.
+//! `output_schema`: the structured content is what the tool's declared `outputSchema` promises, and what the text says.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value as Json;
 
+use super::super::compare::same;
+use super::super::mismatch::{Mismatch, Weight};
 use super::super::value::schema_complaints;
-use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show, unknown_tool};
+use super::super::{Answer, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
 use crate::source::{Span, shape::Shape, shape::key};
 use crate::wire::format::compile;
@@ -16,9 +18,10 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "output_schema",
         Shape::Flag,
-        "The structured content of a success is there and valid against the output schema that the tool declares.",
+        "The structured content of a success is there and valid against the output schema that the tool declares; \
+         warns where a text that holds JSON says something else.",
     ),
-    judges: |_| &["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED"],
+    judges: |_| &["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED", "SCHEMA-TEXT-DIVERGENCE"],
     build: |key, node, found| {
         read::only_true(key, node, "leave it out where the schema does not matter", found)?;
         Some(Box::new(OutputSchema { span: key.span, last: Mutex::default() }))
@@ -41,6 +44,7 @@ impl fmt::Debug for OutputSchema {
 impl Check for OutputSchema {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         found.extend(self.mismatch(answer));
+        found.extend(self.divergence(answer));
     }
 }
 
@@ -96,4 +100,45 @@ impl OutputSchema {
                 .with_actual(show::compact(content)),
         )
     }
+
+    /// A text for older clients that tells another story; a text that is no JSON may say anything.
+    fn divergence(&self, answer: &Answer<'_>) -> Option<Mismatch> {
+        let Reply::Success(result) = Reply::of(answer.message) else { return None };
+        let content = result.get("structuredContent")?;
+        let told: Vec<(usize, Json)> = values_in_texts(result);
+        if told.iter().any(|(_, value)| same(content, value)) {
+            return None;
+        }
+        let (at, other) = told.iter().find(|(_, value)| !holds(content, value))?;
+        let message = format!("the text of `{}` says something else than its structured content", answer.tool()?);
+        let label = "clients that know no structured content read the text";
+        Some(
+            Mismatch::new("text-divergence", self.span, message, label)
+                .with_weight(Weight::Warns)
+                .with_path(format!("result.content[{at}].text"))
+                .with_values(content, other),
+        )
+    }
+}
+
+/// Whether a value is part of another: SDKs wrap lists in an object, and write their items one by one.
+fn holds(whole: &Json, part: &Json) -> bool {
+    same(whole, part)
+        || match whole {
+            Json::Object(fields) => fields.values().any(|value| holds(value, part)),
+            Json::Array(items) => items.iter().any(|item| holds(item, part)),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
+        }
+}
+
+/// The objects and lists that stand as JSON in blocks of text, with the places of the blocks.
+fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
+    let blocks = result["content"].as_array().into_iter().flatten().enumerate();
+    let texts = blocks
+        .filter(|(_, block)| block["type"] == "text")
+        .filter_map(|(at, block)| Some((at, block["text"].as_str()?)));
+    texts
+        .filter_map(|(at, text)| Some((at, serde_json::from_str::<Json>(text).ok()?)))
+        .filter(|(_, value)| value.is_object() || value.is_array())
+        .collect()
 }

@@ -1,53 +1,127 @@
 //! `refused`: the request was turned down in one of the ways that a client can act on.
 
-use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
+use serde_json::Value as Json;
+
+use super::super::mismatch::{Mismatch, Weight};
+use super::super::value::schema_complaints;
+use super::super::{Answer, read, reply::Reply, show};
+use super::wording::shows_stack;
 use super::{Check, Matcher};
-use crate::source::{Span, shape::Shape, shape::key};
+use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
+use crate::wire::format::compile;
 
 /// Codes that say that the request, not the server, is at fault: bad parameters, unknown method, unknown resource,
 /// bad request.
 const BLAMES_THE_REQUEST: [i64; 4] = [-32602, -32601, -32002, -32600];
 
+/// The code with which a server says that it broke.
+const INTERNAL: i64 = -32603;
+
+/// `true`, or a word for what should be refused and need not be.
+pub(super) const BINDING: Shape = Shape::Either(&[Shape::Flag, Shape::Choice(&["should"])]);
+
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "refused",
-        Shape::Flag,
+        BINDING,
         "The request was turned down, by `isError: true` or by the JSON-RPC error -32600, -32601, -32602 or -32002, with \
-         a message.",
+         a message. `should` only warns where it was served.",
     ),
     judges: |_| &["TOOL-ERROR-AS-SUCCESS"],
     build: |key, node, found| {
-        read::only_true(key, node, "for a call without errors write `is_error: false`", found)?;
-        Some(Box::new(Refused { span: key.span }))
+        let served = weight(key, node, "for a call without errors write `is_error: false`", found)?;
+        Some(Box::new(Refused { span: key.span, served }))
     },
 };
+
+/// How much it weighs that something was served.
+pub(super) fn weight(key: &Located<String>, node: &Node, help: &str, found: &mut Vec<Diagnostic>) -> Option<Weight> {
+    if node.text() == Some("should") {
+        return Some(Weight::Warns);
+    }
+    read::only_true(key, node, help, found).map(|()| Weight::Fails)
+}
 
 #[derive(Debug)]
 struct Refused {
     span: Span,
+    served: Weight,
 }
 
 impl Check for Refused {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let reply = Reply::of(answer.message);
-        let says_something = reply.text().is_some_and(|text| !text.trim().is_empty());
-        let (fault, label) = match reply {
-            Reply::Error(error) if !blames_the_request(error) => (
-                "failed with an error that does not blame the request",
-                format!("found error {}; a refusal is -32600, -32601, -32602 or -32002", show::inline(&error["code"])),
+        let text = reply.text().unwrap_or_default();
+        let mismatch = match reply {
+            Reply::Success(_) => self.served(answer),
+            Reply::Neither => self.fault(
+                "refused",
+                format!("{} was answered with neither `result` nor `error`", answer.deed()),
+                "found no refusal",
             ),
-            Reply::Error(_) | Reply::ToolError(_) if says_something => return,
-            Reply::Error(_) | Reply::ToolError(_) => {
-                ("was refused without a reason", "the error has no message".to_owned())
-            }
-            Reply::Success(_) => ("was accepted, and must be refused", "answered with a success".to_owned()),
-            Reply::Neither => ("was answered with neither `result` nor `error`", "found no refusal".to_owned()),
+            Reply::Error(error) if !blames_the_request(error) => self.wrong_code(answer, &error["code"]),
+            Reply::Error(_) | Reply::ToolError(_) if text.trim().is_empty() => self.fault(
+                "refusal-without-reason",
+                format!("{} was refused without a reason", answer.deed()),
+                "the error has no message",
+            ),
+            Reply::Error(_) | Reply::ToolError(_) if shows_stack(&text) => self
+                .fault(
+                    "refusal-with-stack",
+                    format!("the refusal of {} shows a stack trace", answer.deed()),
+                    "helps no caller, and shows what the server is made of",
+                )
+                .with_weight(Weight::Warns),
+            Reply::Error(_) | Reply::ToolError(_) => return,
         };
-        let message = format!("{} {fault}", answer.deed());
-        found.push(Mismatch::new("refused", self.span, message, label).with_actual(reply.describe()));
+        found.push(mismatch.with_actual(reply.describe()));
     }
 }
 
-fn blames_the_request(error: &serde_json::Value) -> bool {
+impl Refused {
+    fn fault(&self, code: &'static str, message: String, label: &str) -> Mismatch {
+        Mismatch::new(code, self.span, message, label)
+    }
+
+    fn served(&self, answer: &Answer<'_>) -> Mismatch {
+        let deed = answer.deed();
+        let mismatch = match (answer.tool(), forbidden(answer)) {
+            (Some(_), Some(complaint)) => self
+                .fault(
+                    "forbidden-served",
+                    format!("{deed} was served although the tool's own schema forbids it"),
+                    &format!("answered with a success; {complaint}"),
+                )
+                .with_expected(format!("a refusal: {complaint}")),
+            (Some(tool), None) if answer.catalog.tool(tool).is_none() => self.fault(
+                "forbidden-served",
+                format!("{deed} was served although the server lists no such tool"),
+                "answered with a success",
+            ),
+            _ => self.fault(
+                "forbidden-served",
+                format!("{deed} was served, and must be refused"),
+                "answered with a success",
+            ),
+        };
+        mismatch.with_weight(self.served)
+    }
+
+    fn wrong_code(&self, answer: &Answer<'_>, code: &Json) -> Mismatch {
+        let says = if code.as_i64() == Some(INTERNAL) { ", which says that the server broke" } else { "" };
+        let found = format!("found error {}{says}; a refusal is -32600, -32601, -32602 or -32002", show::inline(code));
+        let message = format!("{} failed with an error that does not blame the request", answer.deed());
+        self.fault("refusal-code", message, &found)
+    }
+}
+
+fn blames_the_request(error: &Json) -> bool {
     error["code"].as_i64().is_some_and(|code| BLAMES_THE_REQUEST.contains(&code))
+}
+
+/// What the tool's input schema has against the arguments that were sent.
+fn forbidden(answer: &Answer<'_>) -> Option<String> {
+    let schema = answer.catalog.tool(answer.tool()?)?.input_schema();
+    let (_, complaint) = schema_complaints(&compile(schema).ok()?, &answer.params["arguments"])?;
+    Some(complaint)
 }

@@ -19,6 +19,11 @@ const LEAST_WORDS: usize = 3;
 /// What is said of a text that is written for a reader and too short.
 pub(super) const TOO_SHORT: &str = "has fewer than three words";
 
+/// Whether a text shows a stack trace.
+pub(super) fn shows_stack(text: &str) -> bool {
+    STACK_TRACE.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
 /// Why nobody could read an error's text; `None` when it is written for a reader.
 pub(super) fn unreadable(text: &str) -> Option<&'static str> {
     let trimmed = text.trim();
@@ -26,7 +31,7 @@ pub(super) fn unreadable(text: &str) -> Option<&'static str> {
         "has no text"
     } else if trimmed.contains("[object Object]") {
         "says `[object Object]`"
-    } else if STACK_TRACE.as_ref().is_some_and(|pattern| pattern.is_match(trimmed)) {
+    } else if shows_stack(trimmed) {
         "shows a stack trace"
     } else if serde_json::from_str(trimmed).is_ok_and(|value: Json| value.is_object() || value.is_array()) {
         "is JSON and nothing else"

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use super::super::unknown_tool_help;
-use super::{Step, check, check_message};
+use super::super::{Weight, unknown_tool_help};
+use super::{Step, check, check_message, evaluate};
 
 #[test]
 fn is_error() {
@@ -64,15 +64,84 @@ fn refused() {
     for code in [-32602, -32601, -32002, -32600] {
         check("refused: true", &Step::error(code, "no"), "");
     }
-    check("refused: true", &Step::value(json!(1)), "refused [refused] answered with a success");
+    check("refused: true", &Step::value(json!(1)), "forbidden-served [refused] answered with a success");
     check(
         "refused: true",
         &Step::error(-32603, "oops"),
-        "refused [refused] found error -32603; a refusal is -32600, -32601, -32602 or -32002",
+        "refusal-code [refused] found error -32603, which says that the server broke; a refusal is -32600, -32601, -32602 or -32002",
     );
-    check("refused: true", &Step::error(-32602, " "), "refused [refused] the error has no message");
-    check("refused: true", &Step::result(json!({"isError": true})), "refused [refused] the error has no message");
+    check(
+        "refused: true",
+        &Step::error(-1, "oops"),
+        "refusal-code [refused] found error -1; a refusal is -32600, -32601, -32602 or -32002",
+    );
+    let mute = "refusal-without-reason [refused] the error has no message";
+    check("refused: true", &Step::error(-32602, " "), mute);
+    check("refused: true", &Step::result(json!({"isError": true})), mute);
     check_message("refused: true", &Step::tool_error(""), "the call of `get_user` was refused without a reason");
+    check("refused: true", &Step::call(json!({})), "refused [refused] found no refusal");
+    let stack = Step::tool_error("Traceback (most recent call last):\n  File \"a.py\", line 3");
+    check(
+        "refused: true",
+        &stack,
+        "refusal-with-stack [refused] helps no caller, and shows what the server is made of",
+    );
+    check_message("not: { refused: true }", &stack, "the answer is what it must not be");
+}
+
+#[test]
+fn what_was_served_says_what_forbids_it() {
+    let mut served = Step::value(json!({"name": "Ann"}));
+    check_message("refused: true", &served, "the call of `get_user` was served, and must be refused");
+    served.catalog.tools[0].raw["inputSchema"]["properties"] = json!({"id": {"type": "string", "maxLength": 3}});
+    check(
+        "refused: true",
+        &served,
+        "forbidden-served [refused] answered with a success; `id`: \"nope\" is longer than 3 characters",
+    );
+    check_message(
+        "refused: true",
+        &served,
+        "the call of `get_user` was served although the tool's own schema forbids it",
+    );
+    check(
+        "refused: should",
+        &served,
+        "forbidden-served [refused] answered with a success; `id`: \"nope\" is longer than 3 characters",
+    );
+    served.params = json!({"name": "zebra", "arguments": {}});
+    check_message("refused: true", &served, "the call of `zebra` was served although the server lists no such tool");
+    let other = Step { method: "no/such", params: json!({}), ..served };
+    check_message("refused: true", &other, "`no/such` was served, and must be refused");
+}
+
+/// What only warns fails nothing, inside of other expectations neither.
+#[test]
+fn what_warns_does_not_fail() {
+    let weights =
+        |yaml: &str, step: &Step| evaluate(yaml, step).1.into_iter().map(|one| one.weight).collect::<Vec<_>>();
+    let served = Step::value(json!({"name": "Ann"}));
+    assert_eq!(weights("refused: true", &served), [Weight::Fails]);
+    assert_eq!(weights("refused: should", &served), [Weight::Warns]);
+    assert_eq!(weights("all: [{ refused: should }]", &served), [Weight::Warns]);
+    assert_eq!(weights("any: [{ refused: should }]", &served), []);
+    assert_eq!(weights("not: { refused: should }", &served), [Weight::Fails]);
+}
+
+#[test]
+fn unserved() {
+    let raw = |answers: Json| Step {
+        method: "send",
+        ..Step::call(json!({"messages": answers, "answers": answers, "silent": answers == json!([])}))
+    };
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no"}});
+    check("unserved: true", &raw(json!([])), "");
+    check("unserved: true", &raw(json!([error])), "");
+    let served = raw(json!([error, {"jsonrpc": "2.0", "id": 1, "result": {}}]));
+    check("unserved: true", &served, "malformed-served [unserved] answered with a success");
+    check_message("unserved: should", &served, "a message that is no valid request was served");
+    check("unserved: true", &Step::tool_error("no"), "");
+    check_message("unserved: true", &Step::value(json!(1)), "the call of `get_user` was served, and must not be");
 }
 
 #[test]
@@ -147,6 +216,29 @@ fn a_single_letter_counts_only_when_set_off() {
         &catalog(step("that is not a number")),
         "readable-error [readable_error] does not name `a`",
     );
+}
+
+/// Texts that hold JSON say what the structured content says; one is enough, and numbers are equal by value.
+#[test]
+fn text_and_structured_content() {
+    let check = |texts: &[&str], expected: &str| {
+        let content: Vec<Json> = texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+        let told = json!({"name": "Ann", "age": 3, "tags": [{"a": 1}, {"a": 2}]});
+        let step = Step::result(json!({"content": content, "structuredContent": told}));
+        check("output_schema: true", &step, expected);
+    };
+    let diverges = "text-divergence [output_schema] clients that know no structured content read the text";
+    check(&[], "");
+    check(&["Ann is 3"], "");
+    check(&["3"], "");
+    check(&[r#"{"tags": [{"a": 1}, {"a": 2}], "age": 3.0, "name": "Ann"}"#], "");
+    check(&[r#"[{"a": 1}, {"a": 2}]"#], "");
+    check(&[r#"{"a": 1}"#, r#"{"a": 2}"#], "");
+    check(&[r#"{"a": 1}"#, r#"{"a": 3}"#], diverges);
+    check(&[r#"{"name": "Ann"}"#], diverges);
+    check(&[r#"{"name": "Bob", "age": 3}"#], diverges);
+    check(&[r#"["Ann", 3]"#], diverges);
+    check(&[r#"{"name": "Bob"}"#, r#"{"name": "Ann", "age": 3, "tags": [{"a": 1}, {"a": 2}]}"#], "");
 }
 
 #[test]
@@ -356,7 +448,8 @@ fn judges_what_it_says() {
         ("error: true", "TOOL-ERROR-AS-SUCCESS"),
         ("error: { code: -32602 }", "PROTO-WRONG-ERROR-CODE TOOL-ERROR-AS-SUCCESS"),
         ("readable_error: true", "TOOL-UNHELPFUL-ERROR"),
-        ("output_schema: true", "SCHEMA-MISSING-STRUCTURED SCHEMA-OUTPUT-MISMATCH"),
+        ("unserved: true", "PROTO-MALFORMED-ENVELOPE"),
+        ("output_schema: true", "SCHEMA-MISSING-STRUCTURED SCHEMA-OUTPUT-MISMATCH SCHEMA-TEXT-DIVERGENCE"),
         ("input_schema: { includes: {} }", "SCHEMA-DRIFT"),
         ("tools: { count: 1 }", "TOOL-LIST-DIVERGENCE"),
         ("resources: { includes: [a] }", "TOOL-RESOURCE-UNREADABLE"),

@@ -40,6 +40,7 @@ fn nothing_is_expected() {
     check("error: {}", "empty-expectation [error]");
     check("error: false", "empty-expectation [error]");
     check("refused: false", "empty-expectation [refused]");
+    check("unserved: false", "empty-expectation [unserved]");
     check("output_schema: false", "empty-expectation [output_schema]");
     check("readable_error: false", "empty-expectation [readable_error]");
     check("tools: {}", "empty-expectation [tools]");

@@ -5,7 +5,7 @@
 
 mod proof;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::event::{CaseResult, Figure, Gate, Outcome, RunFinished};
@@ -38,6 +38,7 @@ fn render(report: &Report) -> String {
         flaky(&suites),
         reasons(&suites),
         report.finished().map(rules).unwrap_or_default(),
+        report.finished().map(reviews).unwrap_or_default(),
         report.finished().map(coverage).unwrap_or_default(),
         report.finished().and_then(|run| run.proof.as_deref()).map(proof::mutants).unwrap_or_default(),
     ];
@@ -116,6 +117,24 @@ fn rules(run: &RunFinished) -> String {
             let _ = writeln!(text, "| {} | {must} | {should} | {open} |", code(&page.page));
         }
         let _ = writeln!(text, "\n{}\n", compliance::score(one));
+    }
+    text
+}
+
+/// What tools cost, and which providers take them.
+fn reviews(run: &RunFinished) -> String {
+    let mut text = String::new();
+    for review in &run.reviews {
+        let _ = writeln!(text, "### Tools of {} in {}\n", code(&review.server), code(&review.revision));
+        let _ = writeln!(text, "{} tools, about {} tokens.\n", review.tools.len(), review.tokens);
+        text += "| provider | takes them | refused by |\n| --- | --- | --- |\n";
+        for verdict in &review.providers {
+            let takes = if verdict.refuses.is_empty() { "yes" } else { "no" };
+            let lints: BTreeSet<&str> = verdict.refuses.iter().map(|remark| remark.lint.as_str()).collect();
+            let lints: Vec<String> = lints.into_iter().map(code).collect();
+            let _ = writeln!(text, "| {} | {takes} | {} |", code(&verdict.provider), lints.join(", "));
+        }
+        text.push('\n');
     }
     text
 }

@@ -13,6 +13,7 @@ mod fuzz;
 mod groups;
 mod layout;
 mod proof;
+mod review;
 mod summary;
 
 pub use self::failure::failure;

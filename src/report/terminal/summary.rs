@@ -12,12 +12,12 @@ use crate::taxonomy::score::Score;
 use super::super::coverage::levels;
 use super::super::fold::{Report, Suite, Totals};
 use super::comparison::comparisons;
-use super::compliance;
 use super::failure;
 use super::fuzz;
 use super::groups::{Groups, Shown};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
+use super::{compliance, review};
 
 /// Suites in which everything passed are listed up to this number of suites.
 const SUITES: usize = 20;
@@ -46,6 +46,7 @@ pub fn summary(report: &Report, failures: Failures, survivors: Survivors, style:
     sections.push(fuzz::table(suites.iter().flat_map(|suite| suite.cases.iter().copied()), style));
     sections.extend(comparisons(report, style));
     sections.extend(report.finished().into_iter().flat_map(|finished| compliance::tables(finished, style)));
+    sections.extend(report.finished().into_iter().flat_map(|finished| review::tables(finished, style)));
     sections.push(coverage(report, style));
     sections.extend(proven(report, survivors, style));
     sections.push(total(report, &suites, style));
@@ -318,14 +319,18 @@ fn files(report: &Report) -> String {
 /// The command that explains the first rule that was broken, where the suite is no file that could be run again.
 fn explained(suites: &[Suite<'_>]) -> Option<String> {
     let mut cases = suites.iter().flat_map(|suite| suite.cases.iter().copied());
-    // The cases say themselves how to run them again.
+    // Cases of generated calls say themselves how to run them again.
     if cases.clone().next()?.again.starts_with("mcprove fuzz ") {
         return Some(String::new());
     }
-    let (whole, _) = cases.clone().next()?.again.split_once("compliance")?;
+    let again = cases.clone().next()?.again.strip_prefix("mcprove ")?;
+    let command = ["compliance", "lint"].into_iter().find(|command| again.split(' ').next() == Some(command))?;
     let broken = cases.find(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
-    let rule = broken.and_then(|case| case.case.rule.as_ref()).map(|rule| format!("--explain {}", rule.id));
-    (whole == "mcprove ").then(|| rule.map_or(String::new(), |explain| format!("{whole}compliance {explain}")))
+    let id = broken.and_then(|case| match command {
+        "lint" => case.findings.first().map(|found| found.code.clone()),
+        _ => case.case.rule.as_ref().map(|rule| rule.id.clone()),
+    });
+    Some(id.map_or(String::new(), |id| format!("mcprove {command} --explain {id}")))
 }
 
 /// The command that looks closer at what went wrong.

@@ -54,6 +54,7 @@ pub(super) fn finished() -> RunFinished {
         coverage: Some(coverage),
         isolation: None,
         compliance: Vec::new(),
+        reviews: Vec::new(),
         processes: 0,
         proof: None,
         stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],

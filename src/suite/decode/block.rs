@@ -3,31 +3,45 @@
 use std::collections::BTreeSet;
 
 use super::{duration, texts};
-use crate::source::{Node, Value};
+use crate::lint::{Level, Limits, Provider};
+use crate::source::{Located, Node, Value};
 use crate::suite::grammar::{BLOCKS, BlockKind};
-use crate::suite::model::{Block, Fuzz, NegativeCheck, NegativePath, ToolSelection};
+use crate::suite::model::{Allowed, Block, Fuzz, NegativeCheck, NegativePath, SchemaLint, ToolSelection};
 
-pub(super) fn negative_path(node: &Node, default: ToolSelection) -> Option<NegativePath> {
-    if node.flag() == Some(false) {
-        return None;
-    }
-    let checks: BTreeSet<NegativeCheck> = match node.get("checks") {
-        None => [
-            NegativeCheck::UnknownTool,
-            NegativeCheck::UnknownMethod,
-            NegativeCheck::MissingRequired,
-            NegativeCheck::WrongType,
-        ]
-        .into(),
-        Some(list) => list.items().iter().filter_map(|item| negative_check(item.text()?)).collect(),
-    };
-    let tools = node.get("tools").map_or(default, |tools| tool_selection(Some(tools)));
-    Some(NegativePath { span: node.span, tools, checks })
+/// How many calls of a tool must be refused, where the suite does not say.
+const CASES_PER_TOOL: usize = 24;
+
+/// What is derived from a tool.
+const OF_TOOLS: [NegativeCheck; 5] = [
+    NegativeCheck::UnknownTool,
+    NegativeCheck::MissingRequired,
+    NegativeCheck::WrongType,
+    NegativeCheck::OutOfRange,
+    NegativeCheck::ExtraProperty,
+];
+
+/// The refusals that a test asks for; what is about the server as a whole only where it says so.
+pub(super) fn test_negative_path(node: &Node) -> Option<NegativePath> {
+    (node.flag() != Some(false)).then(|| negative_path(node, ToolSelection::All, &OF_TOOLS))
 }
 
 /// The refusals that a `negative_path:` block asks for.
 pub fn block_negative_path(block: &Block) -> Option<NegativePath> {
-    negative_path(&block.settings, block.tools.clone())
+    let of_server = [NegativeCheck::UnknownMethod, NegativeCheck::MalformedEnvelope];
+    Some(negative_path(&block.settings, block.tools.clone(), &[&OF_TOOLS[..], &of_server].concat()))
+}
+
+fn negative_path(node: &Node, default: ToolSelection, checks: &[NegativeCheck]) -> NegativePath {
+    let checks: BTreeSet<NegativeCheck> = match node.get("checks") {
+        None => checks.iter().copied().collect(),
+        Some(list) => list.items().iter().filter_map(|item| negative_check(item.text()?)).collect(),
+    };
+    let tools = node.get("tools").map_or(default, |tools| tool_selection(Some(tools)));
+    let cases = node
+        .get("cases")
+        .and_then(Node::whole)
+        .map_or(CASES_PER_TOOL, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
+    NegativePath { span: node.span, tools, checks, cases }
 }
 
 /// What a `fuzz:` block asks for.
@@ -48,6 +62,32 @@ pub fn block_fuzz(block: &Block) -> Fuzz {
     }
 }
 
+/// What a `schema_lint:` block asks for.
+pub fn block_schema_lint(block: &Block) -> SchemaLint {
+    let settings = &block.settings;
+    let limits = Limits::default();
+    let most = settings.get("max_tokens").and_then(Node::whole).and_then(|most| usize::try_from(most).ok());
+    let named = settings.get("providers").map(Node::items).unwrap_or_default();
+    SchemaLint {
+        tools: block.tools.clone(),
+        providers: named.iter().filter_map(|item| Provider::parse(item.text()?)).collect(),
+        level: settings.get("level").and_then(Node::text).and_then(Level::parse).unwrap_or(Level::Warning),
+        allow: settings.get("allow").map(Node::entries).unwrap_or_default().iter().flat_map(allowed).collect(),
+        limits: Limits { max_tokens: most.unwrap_or(limits.max_tokens) },
+    }
+}
+
+/// A reason for all tools, or one for each of some.
+fn allowed((lint, reason): &(Located<String>, Node)) -> Vec<Allowed> {
+    if let Some(reason) = reason.text() {
+        return vec![Allowed { lint: lint.clone(), tool: None, reason: reason.to_owned() }];
+    }
+    let by_tool = reason.entries().iter().filter_map(|(tool, reason)| {
+        Some(Allowed { lint: lint.clone(), tool: Some(tool.clone()), reason: reason.text()?.to_owned() })
+    });
+    by_tool.collect()
+}
+
 /// A share as how many of 100.
 fn percent(node: &Node) -> u32 {
     (0..=100).find(|percent| f64::from(*percent) >= share(node) * 100.0).unwrap_or(100)
@@ -65,6 +105,7 @@ fn negative_check(word: &str) -> Option<NegativeCheck> {
         "missing_required" => NegativeCheck::MissingRequired,
         "wrong_type" => NegativeCheck::WrongType,
         "out_of_range" => NegativeCheck::OutOfRange,
+        "extra_property" => NegativeCheck::ExtraProperty,
         "malformed_envelope" => NegativeCheck::MalformedEnvelope,
         _ => return None,
     })
@@ -88,7 +129,9 @@ pub(in crate::suite) fn blocks(root: &Node) -> Vec<Block> {
             let (key, settings) = root.entries().iter().find(|(key, _)| key.value == entry.key)?;
             let tools = match (entry.kind, settings.get("tools")) {
                 // These work on the server as a whole and need no selection.
-                (BlockKind::Compliance | BlockKind::Security | BlockKind::Fuzz, None) => ToolSelection::All,
+                (BlockKind::Compliance | BlockKind::Security | BlockKind::Fuzz | BlockKind::SchemaLint, None) => {
+                    ToolSelection::All
+                }
                 (_, tools) => tool_selection(tools),
             };
             Some(Block { kind: entry.kind, span: key.span, settings: settings.clone(), tools })

@@ -6,11 +6,12 @@ use crate::source::{Diagnostic, Located, Node};
 const OF_HTTP: [&str; 2] = ["status", "closed"];
 
 /// Matchers of a message of the protocol.
-const OF_MESSAGES: [&str; 12] = [
+const OF_MESSAGES: [&str; 13] = [
     "text",
     "is_error",
     "error",
     "refused",
+    "unserved",
     "readable_error",
     "output_schema",
     "input_schema",

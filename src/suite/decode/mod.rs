@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::source::{Located, Node, Span, parse_duration};
 
-pub use self::block::{block_fuzz, block_negative_path};
+pub use self::block::{block_fuzz, block_negative_path, block_schema_lint};
 pub(super) use self::block::{blocks, share};
 pub use self::rule::block_compliance;
 pub(super) use self::server::{answers, run_options, servers};

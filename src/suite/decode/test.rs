@@ -5,7 +5,7 @@ use super::step::{ACTIONS, step, steps as steps_of, steps_around};
 use super::{block, retries, rule, texts};
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Node};
-use crate::suite::model::{ForEach, Loop, Step, Test, ToolSelection};
+use crate::suite::model::{ForEach, Loop, Step, Test};
 
 /// Keys of a test that this version cannot run.
 pub(in crate::suite) const UNAVAILABLE_TEST_KEYS: [&str; 1] = ["inject"];
@@ -59,7 +59,7 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         teardown: steps_around(node, "teardown", found),
         rows: Vec::new(),
         for_each: for_each(node, found),
-        negative_path: node.get("negative_path").and_then(|value| block::negative_path(value, ToolSelection::All)),
+        negative_path: node.get("negative_path").and_then(block::test_negative_path),
         output_schema: node.get("output_schema").filter(|value| value.flag() == Some(true)).map(|value| value.span),
         answers: answers(node.get("answers")),
         judges: texts(node.get("judges")),

@@ -1,5 +1,6 @@
 //! Blocks: checks that mcprove derives.
 
+use crate::lint::{self, Provider};
 use crate::source::shape::{Key, Object, Shape, key, required};
 
 /// The kinds of block, in the order in which they run.
@@ -66,7 +67,7 @@ pub static BLOCKS: &[BlockEntry] = &[
     entry(BlockKind::Compliance, "compliance", &["compliance", "conformance"], Runs),
     entry(BlockKind::NegativePath, "negative_path", &["negative-path"], Runs),
     entry(BlockKind::OutputSchema, "output_schema", &["output-schema"], Runs),
-    entry(BlockKind::SchemaLint, "schema_lint", &["schema-lint"], NotAvailableYet),
+    entry(BlockKind::SchemaLint, "schema_lint", &["schema-lint"], Runs),
     entry(BlockKind::Fuzz, "fuzz", &["fuzz"], Runs),
     entry(BlockKind::Properties, "properties", &[], NotAvailableYet),
     entry(BlockKind::Differential, "differential", &[], NotAvailableYet),
@@ -97,8 +98,8 @@ pub(super) static BLOCK_KEYS: &[Key] = &[
     key("output_schema", Shape::Object(&TOOLS_ONLY), "Checks structured content against the tools' declared schemas."),
     key(
         "schema_lint",
-        Shape::Object(&TOOLS_ONLY),
-        "Looks for schemas that are too loose or that model providers refuse.",
+        Shape::Object(&SCHEMA_LINT),
+        "Looks for tools whose schemas, names and descriptions are wrong, too loose or too long, or that model providers refuse.",
     ),
     key("fuzz", Shape::Object(&FUZZ), "Calls tools with generated arguments."),
     key("properties", Shape::List(&Shape::Any), "Invariants that hold for all calls."),
@@ -137,10 +138,13 @@ pub(super) static NEGATIVE_PATH: Object = Object {
                 "missing_required",
                 "wrong_type",
                 "out_of_range",
+                "extra_property",
                 "malformed_envelope",
             ])),
-            "Which checks; by default the first four, since the others are not available yet.",
+            "Which checks; all by default, in a test all but `unknown_method` and `malformed_envelope`, which are about \
+             the server as a whole.",
         ),
+        key("cases", Shape::Whole, "How many calls of each tool at most, of each kind some; 24 by default."),
     ]],
 };
 
@@ -148,6 +152,30 @@ static TOOLS_ONLY: Object = Object {
     name: "a tool selection",
     doc: "Which tools a block works on.",
     keys: &[&[key("tools", TOOLS, "The tools: `\"*\"` for all, or a list of names and patterns such as `get_*`.")]],
+};
+
+static SCHEMA_LINT: Object = Object {
+    name: "schema_lint",
+    doc: "What is wrong, loose or costly about the tools as they are listed; no tool is called.",
+    keys: &[&[
+        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
+        key(
+            "providers",
+            Shape::List(&Shape::Choice(Provider::NAMES)),
+            "Model providers that must take the tools: what one of these refuses fails. By default it is a warning for `openai`, `anthropic` and `gemini`.",
+        ),
+        key(
+            "level",
+            Shape::Choice(lint::Level::NAMES),
+            "The least that becomes a case; `warning` by default, which leaves advice to the summary.",
+        ),
+        key(
+            "allow",
+            Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)])),
+            "Lints that may find something, with the reason: for all tools, or tool by tool.",
+        ),
+        key("max_tokens", Shape::Whole, "The most tokens that the list may cost, by estimate; 25000 by default."),
+    ]],
 };
 
 static FUZZ: Object = Object {

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::lint::{self, Limits, Lint, Provider};
 use crate::source::{Located, Node, Span};
 use crate::suite::grammar::BlockKind;
+use crate::wire::Tool;
 
 /// Which refusals to derive.
 #[derive(Debug, Clone)]
@@ -15,6 +17,8 @@ pub struct NegativePath {
     pub tools: ToolSelection,
     /// Which checks.
     pub checks: BTreeSet<NegativeCheck>,
+    /// How many calls of each tool at most.
+    pub cases: usize,
 }
 
 /// One kind of call that must be refused.
@@ -30,6 +34,8 @@ pub enum NegativeCheck {
     WrongType,
     /// A call with an argument out of its range.
     OutOfRange,
+    /// A call with an argument that the schema forbids.
+    ExtraProperty,
     /// A message that is no JSON-RPC.
     MalformedEnvelope,
 }
@@ -64,6 +70,60 @@ impl Fuzz {
 
     /// The longest text that can be asked for, in characters.
     pub const LONGEST: u64 = 16 << 20;
+}
+
+/// What is looked for in the tools as they are listed.
+#[derive(Debug, Clone)]
+pub struct SchemaLint {
+    /// Which tools.
+    pub tools: ToolSelection,
+    /// The providers that must take them; empty where none is named.
+    pub providers: Vec<Provider>,
+    /// The least that becomes a case.
+    pub level: lint::Level,
+    /// What may be found.
+    pub allow: Vec<Allowed>,
+    /// What is a matter of taste.
+    pub limits: Limits,
+}
+
+/// Something that a lint may find.
+#[derive(Debug, Clone)]
+pub struct Allowed {
+    /// The lint.
+    pub lint: Located<String>,
+    /// The tool; `None` for all.
+    pub tool: Option<Located<String>>,
+    /// Why.
+    pub reason: String,
+}
+
+impl SchemaLint {
+    /// How much is thought of what a lint finds; `None` where nobody asked about its provider.
+    pub fn level_of(&self, lint: &Lint) -> Option<lint::Level> {
+        let Some(own) = lint.provider else { return Some(lint.level) };
+        if self.providers.is_empty() {
+            return own.by_choice().is_none().then_some(lint.level);
+        }
+        self.providers.iter().any(|named| named.is_subject_of(lint)).then_some(lint::Level::Error)
+    }
+
+    /// The lints that become cases, each with how much is thought of it.
+    pub fn lints(&self) -> impl Iterator<Item = (&'static Lint, lint::Level)> {
+        lint::lints().filter_map(|lint| Some((lint, self.level_of(lint)?))).filter(|(_, level)| *level <= self.level)
+    }
+
+    /// The tools that it is about.
+    pub fn of(&self, tools: &[Tool]) -> Vec<Tool> {
+        tools.iter().filter(|tool| self.tools.selects(&tool.name)).cloned().collect()
+    }
+
+    /// Why a lint may find something in a tool.
+    pub fn excuse(&self, lint: &Lint, tool: &str) -> Option<&Allowed> {
+        self.allow.iter().find(|allowed| {
+            allowed.lint.value == lint.id && allowed.tool.as_ref().is_none_or(|named| named.value == tool)
+        })
+    }
 }
 
 /// Which tools a block works on.

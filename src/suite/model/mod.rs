@@ -16,7 +16,7 @@ use indexmap::IndexMap;
 
 use crate::source::{Located, Node};
 
-pub use self::block::{Block, Fuzz, NegativeCheck, NegativePath, ToolSelection};
+pub use self::block::{Allowed, Block, Fuzz, NegativeCheck, NegativePath, SchemaLint, ToolSelection};
 pub(super) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Compliance, Level, Need, Rule};

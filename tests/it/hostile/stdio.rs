@@ -70,14 +70,27 @@ const WRITING: &[Hostile] = &[
 /// Looked at with the derived checks: is what must be refused refused?
 const DERIVED: &[Hostile] = &[
     answers("correct", 0, "passed"),
-    answers("accepts-anything", 1, "refused"),
+    answers("accepts-anything", 1, "forbidden-served"),
+    answers("serves-malformed", 1, "malformed-served"),
     answers("refuses-everything", 1, "inconclusive"),
     answers("wrong-structured", 1, "output-schema"),
+    answers("text-diverges", 0, "text-divergence"),
+];
+
+/// The same: how are they refused?
+const BADLY_REFUSED: &[Hostile] = &[
+    answers("crashes-on-bad-arguments", 1, "process_exited"),
+    answers("ends-after-refusal", 1, "process_exited"),
+    answers("dies-of-broken-json", 1, "process_exited"),
+    hangs("hangs-on-nothing", 1, Patience::ShortRequest),
+    answers("refuses-without-words", 1, "refusal-without-reason"),
+    answers("refuses-with-stack", 0, "refusal-with-stack"),
+    answers("breaks-on-bad-arguments", 1, "refusal-code"),
 ];
 
 /// What each of them is run against: `tests/hostile/{suite}.yml`.
 const SUITES: &[(&str, &[&[Hostile]])] =
-    &[("plain", &[STARTING_AND_ENDING, IN_LISTS_AND_CALLS, WRITING]), ("blocks", &[DERIVED])];
+    &[("plain", &[STARTING_AND_ENDING, IN_LISTS_AND_CALLS, WRITING]), ("blocks", &[DERIVED, BADLY_REFUSED])];
 
 #[test]
 fn servers_that_start_or_end_badly() {
@@ -97,6 +110,11 @@ fn servers_that_write_what_they_must_not() {
 #[test]
 fn servers_that_refuse_too_little_or_too_much() {
     check("blocks", DERIVED);
+}
+
+#[test]
+fn servers_that_refuse_badly() {
+    check("blocks", BADLY_REFUSED);
 }
 
 #[test]

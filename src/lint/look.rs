@@ -1,0 +1,198 @@
+//! Every place of a schema, with what a lint wants to know of it.
+
+use serde_json::Value;
+
+use super::{Found, Subject};
+use crate::wire::Tool;
+use crate::wire::format::{Flaw, flaw};
+
+/// The schemas of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Member {
+    Input,
+    Output,
+}
+
+impl Member {
+    pub(super) const BOTH: &'static [Self] = &[Self::Input, Self::Output];
+    pub(super) const INPUT: &'static [Self] = &[Self::Input];
+    pub(super) const OUTPUT: &'static [Self] = &[Self::Output];
+
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Input => "inputSchema",
+            Self::Output => "outputSchema",
+        }
+    }
+}
+
+/// What a schema is to the one around it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Role<'a> {
+    /// The whole schema.
+    Root,
+    /// What a property of the whole schema may be.
+    Parameter(&'a str),
+    /// What a property of something within may be.
+    Property(&'a str),
+    /// Part of something else: items, branches, definitions.
+    Part,
+}
+
+impl<'a> Role<'a> {
+    /// The name of the property that it is about.
+    pub(super) fn name(self) -> Option<&'a str> {
+        match self {
+            Self::Parameter(name) | Self::Property(name) => Some(name),
+            Self::Root | Self::Part => None,
+        }
+    }
+}
+
+/// A schema within a schema.
+pub(super) struct Place<'a> {
+    pub(super) root: &'a Value,
+    pub(super) schema: &'a Value,
+    pub(super) role: Role<'a>,
+    /// From the tool: `inputSchema.properties.path`.
+    pub(super) at: String,
+    /// How many objects and arrays are around it.
+    pub(super) depth: usize,
+}
+
+impl Place<'_> {
+    /// What it is in a sentence.
+    pub(super) fn noun(&self) -> String {
+        match self.role {
+            Role::Root => "the schema".to_owned(),
+            Role::Parameter(name) => format!("`{name}`"),
+            Role::Property(_) | Role::Part => format!("`{}`", self.at),
+        }
+    }
+
+    /// Whether the schema names that type.
+    pub(super) fn is(&self, name: &str) -> bool {
+        let own = &self.schema["type"];
+        own == name || own.as_array().is_some_and(|own| own.iter().any(|own| own == name))
+    }
+
+    pub(super) fn has_any(&self, keywords: &[&str]) -> bool {
+        keywords.iter().any(|keyword| self.schema.get(*keyword).is_some())
+    }
+}
+
+/// A schema that can be read; what is wrong with one that cannot is a lint of its own.
+fn readable(tool: &Tool, member: Member) -> Option<&Value> {
+    let schema = tool.raw.get(member.key()).filter(|schema| schema.is_object())?;
+    (!matches!(flaw(schema), Some(Flaw::Broken(_)))).then_some(schema)
+}
+
+/// Every place of the tool's schemas that can be read, outermost first.
+pub(super) fn places<'a>(tool: &'a Tool, members: &[Member]) -> Vec<Place<'a>> {
+    let mut found = Vec::new();
+    for member in members {
+        if let Some(root) = readable(tool, *member) {
+            collect(
+                root,
+                &mut found,
+                Place { root, schema: root, role: Role::Root, at: member.key().into(), depth: 0 },
+            );
+        }
+    }
+    found
+}
+
+/// Every place of a schema, whether or not it can be read.
+pub(super) fn places_within<'a>(root: &'a Value, at: &str) -> Vec<Place<'a>> {
+    let mut found = Vec::new();
+    collect(root, &mut found, Place { root, schema: root, role: Role::Root, at: at.to_owned(), depth: 0 });
+    found
+}
+
+/// Keywords whose values are schemas by name.
+const BY_NAME: [&str; 5] = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+
+/// Keywords whose values are a schema, or a list of schemas.
+const ONE_OR_MORE: [&str; 15] = [
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "contains",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "anyOf",
+    "oneOf",
+    "allOf",
+];
+
+fn collect<'a>(root: &'a Value, found: &mut Vec<Place<'a>>, place: Place<'a>) {
+    let (schema, at, depth) = (place.schema, place.at.clone(), place.depth);
+    let is_root = matches!(place.role, Role::Root);
+    found.push(place);
+    for keyword in BY_NAME {
+        let own = schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
+        for (name, inner) in own.filter(|(_, inner)| inner.is_object() || inner.is_boolean()) {
+            let role = match keyword {
+                "properties" if is_root => Role::Parameter(name),
+                "properties" => Role::Property(name),
+                _ => Role::Part,
+            };
+            let depth = depth + usize::from(keyword == "properties");
+            let at = format!("{at}.{keyword}{}", step(name));
+            collect(root, found, Place { root, schema: inner, role, at, depth });
+        }
+    }
+    for keyword in ONE_OR_MORE {
+        let depth = depth + usize::from(matches!(keyword, "items" | "prefixItems"));
+        match schema.get(keyword) {
+            Some(inner @ Value::Object(_)) => {
+                let at = format!("{at}.{keyword}");
+                collect(root, found, Place { root, schema: inner, role: Role::Part, at, depth });
+            }
+            Some(Value::Array(list)) => {
+                for (number, inner) in list.iter().enumerate().filter(|(_, inner)| inner.is_object()) {
+                    let at = format!("{at}.{keyword}[{number}]");
+                    collect(root, found, Place { root, schema: inner, role: Role::Part, at, depth });
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn step(name: &str) -> String {
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
+    if is_plain { format!(".{name}") } else { format!("[{}]", Value::from(name)) }
+}
+
+/// One finding for each tool of which `says` has something to say: the place, and a sentence.
+pub(super) fn each_tool(subject: &Subject<'_>, says: impl Fn(&Tool) -> Option<(String, String)>) -> Vec<Found> {
+    let found = subject.tools.iter().filter_map(|tool| {
+        let (at, says) = says(tool)?;
+        Some(Found { tool: tool.name.clone(), at, says })
+    });
+    found.collect()
+}
+
+/// One finding for each place of which `says` has something to say.
+pub(super) fn each_place(
+    subject: &Subject<'_>,
+    members: &[Member],
+    says: impl Fn(&Place<'_>) -> Option<String>,
+) -> Vec<Found> {
+    let mut found = Vec::new();
+    for tool in subject.tools {
+        for place in places(tool, members) {
+            if let Some(says) = says(&place) {
+                found.push(Found { tool: tool.name.clone(), at: place.at, says });
+            }
+        }
+    }
+    found
+}

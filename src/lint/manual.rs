@@ -1,0 +1,109 @@
+//! What the lints mean: the page about them, and what the command line says.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::example::right;
+use super::rules::SUBJECTS;
+use super::{Level, Lint, MAX_TOKENS, Provider, lints};
+
+const HEAD: &str = "\
+# What `schema_lint:` and `mcprove lint` look for
+
+Made from the code; `UPDATE=1 cargo test generated` writes it anew.
+
+Each lint looks at the tools that a server lists and calls none of them.
+An *error* breaks the specification; a *warning* is what the specification advises against or what models and clients are known to stumble over; *advice* is told beside the verdict and never changes it.
+What a model provider refuses is a warning, and an error where the provider is named (`providers: [openai]`, `--provider openai`).
+Every example is a test: the lint finds something in the bad one and nothing in the good one.
+Examples say only what is different about this tool:
+
+```json
+";
+
+/// The page `docs/lints.md`.
+pub fn manual() -> String {
+    let mut page = HEAD.to_owned();
+    // Writing to a text cannot fail.
+    let _ = writeln!(page, "{}\n```\n", serde_json::to_string_pretty(&right()).unwrap_or_default());
+    let _ = writeln!(
+        page,
+        "`\"times\": 9` stands for so many tools, `\"repeat\": [\"text\", 9]` for a text so many times over, `null` for what is not there.\n\
+         Tokens are estimated: a token for four bytes of a tool's name, description and input schema as compact JSON. \
+         Without `max_tokens` a list may cost {MAX_TOKENS}.\n"
+    );
+    page += &providers();
+    for (subject, lints) in SUBJECTS {
+        let _ = writeln!(page, "## {subject}\n");
+        for lint in *lints {
+            page += &section(lint);
+        }
+    }
+    page.trim_end().to_owned() + "\n"
+}
+
+fn providers() -> String {
+    let mut text = "## Providers\n\n| provider | refused by | lints |\n| --- | --- | --- |\n".to_owned();
+    for provider in Provider::ALL {
+        let own: Vec<String> =
+            lints().filter(|lint| provider.is_subject_of(lint)).map(|lint| format!("[`{0}`](#{0})", lint.id)).collect();
+        let when = provider.by_choice().unwrap_or("every request");
+        let _ = writeln!(text, "| `{}` | {when} | {} |", provider.as_str(), own.join(", "));
+    }
+    text + "\nClients rewrite schemas for strict mode and for `parameters`, or do not use them; \
+            so these two are shown in the table of providers, and judged only where they are named.\n\n"
+}
+
+fn section(lint: &Lint) -> String {
+    let Lint { id, says, why, cure, link, .. } = lint;
+    let (good, bad) = lint.examples();
+    let variant = lint.variant.map(|variant| format!(", judges [{variant}](faults.md)")).unwrap_or_default();
+    format!(
+        "### `{id}`\n\n{level}{variant}: {says}.\n\nWhy: {why}.\nInstead: {cure}.\nSee <{link}>.\n\n\
+         ```json\n{good}\n```\n\nis good, and\n\n```json\n{bad}\n```\n\nis not.\n\n",
+        level = capital(lint.level.as_str()),
+    )
+}
+
+fn capital(word: &str) -> String {
+    let mut rest = word.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
+/// All lints, a line each.
+pub fn listed() -> String {
+    let width = lints().map(|lint| lint.id.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for (subject, lints) in SUBJECTS {
+        let _ = writeln!(text, "{}{subject}", if text.is_empty() { "" } else { "\n" });
+        for lint in *lints {
+            let _ = writeln!(text, "  {:<width$}  {:<7}  {}", lint.id, lint.level.as_str(), lint.says);
+        }
+    }
+    text
+}
+
+/// One lint, with everything there is to say.
+pub fn explained(lint: &Lint) -> String {
+    let mut text = format!("{}: {}\n\n", lint.id, lint.says);
+    let of = lint.provider.map(|provider| format!(", and an error with `--provider {}`", provider.as_str()));
+    let level = match lint.level {
+        Level::Error => "an error: the specification forbids it".to_owned(),
+        Level::Warning => format!("a warning{}", of.unwrap_or_default()),
+        Level::Advice => "advice, which never changes a verdict".to_owned(),
+    };
+    for (title, words) in [("it is", level.as_str()), ("why", lint.why), ("cure", lint.cure), ("see", lint.link)] {
+        let _ = writeln!(text, "  {title:<5}  {words}");
+    }
+    let _ = writeln!(text, "\n  in these examples a tool is `find_notes` of docs/lints.md but for");
+    let (good, bad) = lint.examples();
+    for (title, example) in [("good", good), ("bad", bad)] {
+        let _ = writeln!(text, "\n  {title}:");
+        let value: Value = serde_json::from_str(example).unwrap_or_default();
+        for line in serde_json::to_string_pretty(&value).unwrap_or_default().lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    text
+}

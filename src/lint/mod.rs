@@ -1,0 +1,124 @@
+//! What is wrong, loose or costly about the tools that a server lists, before any of them is called.
+//!
+//! [`lints`] is the table: each [`Lint`] says what a good tool does, why, how to mend it, with an example that it finds
+//! and one that it does not; `rules/` holds them by subject. Pure: tools go in, [`Found`] comes out. Knows nothing about
+//! suites, cases or how bad a verdict is. A lint that might accuse a tool that is right is advice, or no lint.
+
+mod cost;
+mod example;
+mod look;
+mod manual;
+mod provider;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub use self::cost::{MAX_TOKENS, tokens};
+pub use self::manual::{explained, listed, manual};
+pub use self::provider::Provider;
+use crate::wire::Tool;
+
+/// How much is to be thought of what a lint finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// It breaks the specification, so clients may reject it.
+    Error,
+    /// The specification advises against it, or models and clients are known to stumble over it.
+    Warning,
+    /// It could be better.
+    Advice,
+}
+
+impl Level {
+    /// The words for it.
+    pub const NAMES: &'static [&'static str] = &["error", "warning", "advice"];
+
+    /// Every level, the worst first.
+    pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Advice];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// The level of that word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == word)
+    }
+}
+
+/// One thing to look for.
+#[derive(Debug)]
+pub struct Lint {
+    /// A stable kebab-case name.
+    pub id: &'static str,
+    /// How much is to be thought of it; what a provider refuses is an error for whoever asked about that provider.
+    pub level: Level,
+    /// The model provider that refuses it; `None` for what holds for everybody.
+    pub provider: Option<Provider>,
+    /// The variant of the fault taxonomy that it judges.
+    pub variant: Option<&'static str>,
+    /// What is found, as a sentence.
+    pub says: &'static str,
+    /// Why it matters.
+    pub why: &'static str,
+    /// What to change.
+    pub cure: &'static str,
+    /// Where it is documented.
+    pub link: &'static str,
+    /// An example in which nothing is found, as JSON.
+    good: &'static str,
+    /// An example in which this is found, as JSON.
+    bad: &'static str,
+    /// Other lints that cannot but find something in the bad example.
+    also: &'static [&'static str],
+    judge: fn(&Subject<'_>) -> Vec<Found>,
+}
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy)]
+struct Subject<'a> {
+    tools: &'a [Tool],
+    limits: Limits,
+}
+
+/// What is a matter of taste.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The most tokens that the list of tools may cost.
+    pub max_tokens: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_tokens: MAX_TOKENS }
+    }
+}
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The tool; empty where it is about the whole list.
+    pub tool: String,
+    /// The place in the tool, such as `inputSchema.properties.path`; empty for the tool as a whole.
+    pub at: String,
+    /// One lowercase sentence without a final period.
+    pub says: String,
+}
+
+impl Lint {
+    /// The lint of that name.
+    pub fn of(id: &str) -> Option<&'static Self> {
+        lints().find(|lint| lint.id == id)
+    }
+
+    /// What it finds in the tools that a server lists, in listed order.
+    pub fn judge(&self, tools: &[Tool], limits: Limits) -> Vec<Found> {
+        (self.judge)(&Subject { tools, limits })
+    }
+}
+
+/// Every lint, subject by subject.
+pub fn lints() -> impl Iterator<Item = &'static Lint> {
+    rules::SUBJECTS.iter().flat_map(|(_, lints)| lints.iter())
+}

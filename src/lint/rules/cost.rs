@@ -1,0 +1,80 @@
+//! What the list costs a model before it answers.
+
+use super::super::look::each_tool;
+use super::super::{Found, Level, Lint, Subject, tokens};
+use super::BLOAT;
+
+const BEST_PRACTICES: &str =
+    "https://developers.openai.com/api/docs/guides/function-calling#best-practices-for-defining-functions";
+
+pub(super) static LINTS: &[Lint] = &[
+    Lint {
+        id: "heavy-list",
+        level: Level::Warning,
+        provider: None,
+        variant: BLOAT,
+        says: "the list of tools costs more tokens than `max_tokens`",
+        why: "a model reads the whole list before every answer: it costs money and time, and room for the work itself",
+        cure: "shorten descriptions, drop tools that nobody needs, or raise `max_tokens` if it is worth it",
+        link: BEST_PRACTICES,
+        good: r#"[{"times": 30}]"#,
+        bad: r#"[{"times": 30, "description": {"repeat": ["finds a note ", 40]}}]"#,
+        also: &[],
+        judge: heavy_list,
+    },
+    Lint {
+        id: "heavy-tool",
+        level: Level::Advice,
+        provider: None,
+        variant: BLOAT,
+        says: "one tool costs more than 2000 tokens",
+        why: "it is read before every answer, whether or not it is used",
+        cure: "say in the description what a model needs to choose it, and move the rest into a resource or the results",
+        link: BEST_PRACTICES,
+        good: r#"{"description": {"repeat": ["finds a note ", 40]}}"#,
+        bad: r#"{"description": {"repeat": ["finds a note ", 700]}}"#,
+        also: &[],
+        judge: heavy_tool,
+    },
+    Lint {
+        id: "many-tools",
+        level: Level::Advice,
+        provider: None,
+        variant: BLOAT,
+        says: "the server lists more than 40 tools",
+        why: "models choose worse the more there is to choose from, and some clients show no more than 40",
+        cure: "join tools that do alike, or let users turn groups of them off",
+        link: BEST_PRACTICES,
+        good: r#"[{"times": 40}]"#,
+        bad: r#"[{"times": 41}]"#,
+        also: &[],
+        judge: many_tools,
+    },
+];
+
+/// The most tokens for one tool.
+const ONE: usize = 2_000;
+
+/// The most tools.
+const MANY: usize = 40;
+
+fn heavy_list(subject: &Subject<'_>) -> Vec<Found> {
+    let sum: usize = subject.tools.iter().map(tokens).sum();
+    let most = subject.limits.max_tokens;
+    let says = format!("the list costs about {sum} tokens, and the most are {most}");
+    let heavy = (sum > most).then_some(Found { tool: String::new(), at: String::new(), says });
+    heavy.into_iter().collect()
+}
+
+fn heavy_tool(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let cost = tokens(tool);
+        (cost > ONE).then(|| (String::new(), format!("it costs about {cost} tokens")))
+    })
+}
+
+fn many_tools(subject: &Subject<'_>) -> Vec<Found> {
+    let count = subject.tools.len();
+    let found = Found { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
+    (count > MANY).then_some(found).into_iter().collect()
+}

@@ -1,0 +1,162 @@
+//! What Google's function calling refuses: by the Gemini API, and by Vertex AI.
+//!
+//! Declarations hold a JSON Schema in `parametersJsonSchema`, or in `parameters` a subset of what `OpenAPI` 3.0 has.
+
+use super::super::look::{Member, Role, each_place, each_tool};
+use super::super::{Found, Level, Lint, Provider, Subject};
+use super::names::shown;
+use super::{KEYWORD, NAME, REJECTED};
+
+const DECLARATION: &str = "https://ai.google.dev/api/caching#FunctionDeclaration";
+const SCHEMA: &str = "https://ai.google.dev/api/caching#Schema";
+const VERTEX: &str = "https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration";
+
+pub(super) static LINTS: &[Lint] = &[
+    Lint {
+        id: "gemini-name",
+        level: Level::Warning,
+        provider: Some(Provider::Gemini),
+        variant: NAME,
+        says: "Gemini takes names of at most 128 letters, digits, `_`, `:`, `.` and `-`, of which Vertex AI wants a letter or `_` first",
+        why: "one such name, and the whole request is refused",
+        cure: "rename the tool",
+        link: DECLARATION,
+        good: r#"{"name": "notes.find"}"#,
+        bad: r#"{"name": "2_find_notes"}"#,
+        also: &[],
+        judge: name,
+    },
+    Lint {
+        id: "gemini-openapi-keyword",
+        level: Level::Warning,
+        provider: Some(Provider::GeminiOpenApi),
+        variant: KEYWORD,
+        says: "`parameters` takes only the keywords that its `Schema` has",
+        why: "an unknown keyword is an unknown field, and the whole request is refused; many clients take some of them out",
+        cure: "leave the keyword out, or have the client send `parametersJsonSchema`",
+        link: SCHEMA,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "minimum": 1, "description": "The most notes"}}}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "exclusiveMinimum": 0, "description": "The most notes"}}}}"#,
+        also: &["open-object"],
+        judge: keyword,
+    },
+    Lint {
+        id: "gemini-openapi-type",
+        level: Level::Warning,
+        provider: Some(Provider::GeminiOpenApi),
+        variant: KEYWORD,
+        says: "`parameters` takes one `type`, and not a list of types",
+        why: "the whole request is refused",
+        cure: "write `\"nullable\": true` or `anyOf`, or have the client send `parametersJsonSchema`",
+        link: SCHEMA,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "What to look for"}}}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": ["string", "integer"], "description": "What to look for"}}}}"#,
+        also: &["open-object"],
+        judge: one_type,
+    },
+    Lint {
+        id: "gemini-openapi-enum",
+        level: Level::Warning,
+        provider: Some(Provider::GeminiOpenApi),
+        variant: REJECTED,
+        says: "`parameters` takes only texts as values of `enum`",
+        why: "the whole request is refused",
+        cure: "write the values as texts, or have the client send `parametersJsonSchema`",
+        link: SCHEMA,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"size": {"type": "string", "enum": ["10", "20"], "description": "How many notes"}}}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"size": {"type": "integer", "enum": [10, 20], "description": "How many notes"}}}}"#,
+        also: &["open-object"],
+        judge: texts,
+    },
+    Lint {
+        id: "gemini-openapi-parameter-name",
+        level: Level::Warning,
+        provider: Some(Provider::GeminiOpenApi),
+        variant: REJECTED,
+        says: "`parameters` takes names of at most 64 letters, digits and `_`, a letter or `_` first",
+        why: "the documentation of Vertex AI forbids others",
+        cure: "rename the parameter",
+        link: VERTEX,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"search_word": {"type": "string", "description": "What to look for"}}}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"search-word": {"type": "string", "description": "What to look for"}}}}"#,
+        also: &["open-object"],
+        judge: parameter_name,
+    },
+];
+
+fn name(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let count = tool.name.chars().count();
+        if count > 128 {
+            return Some(("name".to_owned(), format!("the name has {count} characters, and the most are 128")));
+        }
+        let strange = tool.name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | ':'));
+        if let Some(strange) = strange {
+            return Some(("name".to_owned(), format!("the name holds {}", shown(strange))));
+        }
+        let first = tool.name.chars().next().filter(|c| !c.is_ascii_alphabetic() && *c != '_')?;
+        Some(("name".to_owned(), format!("the name begins with {}", shown(first))))
+    })
+}
+
+/// The fields of `Schema` in the Gemini API; Vertex AI has `additionalProperties`, too.
+const FIELDS: &[&str] = &[
+    "type",
+    "format",
+    "title",
+    "description",
+    "nullable",
+    "enum",
+    "maxItems",
+    "minItems",
+    "properties",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "example",
+    "anyOf",
+    "propertyOrdering",
+    "default",
+    "items",
+    "minimum",
+    "maximum",
+];
+
+fn keyword(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let own = place.schema.as_object()?.keys();
+        let unknown: Vec<&str> = own.map(String::as_str).filter(|keyword| !FIELDS.contains(keyword)).collect();
+        (!unknown.is_empty()).then(|| format!("{} has `{}`", place.noun(), unknown.join("`, `")))
+    })
+}
+
+fn one_type(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        place.schema["type"].is_array().then(|| format!("the `type` of {} is {}", place.noun(), place.schema["type"]))
+    })
+}
+
+fn texts(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let other = place.schema["enum"].as_array()?.iter().find(|value| !value.is_string())?;
+        Some(format!("the `enum` of {} holds {other}", place.noun()))
+    })
+}
+
+fn parameter_name(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let Role::Parameter(name) = place.role else { return None };
+        let count = name.chars().count();
+        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_');
+        match strange {
+            _ if count > 64 => Some(format!("`{name}` has {count} characters")),
+            Some(strange) => Some(format!("`{name}` holds {}", shown(strange))),
+            None if !begins => Some(format!("`{name}` begins with neither a letter nor `_`")),
+            None => None,
+        }
+    })
+}

@@ -1,0 +1,88 @@
+//! What annotations promise.
+
+use serde_json::Value;
+
+use super::super::look::each_tool;
+use super::super::{Found, Level, Lint, Subject};
+use super::ANNOTATIONS;
+use super::loose::words;
+use crate::wire::Tool;
+
+pub(super) static LINTS: &[Lint] = &[
+    Lint {
+        id: "readonly-and-destructive",
+        level: Level::Warning,
+        provider: None,
+        variant: None,
+        says: "a tool is annotated as read-only and as destructive",
+        why: "clients let read-only tools run unasked, and `destructiveHint` means something only for those that are not",
+        cure: "take out the one that is wrong",
+        link: ANNOTATIONS,
+        good: r#"{"annotations": {"readOnlyHint": false, "destructiveHint": true}}"#,
+        bad: r#"{"annotations": {"readOnlyHint": true, "destructiveHint": true}}"#,
+        also: &[],
+        judge: both,
+    },
+    Lint {
+        id: "readonly-by-name",
+        level: Level::Warning,
+        provider: None,
+        variant: None,
+        says: "a tool is annotated as read-only, and its name says that it destroys",
+        why: "clients let read-only tools run unasked",
+        cure: "set `readOnlyHint` to false, or rename the tool",
+        link: ANNOTATIONS,
+        good: r#"{"name": "delete_note", "annotations": {"readOnlyHint": false, "destructiveHint": true}}"#,
+        bad: r#"{"name": "delete_note", "annotations": {"readOnlyHint": true}}"#,
+        also: &[],
+        judge: by_name,
+    },
+    Lint {
+        id: "no-hints",
+        level: Level::Advice,
+        provider: None,
+        variant: None,
+        says: "a tool does not say whether it changes anything",
+        why: "clients have to assume that it destroys, and ask their users before every call",
+        cure: "annotate it with `readOnlyHint`, and with `destructiveHint` where it changes something",
+        link: ANNOTATIONS,
+        good: r#"{"annotations": {"readOnlyHint": true}}"#,
+        bad: r#"{"annotations": null}"#,
+        also: &[],
+        judge: none,
+    },
+];
+
+/// Verbs with which the name of a tool begins that leaves less than there was.
+const DESTROYS: &[&str] =
+    &["delete", "remove", "destroy", "erase", "purge", "wipe", "overwrite", "write", "uninstall", "truncate", "kill"];
+
+fn hint(tool: &Tool, name: &str) -> Option<bool> {
+    tool.raw["annotations"][name].as_bool()
+}
+
+fn both(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let is_both = hint(tool, "readOnlyHint") == Some(true) && hint(tool, "destructiveHint") == Some(true);
+        is_both.then(|| ("annotations".to_owned(), "`readOnlyHint` and `destructiveHint` are both true".to_owned()))
+    })
+}
+
+fn by_name(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let said = words(&tool.name);
+        let verb = said.first().filter(|verb| DESTROYS.contains(&verb.as_str()))?;
+        (hint(tool, "readOnlyHint") == Some(true)).then(|| {
+            ("annotations.readOnlyHint".to_owned(), format!("`readOnlyHint` is true, and the name says `{verb}`"))
+        })
+    })
+}
+
+fn none(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let is_said = ["readOnlyHint", "destructiveHint"].iter().any(|name| hint(tool, name).is_some());
+        let is_odd = !matches!(tool.raw["annotations"], Value::Null | Value::Object(_));
+        (!is_said && !is_odd)
+            .then(|| ("annotations".to_owned(), "it has neither `readOnlyHint` nor `destructiveHint`".to_owned()))
+    })
+}

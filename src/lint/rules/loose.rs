@@ -1,0 +1,246 @@
+//! Schemas that let through what the tool cannot mean.
+
+use serde_json::Value;
+
+use super::super::look::{Member, Place, Role, each_place};
+use super::super::{Found, Level, Lint, Subject};
+use super::TOOLS;
+
+const UNDERSTANDING: &str = "https://json-schema.org/understanding-json-schema/reference";
+
+pub(super) static LINTS: &[Lint] = &[
+    Lint {
+        id: "untyped-parameter",
+        level: Level::Warning,
+        provider: None,
+        variant: None,
+        says: "a parameter has no type",
+        why: "any value passes: a model has to guess, and a wrong guess is found out only within the tool",
+        cure: "say what it is with `type`, `enum`, `const`, `$ref` or `anyOf`",
+        link: UNDERSTANDING,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"description": "What to look for"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: untyped_parameter,
+    },
+    Lint {
+        id: "array-without-items",
+        level: Level::Warning,
+        provider: None,
+        variant: None,
+        says: "a list does not say what it holds",
+        why: "any item passes, and some providers refuse the whole request",
+        cure: "add `items` with the schema of one item",
+        link: "https://json-schema.org/understanding-json-schema/reference/array",
+        good: r#"{"inputSchema": {"type": "object", "properties": {"words": {"type": "array", "items": {"type": "string"}, "description": "What to look for"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"words": {"type": "array", "description": "What to look for"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: array_without_items,
+    },
+    Lint {
+        id: "object-without-properties",
+        level: Level::Advice,
+        provider: None,
+        variant: None,
+        says: "an object does not say what it holds",
+        why: "any object passes, and a model has to guess its members",
+        cure: "declare its `properties`; where names are free, say of which schema values are with `additionalProperties`",
+        link: "https://json-schema.org/understanding-json-schema/reference/object",
+        good: r#"{"inputSchema": {"type": "object", "properties": {"tags": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Tags by name"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"tags": {"type": "object", "description": "Tags by name"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: object_without_properties,
+    },
+    Lint {
+        id: "open-object",
+        level: Level::Advice,
+        provider: None,
+        variant: None,
+        says: "arguments that are not declared pass",
+        why: "a misspelt optional argument is taken for none, and nobody notices",
+        cure: "add `\"additionalProperties\": false` to the outermost level, unless the tool means to take anything",
+        link: "https://json-schema.org/understanding-json-schema/reference/object#additionalproperties",
+        good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}}}"#,
+        also: &[],
+        judge: open_object,
+    },
+    Lint {
+        id: "unbounded-number",
+        level: Level::Advice,
+        provider: None,
+        variant: None,
+        says: "a number that sounds like a limit, a page, a count or a port has no bounds",
+        why: "models send 0, -1 and 1000000, and only the tool can tell that it cannot serve them",
+        cure: "add `minimum` and, where there is one, `maximum`",
+        link: "https://json-schema.org/understanding-json-schema/reference/numeric#range",
+        good: r#"{"inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "The most notes"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "description": "The most notes"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: unbounded_number,
+    },
+    Lint {
+        id: "single-choice",
+        level: Level::Advice,
+        provider: None,
+        variant: None,
+        says: "a parameter has one possible value",
+        why: "it costs tokens and says nothing, and a model can only get it wrong",
+        cure: "leave it out, or list the other values",
+        link: "https://json-schema.org/understanding-json-schema/reference/enum",
+        good: r#"{"inputSchema": {"type": "object", "properties": {"order": {"enum": ["new", "old"], "description": "What comes first"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"order": {"enum": ["new"], "description": "What comes first"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: single_choice,
+    },
+    Lint {
+        id: "choice-in-words",
+        level: Level::Advice,
+        provider: None,
+        variant: None,
+        says: "a description lists the possible values, and the schema does not",
+        why: "what is said in words only is not enforced by clients, and no strict mode holds a model to it",
+        cure: "list the values in `enum`",
+        link: "https://json-schema.org/understanding-json-schema/reference/enum",
+        good: r#"{"inputSchema": {"type": "object", "properties": {"order": {"type": "string", "enum": ["new", "old"], "description": "What comes first, one of: new, old"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"order": {"type": "string", "description": "What comes first, one of: new, old"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: choice_in_words,
+    },
+    Lint {
+        id: "loose-output",
+        level: Level::Advice,
+        provider: None,
+        variant: None,
+        says: "the `outputSchema` says nothing about what it holds",
+        why: "whatever the tool returns conforms, so that a client can rely on nothing",
+        cure: "declare the `properties` of the result and which are `required`, or leave the schema out",
+        link: TOOLS,
+        good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}, "required": ["found"]}}"#,
+        bad: r#"{"outputSchema": {"type": "object"}}"#,
+        also: &[],
+        judge: loose_output,
+    },
+];
+
+/// Keywords that say what a value is.
+const TELLING: &[&str] =
+    &["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "if", "not", "properties", "items"];
+
+fn untyped_parameter(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        place.role.name()?;
+        let is_open = place.schema != &Value::Bool(false) && !place.has_any(TELLING);
+        is_open.then(|| format!("{} has no type, so that any value passes", place.noun()))
+    })
+}
+
+fn array_without_items(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let is_open =
+            place.is("array") && !place.has_any(&["items", "prefixItems", "contains", "enum", "const", "$ref"]);
+        is_open.then(|| format!("{} is a list of anything", place.noun()))
+    })
+}
+
+fn object_without_properties(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        place.role.name()?;
+        (place.is("object") && says_nothing(place)).then(|| format!("{} is an object of anything", place.noun()))
+    })
+}
+
+/// Whether nothing is said of the members of an object.
+fn says_nothing(place: &Place<'_>) -> bool {
+    let telling =
+        ["properties", "patternProperties", "propertyNames", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"];
+    !place.has_any(&telling)
+        && place.schema["additionalProperties"].as_object().is_none_or(serde_json::Map::is_empty)
+        && place.schema["additionalProperties"] != Value::Bool(false)
+}
+
+fn open_object(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let is_whole = matches!(place.role, Role::Root);
+        let is_said = place.has_any(&["additionalProperties", "unevaluatedProperties", "$ref", "patternProperties"]);
+        (is_whole && !is_said).then(|| "`additionalProperties` is left open".to_owned())
+    })
+}
+
+/// Words in names of numbers that only make sense within bounds.
+const BOUNDED: &[&str] = &[
+    "limit",
+    "page",
+    "count",
+    "port",
+    "offset",
+    "size",
+    "depth",
+    "timeout",
+    "percent",
+    "percentage",
+    "latitude",
+    "longitude",
+    "head",
+    "tail",
+    "retries",
+    "top",
+];
+
+fn unbounded_number(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let name = place.role.name()?;
+        let sounds = words(name).iter().any(|word| BOUNDED.contains(&word.as_str()));
+        let is_number = place.is("integer") || place.is("number");
+        let has_bounds = place.has_any(&[
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "enum",
+            "const",
+            "multipleOf",
+        ]);
+        (sounds && is_number && !has_bounds).then(|| format!("{} has neither `minimum` nor `maximum`", place.noun()))
+    })
+}
+
+/// The words of a name in any of the usual spellings, in lower case.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let mut spaced = String::new();
+    let mut was_lower = false;
+    for c in name.chars() {
+        if c.is_uppercase() && was_lower {
+            spaced.push(' ');
+        }
+        was_lower = c.is_lowercase() || c.is_numeric();
+        spaced.extend(if c.is_alphanumeric() { c.to_lowercase().collect::<Vec<_>>() } else { vec![' '] });
+    }
+    spaced.split_whitespace().map(str::to_owned).collect()
+}
+
+fn single_choice(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let Role::Parameter(_) = place.role else { return None };
+        let listed = place.schema["enum"].as_array().is_some_and(|listed| listed.len() == 1);
+        (listed || place.has_any(&["const"])).then(|| format!("{} has one possible value", place.noun()))
+    })
+}
+
+fn choice_in_words(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        place.role.name()?;
+        let description = place.schema["description"].as_str()?.to_lowercase();
+        let lists = ["one of:", "one of \"", "one of '", "one of `"].iter().any(|words| description.contains(words));
+        let is_free = place.schema["type"] == "string" && !place.has_any(&["enum", "const", "pattern", "format"]);
+        (lists && is_free).then(|| format!("{} takes any text, and its description lists its values", place.noun()))
+    })
+}
+
+fn loose_output(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::OUTPUT, |place| {
+        let is_whole = matches!(place.role, Role::Root);
+        let is_open = !place.has_any(&["type"]) || place.is("object");
+        (is_whole && is_open && says_nothing(place)).then(|| "any object conforms to the `outputSchema`".to_owned())
+    })
+}

@@ -1,0 +1,125 @@
+//! Names of tools.
+
+use std::collections::BTreeMap;
+
+use super::super::look::each_tool;
+use super::super::{Found, Level, Lint, Subject};
+use super::NAME;
+use super::loose::words;
+
+const NAMES: &str = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names";
+
+pub(super) static LINTS: &[Lint] = &[
+    Lint {
+        id: "name-characters",
+        level: Level::Warning,
+        provider: None,
+        variant: NAME,
+        says: "a name is longer than 128 characters, or has others than letters of ASCII, digits, `_`, `-` and `.`",
+        why: "the specification advises against it, and providers refuse the whole request",
+        cure: "rename the tool; a readable name belongs into `title`",
+        link: NAMES,
+        good: r#"{"name": "notes.find-all_v2"}"#,
+        bad: r#"{"name": "find notes"}"#,
+        also: &[],
+        judge: name_characters,
+    },
+    Lint {
+        id: "duplicate-name",
+        level: Level::Warning,
+        provider: None,
+        variant: Some("TOOL-LIST-DIVERGENCE"),
+        says: "two tools have one name",
+        why: "clients can reach only one of them, and providers refuse the whole request",
+        cure: "give each a name of its own",
+        link: NAMES,
+        good: r#"[{"name": "find_notes"}, {"name": "find_tasks", "description": "Finds tasks whose title holds a word."}]"#,
+        bad: r#"[{"name": "find_notes"}, {"name": "find_notes", "description": "Finds tasks whose title holds a word."}]"#,
+        also: &[],
+        judge: duplicate_name,
+    },
+    Lint {
+        id: "similar-names",
+        level: Level::Warning,
+        provider: None,
+        variant: NAME,
+        says: "two names differ only in case or in what is between their words",
+        why: "models mix them up, and clients that rewrite names for a provider make one of them",
+        cure: "give them names that differ in a word",
+        link: NAMES,
+        good: r#"[{"name": "find_notes"}, {"name": "find_tasks", "description": "Finds tasks whose title holds a word."}]"#,
+        bad: r#"[{"name": "find_notes"}, {"name": "find-notes", "description": "Finds tasks whose title holds a word."}]"#,
+        also: &[],
+        judge: similar_names,
+    },
+    Lint {
+        id: "long-name",
+        level: Level::Advice,
+        provider: None,
+        variant: NAME,
+        says: "a name leaves fewer than 16 of 64 characters for what clients put before it",
+        why: "clients join the names of server and tool, and leave out or cut what is longer than 60 or 64 characters",
+        cure: "shorten it to 48 characters",
+        link: "https://github.com/microsoft/vscode/issues/243602",
+        good: r#"{"name": "find_notes_whose_text_holds_a_word"}"#,
+        bad: r#"{"name": "find_notes_whose_text_holds_a_word_or_one_that_is_like_it"}"#,
+        also: &[],
+        judge: long_name,
+    },
+];
+
+/// How long a name may be so that a prefix fits before it.
+const ROOM: usize = 48;
+
+fn name_characters(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let count = tool.name.chars().count();
+        if count > 128 {
+            return Some(("name".to_owned(), format!("the name has {count} characters, and the most are 128")));
+        }
+        let strange = tool.name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'))?;
+        Some(("name".to_owned(), format!("the name holds {}", shown(strange))))
+    })
+}
+
+/// A character in a sentence.
+pub(super) fn shown(c: char) -> String {
+    match c {
+        ' ' => "a space".to_owned(),
+        c if c.is_ascii_graphic() => format!("`{c}`"),
+        c => format!("U+{:04X}", u32::from(c)),
+    }
+}
+
+/// The tools whose key another tool before them has.
+fn repeated(
+    subject: &Subject<'_>,
+    key: impl Fn(&str) -> String,
+    says: impl Fn(&str, &str) -> Option<String>,
+) -> Vec<Found> {
+    let mut first: BTreeMap<String, &str> = BTreeMap::new();
+    let named = subject.tools.iter().filter(|tool| !tool.name.is_empty());
+    let found = named.filter_map(|tool| {
+        let other = *first.entry(key(&tool.name)).or_insert(&tool.name);
+        let is_first = std::ptr::eq(other, tool.name.as_str());
+        let says = says(&tool.name, other).filter(|_| !is_first)?;
+        Some(Found { tool: tool.name.clone(), at: "name".to_owned(), says })
+    });
+    found.collect()
+}
+
+fn duplicate_name(subject: &Subject<'_>) -> Vec<Found> {
+    repeated(subject, str::to_owned, |_, _| Some("another tool before it has the same name".to_owned()))
+}
+
+fn similar_names(subject: &Subject<'_>) -> Vec<Found> {
+    let plain = |name: &str| words(name).concat();
+    repeated(subject, plain, |own, other| (own != other).then(|| format!("the name is nearly that of `{other}`")))
+}
+
+fn long_name(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let count = tool.name.chars().count();
+        (count > ROOM && count <= 128).then(|| ("name".to_owned(), format!("the name has {count} characters")))
+    })
+}

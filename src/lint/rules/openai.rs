@@ -1,0 +1,125 @@
+//! What `OpenAI`'s function calling refuses.
+
+use super::super::look::{Member, Role, each_place, each_tool};
+use super::super::{Found, Level, Lint, Provider, Subject};
+use super::names::shown;
+use super::{BLOAT, NAME, REJECTED};
+
+const REFERENCE: &str = "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools";
+
+pub(super) static LINTS: &[Lint] = &[
+    Lint {
+        id: "openai-name",
+        level: Level::Warning,
+        provider: Some(Provider::OpenAi),
+        variant: NAME,
+        says: "OpenAI takes names of at most 64 letters, digits, `_` and `-`",
+        why: "one such name, and the whole request is refused",
+        cure: "rename the tool",
+        link: REFERENCE,
+        good: r#"{"name": "find-notes_v2"}"#,
+        bad: r#"{"name": "notes.find"}"#,
+        also: &[],
+        judge: name,
+    },
+    Lint {
+        id: "openai-top-level",
+        level: Level::Warning,
+        provider: Some(Provider::OpenAi),
+        variant: REJECTED,
+        says: "OpenAI takes no `oneOf`, `anyOf`, `allOf`, `enum`, `const` or `not` at the outermost level of a schema",
+        why: "one such schema, and the whole request is refused",
+        cure: "move the choice into a property, or check it within the tool",
+        link: "https://github.com/langchain-ai/langchainjs/issues/9804",
+        good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "What to look for"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "id": {"type": "string", "description": "Which note"}}, "additionalProperties": false, "anyOf": [{"required": ["word"]}, {"required": ["id"]}]}}"#,
+        also: &[],
+        judge: top_level,
+    },
+    Lint {
+        id: "openai-no-properties",
+        level: Level::Warning,
+        provider: Some(Provider::OpenAi),
+        variant: REJECTED,
+        says: "OpenAI takes no object schema without `properties`, a function without parameters included",
+        why: "one such schema, and the whole request is refused, unless the client adds them",
+        cure: "write `\"properties\": {}`",
+        link: "https://github.com/github/github-mcp-server/issues/1548",
+        good: r#"{"inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "additionalProperties": false}}"#,
+        also: &[],
+        judge: no_properties,
+    },
+    Lint {
+        id: "openai-array-items",
+        level: Level::Warning,
+        provider: Some(Provider::OpenAi),
+        variant: REJECTED,
+        says: "OpenAI takes no `\"type\": \"array\"` without `items`",
+        why: "one such schema, and the whole request is refused",
+        cure: "add `items` with the schema of one item",
+        link: "https://github.com/spacelift-io/spacectl/issues/402",
+        good: r#"{"inputSchema": {"type": "object", "properties": {"words": {"type": "array", "items": {"type": "string"}, "description": "What to look for"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"words": {"type": "array", "description": "What to look for"}}, "additionalProperties": false}}"#,
+        also: &["array-without-items"],
+        judge: array_items,
+    },
+    Lint {
+        id: "openai-tool-count",
+        level: Level::Warning,
+        provider: Some(Provider::OpenAi),
+        variant: BLOAT,
+        says: "OpenAI takes at most 128 tools",
+        why: "with one more, the whole request is refused",
+        cure: "let users turn groups of tools off",
+        link: "https://github.com/zed-industries/zed/issues/42393",
+        good: r#"[{"times": 40}]"#,
+        bad: r#"[{"times": 129}]"#,
+        also: &["many-tools", "heavy-list"],
+        judge: tool_count,
+    },
+];
+
+fn name(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| Some(("name".to_owned(), plain_name(&tool.name, 64)?)))
+}
+
+/// What is wrong with a name that may hold letters, digits, `_` and `-` only.
+pub(super) fn plain_name(name: &str, most: usize) -> Option<String> {
+    let count = name.chars().count();
+    if count > most {
+        return Some(format!("the name has {count} characters, and the most are {most}"));
+    }
+    let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))?;
+    Some(format!("the name holds {}", shown(strange)))
+}
+
+fn top_level(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let Role::Root = place.role else { return None };
+        let refused = ["oneOf", "anyOf", "allOf", "enum", "const", "not"];
+        let own: Vec<&str> = refused.into_iter().filter(|keyword| place.has_any(&[keyword])).collect();
+        (!own.is_empty()).then(|| format!("the outermost level has `{}`", own.join("`, `")))
+    })
+}
+
+fn no_properties(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let is_whole = matches!(place.role, Role::Root);
+        (is_whole && place.is("object") && !place.has_any(&["properties", "$ref"]))
+            .then(|| "the `inputSchema` has no `properties`".to_owned())
+    })
+}
+
+fn array_items(subject: &Subject<'_>) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        (place.is("array") && !place.has_any(&["items", "prefixItems"]))
+            .then(|| format!("{} has no `items`", place.noun()))
+    })
+}
+
+fn tool_count(subject: &Subject<'_>) -> Vec<Found> {
+    let count = subject.tools.len();
+    let found = Found { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
+    (count > 128).then_some(found).into_iter().collect()
+}

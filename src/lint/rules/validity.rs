@@ -1,0 +1,177 @@
+//! Schemas and tools that break the specification.
+
+use serde_json::{Value, json};
+
+use super::super::look::{Member, each_tool, places_within};
+use super::super::{Found, Level, Lint, Subject};
+use super::{INVALID, TOOLS};
+use crate::wire::Tool;
+use crate::wire::format::{Flaw, flaw};
+
+pub(super) static LINTS: &[Lint] = &[
+    Lint {
+        id: "no-name",
+        level: Level::Error,
+        provider: None,
+        variant: INVALID,
+        says: "a tool has no name",
+        why: "nobody can call it",
+        cure: "give it a `name`, a text that is not empty",
+        link: TOOLS,
+        good: r#"{"name": "find_notes"}"#,
+        bad: r#"{"name": null}"#,
+        also: &[],
+        judge: no_name,
+    },
+    Lint {
+        id: "no-input-schema",
+        level: Level::Error,
+        provider: None,
+        variant: INVALID,
+        says: "the `inputSchema` is missing or no object",
+        why: "a client cannot tell which arguments the tool takes, and many refuse the whole list",
+        cure: "declare `{\"type\": \"object\", \"properties\": {}}` for a tool without arguments",
+        link: TOOLS,
+        good: r#"{"inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": null}"#,
+        also: &[],
+        judge: no_input_schema,
+    },
+    Lint {
+        id: "schema-not-object",
+        level: Level::Error,
+        provider: None,
+        variant: INVALID,
+        says: "the `inputSchema` does not say `\"type\": \"object\"`",
+        why: "arguments are an object, and clients that hold lists against the specification refuse the whole list",
+        cure: "add `\"type\": \"object\"` to the outermost level",
+        link: TOOLS,
+        good: r#"{"inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"properties": {}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: schema_not_object,
+    },
+    Lint {
+        id: "invalid-schema",
+        level: Level::Error,
+        provider: None,
+        variant: INVALID,
+        says: "a schema is invalid in its dialect",
+        why: "whoever compiles it fails, and with it every call of the tool",
+        cure: "hold it against the meta-schema of its dialect, which is 2020-12 where `$schema` is not there",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/basic#schema-validation",
+        good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}}}"#,
+        bad: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "int"}}}}"#,
+        also: &[],
+        judge: invalid_schema,
+    },
+    Lint {
+        id: "dangling-ref",
+        level: Level::Error,
+        provider: None,
+        variant: INVALID,
+        says: "a `$ref` leads to nothing",
+        why: "the schema does not compile; most often the definitions were lost when a part of a document became a schema",
+        cure: "put what it names under `$defs` of the same schema, or write it in place",
+        link: "https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3",
+        good: r##"{"outputSchema": {"type": "object", "properties": {"note": {"$ref": "#/$defs/Note"}}, "$defs": {"Note": {"type": "string"}}}}"##,
+        bad: r##"{"outputSchema": {"type": "object", "properties": {"note": {"$ref": "#/$defs/Note"}}}}"##,
+        also: &[],
+        judge: dangling_ref,
+    },
+    Lint {
+        id: "bad-pattern",
+        level: Level::Error,
+        provider: None,
+        variant: INVALID,
+        says: "a `pattern` is no regular expression",
+        why: "the schema does not compile, or what the pattern was to refuse is let through",
+        cure: "close every bracket and parenthesis, and escape those that are meant to be read as they are",
+        link: "https://json-schema.org/draft/2020-12/json-schema-validation#section-6.3.3",
+        good: r#"{"outputSchema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "^[a-z]+$"}}}}"#,
+        bad: r#"{"outputSchema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "^[a-z+$"}}}}"#,
+        also: &[],
+        judge: bad_pattern,
+    },
+];
+
+fn no_name(subject: &Subject<'_>) -> Vec<Found> {
+    let nameless = subject.tools.iter().enumerate().filter(|(_, tool)| tool.name.is_empty());
+    let told = |number: usize| format!("tool {} of the list has no name", number + 1);
+    nameless.map(|(number, _)| Found { tool: String::new(), at: "name".to_owned(), says: told(number) }).collect()
+}
+
+fn no_input_schema(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let says = match tool.raw.get("inputSchema") {
+            None => "the tool declares no `inputSchema`".to_owned(),
+            Some(Value::Object(_)) => return None,
+            Some(other) => format!("the `inputSchema` is {other}, and not an object"),
+        };
+        Some(("inputSchema".to_owned(), says))
+    })
+}
+
+fn schema_not_object(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let schema = tool.input_schema().as_object()?;
+        let says = match schema.get("type") {
+            Some(Value::String(name)) if name == "object" => return None,
+            None => "the `inputSchema` has no `type`, which must be `object`".to_owned(),
+            Some(other) => format!("the `type` of the `inputSchema` is {other}, and must be `object`"),
+        };
+        Some(("inputSchema.type".to_owned(), says))
+    })
+}
+
+/// Why a schema does not compile.
+fn broken(schema: &Value) -> Option<String> {
+    match flaw(schema)? {
+        Flaw::Broken(reason) => Some(reason),
+        Flaw::Unjudged(_) => None,
+    }
+}
+
+/// The schemas of a tool that do not compile: their place, and why.
+fn all_broken(tool: &Tool) -> impl Iterator<Item = (Member, &Value, String)> {
+    Member::BOTH.iter().filter_map(|member| {
+        let schema = tool.raw.get(member.key()).filter(|schema| schema.is_object())?;
+        Some((*member, schema, broken(schema)?))
+    })
+}
+
+fn invalid_schema(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let own = |schema: &Value| dangling(schema, "").or_else(|| unreadable_pattern(schema, "")).is_none();
+        let (member, _, reason) = all_broken(tool).find(|(_, schema, _)| own(schema))?;
+        Some((member.key().to_owned(), format!("the `{}` is no valid JSON Schema: {reason}", member.key())))
+    })
+}
+
+fn dangling_ref(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| all_broken(tool).find_map(|(member, schema, _)| dangling(schema, member.key())))
+}
+
+/// A local reference to a place that is not there; names of other kinds are left to whoever compiles the schema.
+fn dangling(root: &Value, at: &str) -> Option<(String, String)> {
+    places_within(root, at).into_iter().find_map(|place| {
+        let reference = place.schema["$ref"].as_str()?;
+        let pointer = reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+        let is_plain = !pointer.contains('%');
+        let leads = root.pointer(pointer).is_some();
+        (is_plain && !leads).then(|| (place.at, format!("`{reference}` leads to nothing")))
+    })
+}
+
+fn bad_pattern(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| all_broken(tool).find_map(|(member, schema, _)| unreadable_pattern(schema, member.key())))
+}
+
+fn unreadable_pattern(root: &Value, at: &str) -> Option<(String, String)> {
+    places_within(root, at).into_iter().find_map(|place| {
+        let own = place.schema["pattern"].as_str().into_iter();
+        let keys = place.schema["patternProperties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+        let wrong = own.chain(keys).find(|pattern| broken(&json!({"pattern": pattern})).is_some())?;
+        Some((place.at, format!("`{wrong}` is no regular expression")))
+    })
+}

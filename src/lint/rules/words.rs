@@ -1,0 +1,294 @@
+//! What tools and parameters say of themselves; a model knows nothing else of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::super::look::{Member, Place, Role, each_tool, places};
+use super::super::{Found, Level, Lint, Subject};
+use super::loose::words;
+use super::{AMBIGUOUS, TOOLS};
+use crate::source::{is_hidden, nearest};
+use crate::wire::Tool;
+
+const WRITING: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use";
+
+pub(super) static LINTS: &[Lint] = &[
+    Lint {
+        id: "no-description",
+        level: Level::Warning,
+        provider: None,
+        variant: AMBIGUOUS,
+        says: "a tool has no description",
+        why: "a model chooses by description, and has nothing but the name to go by",
+        cure: "say what the tool does, when to use it, and what it returns",
+        link: WRITING,
+        good: r#"{"description": "Finds notes whose text holds a word."}"#,
+        bad: r#"{"description": null}"#,
+        also: &[],
+        judge: no_description,
+    },
+    Lint {
+        id: "short-description",
+        level: Level::Advice,
+        provider: None,
+        variant: AMBIGUOUS,
+        says: "the description of a tool adds nothing to its name",
+        why: "a model chooses by description; one that only repeats the name cannot tell the tool from others",
+        cure: "say what the tool does, when to use it, and what it returns",
+        link: WRITING,
+        good: r#"{"description": "Finds notes whose text holds a word."}"#,
+        bad: r#"{"description": "Find notes"}"#,
+        also: &[],
+        judge: short_description,
+    },
+    Lint {
+        id: "undescribed-parameters",
+        level: Level::Warning,
+        provider: None,
+        variant: AMBIGUOUS,
+        says: "no parameter of a tool is described, and its description names none",
+        why: "a model has nothing but the names of the parameters to fill them in by",
+        cure: "give every parameter a `description`, with units, formats and what is assumed without it",
+        link: WRITING,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
+        bad: r#"{"description": "Finds notes by their text.", "inputSchema": {"type": "object", "properties": {"word": {"type": "string"}, "since": {"type": "string"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: undescribed_parameters,
+    },
+    Lint {
+        id: "undescribed-parameter",
+        level: Level::Advice,
+        provider: None,
+        variant: AMBIGUOUS,
+        says: "a parameter has no description, and that of its tool does not name it",
+        why: "a model has nothing but the name of the parameter to fill it in by",
+        cure: "give the parameter a `description`, with units, formats and what is assumed without it",
+        link: WRITING,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "since": {"type": "string", "description": "The oldest day"}}, "additionalProperties": false}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "since": {"type": "string"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: undescribed_parameter,
+    },
+    Lint {
+        id: "misnamed-parameter",
+        level: Level::Warning,
+        provider: None,
+        variant: AMBIGUOUS,
+        says: "a description spells a parameter otherwise than the schema does",
+        why: "a model believes the description, and the call lacks the argument",
+        cure: "spell it in the description as in `properties`",
+        link: WRITING,
+        good: r#"{"description": "Finds notes whose text holds `search_word`.", "inputSchema": {"type": "object", "properties": {"search_word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
+        bad: r#"{"description": "Finds notes whose text holds `searchWord`.", "inputSchema": {"type": "object", "properties": {"search_word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
+        also: &[],
+        judge: misnamed_parameter,
+    },
+    Lint {
+        id: "copied-description",
+        level: Level::Warning,
+        provider: None,
+        variant: AMBIGUOUS,
+        says: "two tools have the same description",
+        why: "a model cannot tell them apart, and chooses either",
+        cure: "say in each what the other does not do",
+        link: WRITING,
+        good: r#"[{"name": "find_notes"}, {"name": "find_tasks", "description": "Finds tasks whose title holds a word."}]"#,
+        bad: r#"[{"name": "find_notes"}, {"name": "find_tasks"}]"#,
+        also: &[],
+        judge: copied_description,
+    },
+    Lint {
+        id: "title-is-name",
+        level: Level::Advice,
+        provider: None,
+        variant: None,
+        says: "the title of a tool is its name",
+        why: "a title is what people read; one that repeats the name helps nobody",
+        cure: "write a title for people, or leave it out",
+        link: TOOLS,
+        good: r#"{"title": "Find notes"}"#,
+        bad: r#"{"title": "find_notes"}"#,
+        also: &[],
+        judge: title_is_name,
+    },
+    Lint {
+        id: "hidden-characters",
+        level: Level::Warning,
+        provider: None,
+        variant: Some("SECURITY-TOOL-POISONING"),
+        says: "a name, title or description holds characters that cannot be seen",
+        why: "what people review is not what the model reads: instructions are smuggled in that way",
+        cure: "remove them; they are listed by their code points",
+        link: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#security-considerations",
+        good: r#"{"description": "Finds notes whose text\nholds a word."}"#,
+        bad: r#"{"description": "Finds notes whose text holds a word.\u200b\u202e"}"#,
+        also: &[],
+        judge: hidden_characters,
+    },
+];
+
+fn description(tool: &Tool) -> &str {
+    tool.raw["description"].as_str().unwrap_or_default().trim()
+}
+
+fn no_description(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        description(tool).is_empty().then(|| ("description".to_owned(), "the tool has no description".to_owned()))
+    })
+}
+
+fn short_description(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let (said, named) = (words(description(tool)), words(&tool.name));
+        // Other scripts do not put spaces between words.
+        let is_short = description(tool).is_ascii() && said.len() < 3 || said == named;
+        (is_short && !said.is_empty())
+            .then(|| ("description".to_owned(), format!("the description is only `{}`", description(tool))))
+    })
+}
+
+/// The parameters of a tool that nothing is said of, and whether something is said of any.
+fn undescribed(tool: &Tool) -> (Vec<Place<'_>>, bool) {
+    let told = description(tool);
+    let parameters = places(tool, Member::INPUT).into_iter().filter(|place| matches!(place.role, Role::Parameter(_)));
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        parameters.partition(|place| is_described(place) || place.role.name().is_some_and(|name| names(told, name)));
+    (unknown, !known.is_empty())
+}
+
+/// Whether a parameter says what it is: in words, by its values, or by what it refers to.
+fn is_described(place: &Place<'_>) -> bool {
+    let says = |schema: &Value| {
+        let text = |key: &str| schema[key].as_str().is_some_and(|text| !text.trim().is_empty());
+        text("description") || ["enum", "const", "format", "examples"].iter().any(|key| schema.get(*key).is_some())
+    };
+    let target = |schema: &Value| {
+        schema["$ref"].as_str().and_then(|to| place.root.pointer(to.strip_prefix('#')?)).is_some_and(&says)
+    };
+    let within = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| place.schema[*key].as_array()).flatten();
+    std::iter::once(place.schema).chain(within).any(|schema| says(schema) || target(schema))
+}
+
+/// Whether a text names a parameter: as a word, in any of the usual spellings.
+fn names(text: &str, name: &str) -> bool {
+    let (said, named) = (words(text), words(name));
+    !named.is_empty() && said.windows(named.len()).any(|window| window == named)
+}
+
+fn undescribed_parameters(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| match undescribed(tool) {
+        (unknown, false) if unknown.len() > 1 => {
+            let listed: Vec<&str> = unknown.iter().filter_map(|place| place.role.name()).collect();
+            let says = format!("nothing is said of `{}`", listed.join("`, `"));
+            Some(("inputSchema.properties".to_owned(), says))
+        }
+        _ => None,
+    })
+}
+
+fn undescribed_parameter(subject: &Subject<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for tool in subject.tools {
+        let (unknown, known) = undescribed(tool);
+        if !known && unknown.len() > 1 {
+            continue;
+        }
+        found.extend(unknown.into_iter().map(|place| {
+            let says = format!("nothing is said of {}", place.noun());
+            Found { tool: tool.name.clone(), at: place.at, says }
+        }));
+    }
+    found
+}
+
+/// Only a near miss is told: what else stands in backticks may be anything.
+fn misnamed_parameter(subject: &Subject<'_>) -> Vec<Found> {
+    let mut elsewhere: BTreeSet<&str> = subject.tools.iter().map(|tool| tool.name.as_str()).collect();
+    elsewhere.extend(["true", "false", "null"]);
+    each_tool(subject, |tool| {
+        let all = places(tool, Member::BOTH);
+        let known: BTreeSet<&str> = all.iter().filter_map(|place| place.role.name()).collect();
+        let values: BTreeSet<&str> = all
+            .iter()
+            .filter_map(|place| place.schema["enum"].as_array())
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let parameters: Vec<&str> = all
+            .iter()
+            .filter_map(|place| if let Role::Parameter(name) = place.role { Some(name) } else { None })
+            .collect();
+        let ticked = description(tool).split('`').skip(1).step_by(2);
+        let strangers =
+            ticked.filter(|word| !known.contains(word) && !values.contains(word) && !elsewhere.contains(word));
+        strangers.filter(|word| is_name(word)).find_map(|word| {
+            let meant = parameters.iter().copied().find(|name| words(name) == words(word));
+            let meant =
+                meant.or_else(|| nearest(word, parameters.iter().copied()).filter(|name| is_slip(word, name)))?;
+            Some(("description".to_owned(), format!("the description names `{word}`, the parameter is `{meant}`")))
+        })
+    })
+}
+
+fn is_name(word: &str) -> bool {
+    word.len() > 3 && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether two names are the same but for one or two letters; a shorter one that begins alike may be another word.
+fn is_slip(word: &str, name: &str) -> bool {
+    let far = word.len().abs_diff(name.len()) > 1;
+    name.len() > 5 && !far && word.chars().next() == name.chars().next()
+}
+
+fn copied_description(subject: &Subject<'_>) -> Vec<Found> {
+    let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+    each_list(subject, |tool| {
+        let told = description(tool);
+        if told.is_empty() {
+            return None;
+        }
+        let Some(other) = first.get(told) else {
+            first.insert(told, &tool.name);
+            return None;
+        };
+        Some(("description".to_owned(), format!("it has the description of `{other}`")))
+    })
+}
+
+/// Like [`each_tool`], for what remembers the tools before.
+fn each_list<'a>(subject: &Subject<'a>, mut says: impl FnMut(&'a Tool) -> Option<(String, String)>) -> Vec<Found> {
+    let found = subject.tools.iter().filter_map(|tool| {
+        let (at, says) = says(tool)?;
+        Some(Found { tool: tool.name.clone(), at, says })
+    });
+    found.collect()
+}
+
+fn title_is_name(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let titles = [("title", &tool.raw["title"]), ("annotations.title", &tool.raw["annotations"]["title"])];
+        let (at, _) = titles.into_iter().find(|(_, title)| title.as_str() == Some(tool.name.as_str()))?;
+        // A name that is a word by itself is its own best title.
+        words(&tool.name).get(1)?;
+        Some((at.to_owned(), format!("the title is `{}` as well", tool.name)))
+    })
+}
+
+fn hidden_characters(subject: &Subject<'_>) -> Vec<Found> {
+    each_tool(subject, |tool| {
+        let own = ["name", "title", "description"].map(|key| (key.to_owned(), tool.raw[key].as_str()));
+        let within = places(tool, Member::BOTH).into_iter().flat_map(|place| {
+            let at = |key: &str| format!("{}.{key}", place.at);
+            let told = |key: &str| (at(key), place.schema[key].as_str());
+            [(place.at.clone(), place.role.name()), told("title"), told("description")]
+        });
+        let mut texts = own.into_iter().chain(within).filter_map(|(at, text)| Some((at, text?)));
+        texts.find_map(|(at, text)| {
+            let hidden: BTreeSet<char> =
+                text.chars().filter(|c| is_hidden(*c) && !matches!(c, '\n' | '\r' | '\t')).collect();
+            let points: Vec<String> = hidden.iter().map(|c| format!("U+{:04X}", u32::from(*c))).collect();
+            (!points.is_empty()).then(|| (at, format!("it holds {}", points.join(", "))))
+        })
+    })
+}

@@ -1,0 +1,148 @@
+//! What a call that breaks a schema is called, so that whoever reads the list knows what was sent.
+
+use serde_json::Value as Json;
+
+use crate::generate::{Breach, Violation};
+
+/// A value longer than this is told by its kind.
+const SHOWN: usize = 24;
+
+/// What is wrong with the arguments, to be read after the name of the tool; `base` are the valid ones.
+pub(super) fn title(violation: &Violation, base: &Json) -> String {
+    let place = place(&violation.at);
+    let sent = violation.value.pointer(&violation.at).unwrap_or(&violation.value);
+    match violation.breach {
+        Breach::MissingRequired => match absent(base, &violation.value) {
+            Some(name) => format!("without {name}"),
+            None => said(violation),
+        },
+        Breach::ExtraProperty | Breach::PropertyName => match absent(&violation.value, base) {
+            Some(name) => format!("with {name} besides"),
+            None => said(violation),
+        },
+        Breach::WrongType | Breach::Null => format!("with {} as {place}", kind_of(sent)),
+        Breach::WrongNesting => match sent {
+            Json::Array(_) => format!("with a list around {place}"),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Object(_) => {
+                format!("with {} without its list as {place}", kind_of(sent))
+            }
+        },
+        Breach::OutOfRange if violation.keyword.ends_with("inimum") => {
+            format!("with {place} below its minimum{}", in_brackets(sent))
+        }
+        Breach::OutOfRange => format!("with {place} above its maximum{}", in_brackets(sent)),
+        Breach::NotMultiple => format!("with {place} off its steps{}", in_brackets(sent)),
+        Breach::Pattern => format!("with {place} against its pattern{}", in_brackets(sent)),
+        Breach::Enum => format!("with {place} outside of its choices{}", in_brackets(sent)),
+        Breach::TooLong => format!("with {place} too long{}", length(sent)),
+        Breach::TooShort => format!("with {place} too short{}", length(sent)),
+        Breach::TooMany => format!("with too much in {place}{}", length(sent)),
+        Breach::TooFew => format!("with too little in {place}{}", length(sent)),
+        Breach::NotUnique => format!("with something twice in {place}"),
+        Breach::Contains | Breach::Forbidden | Breach::NoAlternative | Breach::SeveralAlternatives => said(violation),
+    }
+}
+
+fn said(violation: &Violation) -> String {
+    format!("where {}", violation.says)
+}
+
+/// A place as paths of suites name it.
+fn place(pointer: &str) -> String {
+    let mut path = String::new();
+    for step in pointer.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        match name.parse::<usize>() {
+            Ok(index) => path = format!("{path}[{index}]"),
+            Err(_) if path.is_empty() => path = name,
+            Err(_) => path = format!("{path}.{name}"),
+        }
+    }
+    if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") }
+}
+
+/// The first member that one value has and another lacks.
+fn absent(has: &Json, lacks: &Json) -> Option<String> {
+    first_absent(has, lacks, "").map(|pointer| place(&pointer))
+}
+
+fn first_absent(has: &Json, lacks: &Json, at: &str) -> Option<String> {
+    match (has, lacks) {
+        (Json::Object(has), Json::Object(lacks)) => has.iter().find_map(|(name, value)| {
+            let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            match lacks.get(name) {
+                Some(other) => first_absent(value, other, &at),
+                None => Some(at),
+            }
+        }),
+        (Json::Array(has), Json::Array(lacks)) => {
+            let mut pairs = has.iter().zip(lacks).enumerate();
+            pairs.find_map(|(index, (value, other))| first_absent(value, other, &format!("{at}/{index}")))
+        }
+        _ => None,
+    }
+}
+
+fn in_brackets(sent: &Json) -> String {
+    let text = sent.to_string();
+    if text.chars().count() <= SHOWN { format!(" ({text})") } else { format!(" ({})", kind_of(sent)) }
+}
+
+fn length(sent: &Json) -> String {
+    let counted = |count: usize, noun: &str| format!(" ({count} {noun}{})", if count == 1 { "" } else { "s" });
+    match sent {
+        Json::String(text) => counted(text.chars().count(), "character"),
+        Json::Array(items) => counted(items.len(), "item"),
+        Json::Object(fields) => counted(fields.len(), "member"),
+        Json::Null | Json::Bool(_) | Json::Number(_) => String::new(),
+    }
+}
+
+pub(super) fn kind_of(value: &Json) -> &'static str {
+    match value {
+        Json::Number(_) => "a number",
+        Json::String(_) => "text",
+        Json::Bool(_) => "a boolean",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+        Json::Null => "null",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn titles_say_what_was_sent() {
+        let base = json!({"id": "u1", "limit": 5, "filter": {"from": 0, "tags": ["a"]}});
+        let check = |breach, keyword: &str, at: &str, sent: Json, expected: &str| {
+            let mut value = base.clone();
+            match value.pointer_mut(at) {
+                Some(place) => *place = sent,
+                None => value[at.trim_start_matches('/')] = sent,
+            }
+            let (keyword, at) = (keyword.to_owned(), at.to_owned());
+            let violation = Violation { breach, keyword, at, says: "it is wrong".to_owned(), value };
+            assert_eq!(title(&violation, &base), expected);
+        };
+        check(Breach::WrongType, "type", "/limit", json!("x"), "with text as `limit`");
+        check(Breach::WrongType, "type", "", json!([]), "with a list as the arguments");
+        check(Breach::Null, "type", "/filter/tags/0", Json::Null, "with null as `filter.tags[0]`");
+        check(Breach::WrongNesting, "type", "/id", json!(["u1"]), "with a list around `id`");
+        check(Breach::OutOfRange, "minimum", "/filter/from", json!(-1), "with `filter.from` below its minimum (-1)");
+        check(Breach::OutOfRange, "exclusiveMaximum", "/limit", json!(9), "with `limit` above its maximum (9)");
+        check(Breach::Enum, "enum", "/id", json!("u"), "with `id` outside of its choices (\"u\")");
+        check(Breach::TooLong, "maxLength", "/id", json!("xxx"), "with `id` too long (3 characters)");
+        check(Breach::TooFew, "minItems", "/filter/tags", json!([]), "with too little in `filter.tags` (0 items)");
+        check(Breach::ExtraProperty, "additionalProperties", "/zebra", json!(1), "with `zebra` besides");
+        check(Breach::Forbidden, "not", "/id", json!(1), "where it is wrong");
+        let mut value = base.clone();
+        value["filter"].as_object_mut().unwrap().shift_remove("from");
+        let (at, says) = ("/filter".to_owned(), String::new());
+        let missing = Violation { breach: Breach::MissingRequired, keyword: "required".to_owned(), at, says, value };
+        assert_eq!(title(&missing, &base), "without `filter.from`");
+    }
+}
