@@ -43,7 +43,15 @@ pub(super) fn hurry(value: &mut Value) -> bool {
 
 fn shorten(name: &str, value: &mut Value) -> bool {
     let Some(number) = value.as_f64() else { return false };
-    let Some(most) = most(name).filter(|most| number > *most) else { return false };
+    let Some(most) = most(name) else { return false };
+    // A part of a step may be what a time is divided by.
+    if number > 0.0 && number < 1.0 {
+        *value = 1.into();
+        return true;
+    }
+    if number <= most {
+        return false;
+    }
     #[expect(clippy::cast_possible_truncation, reason = "the limits are small whole numbers")]
     let whole = most as i64;
     *value = whole.into();
