@@ -43,8 +43,24 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReaso
     if settings.block.selects(&tool.name) {
         return Some(SkipReason::Asked(format!("`{}` is blocked", tool.name)));
     }
-    let reason = || format!("`{0}` may destroy something; allow it with `allow: [{0}]`", tool.name);
-    is_forbidden(planner.suite, tool).then(|| SkipReason::NotApplicable(reason()))
+    let does = if is_forbidden(planner.suite, tool) {
+        "may destroy something"
+    } else if writes_files(tool) && !planner.suite.allow.contains(&tool.name) {
+        "changes files, and generated names would fill a folder"
+    } else {
+        return None;
+    };
+    Some(SkipReason::NotApplicable(format!("`{0}` {does}; allow it with `allow: [{0}]`", tool.name)))
+}
+
+/// Whether a tool says that it changes something, and takes the place of a file.
+fn writes_files(tool: &Tool) -> bool {
+    let names = tool.input_schema()["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
+    let is_place = |name: &String| {
+        let name = name.to_lowercase();
+        ["path", "file", "folder", "director"].iter().any(|word| name.contains(word)) || name == "dir"
+    };
+    tool.raw["annotations"]["readOnlyHint"] == false && names.into_iter().any(is_place)
 }
 
 /// Calls of one tool, with those of all others in between.
