@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Probe;
 use super::case::{Body, Case, SkipReason};
 use super::planner::Planner;
+use super::probe::{Hazards, Probe};
 use super::witness::is_forbidden;
 use crate::suite::Fuzz;
 use crate::wire::{Catalog, Tool};
@@ -23,10 +23,11 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>
     cases.extend(planner.unknown_tools(template, &settings.block, catalog));
     let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)).collect();
     let called: Vec<&Tool> = selected.iter().copied().filter(|tool| kept(planner, settings, tool).is_none()).collect();
+    let hazards = Arc::default();
     cases.extend(selected.iter().map(|tool| {
         let body = match kept(planner, settings, tool) {
             Some(reason) => Body::Skipped(reason),
-            None => Body::Probe(Arc::new(probe(settings, tool, &called))),
+            None => Body::Probe(Arc::new(probe((settings, &hazards), tool, &called))),
         };
         let name = format!("{}: {}", template.name, tool.name);
         let mut case = planner.case(&name, None, template.span, body);
@@ -42,12 +43,29 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReaso
     if settings.block.selects(&tool.name) {
         return Some(SkipReason::Asked(format!("`{}` is blocked", tool.name)));
     }
-    let reason = || format!("`{0}` may destroy something; allow it with `allow: [{0}]`", tool.name);
-    is_forbidden(planner.suite, tool).then(|| SkipReason::NotApplicable(reason()))
+    let does = if is_forbidden(planner.suite, tool) {
+        "may destroy something"
+    } else if writes_files(tool) && !planner.suite.allow.contains(&tool.name) {
+        "changes files, and generated names would fill a folder"
+    } else {
+        return None;
+    };
+    Some(SkipReason::NotApplicable(format!("`{0}` {does}; allow it with `allow: [{0}]`", tool.name)))
+}
+
+/// Whether a tool says that it changes something, and takes the place of a file.
+fn writes_files(tool: &Tool) -> bool {
+    let names = tool.input_schema()["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
+    let is_place = |name: &String| {
+        let name = name.to_lowercase();
+        ["path", "file", "folder", "director"].iter().any(|word| name.contains(word)) || name == "dir"
+    };
+    tool.raw["annotations"]["readOnlyHint"] == false && names.into_iter().any(is_place)
 }
 
 /// Calls of one tool, with those of all others in between.
-fn probe(settings: &Arc<Fuzz>, tool: &Tool, called: &[&Tool]) -> Probe {
+fn probe((settings, hazards): (&Arc<Fuzz>, &Arc<Hazards>), tool: &Tool, called: &[&Tool]) -> Probe {
     let others = called.iter().filter(|other| other.name != tool.name).map(|other| other.name.clone());
-    Probe::Fuzz { settings: Arc::clone(settings), tools: std::iter::once(tool.name.clone()).chain(others).collect() }
+    let tools = std::iter::once(tool.name.clone()).chain(others).collect();
+    Probe::Fuzz { settings: Arc::clone(settings), tools, hazards: Arc::clone(hazards) }
 }

@@ -1,6 +1,7 @@
 //! Checks that no steps can say; `probe` runs them.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::drift::{Recorded, Subject};
 use crate::lint::{Level, Lint};
@@ -13,8 +14,10 @@ pub enum Probe {
     Fuzz {
         /// What the block says.
         settings: Arc<Fuzz>,
-        /// The tools to call, by name.
+        /// The tools to call, by name: the first is what it is about, the others are called in between.
         tools: Vec<String>,
+        /// Shared by all cases of the block.
+        hazards: Arc<Hazards>,
     },
     /// Looks for one thing in the tools as they are listed.
     Lint {
@@ -34,6 +37,26 @@ pub enum Probe {
         /// Which part.
         subject: Subject,
     },
+}
+
+/// Tools at whose calls a server ended or fell silent: none but their own cases call them any more.
+#[derive(Debug, Default)]
+pub struct Hazards(Mutex<BTreeSet<String>>);
+
+impl Hazards {
+    /// Takes note of a tool.
+    pub fn add(&self, tool: &str) {
+        self.lock().insert(tool.to_owned());
+    }
+
+    /// Whether a tool is one of them.
+    pub fn has(&self, tool: &str) -> bool {
+        self.lock().contains(tool)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Probe {

@@ -89,7 +89,7 @@ impl Probed {
 /// Runs a probe.
 pub async fn run(probe: &Probe, ground: &Ground<'_>) -> Probed {
     match probe {
-        Probe::Fuzz { settings, tools } => fuzz::run(settings, tools, ground).await,
+        Probe::Fuzz { settings, tools, hazards } => fuzz::run(settings, (tools, hazards), ground).await,
         Probe::Lint { lint, level, settings } => lint::run(lint, *level, settings, ground),
         Probe::Drift { settings, recorded, subject } => drift::run(settings, (recorded, subject), ground).await,
     }

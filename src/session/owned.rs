@@ -1,5 +1,7 @@
 //! Which case owns which frame, and what was broken in whose exchange.
 
+use std::collections::BTreeSet;
+
 use super::state::State;
 use crate::wire::{Scanner, Violation};
 
@@ -22,6 +24,14 @@ impl State {
                 Some(frames) => frames.push(seq),
                 None => drop(self.frames.insert(owner.to_owned(), vec![seq])),
             }
+        }
+    }
+
+    /// Gives the frames that are still there, and nobody's, to an owner.
+    pub(super) fn own_kept(&mut self, owner: &str) {
+        let taken: BTreeSet<u32> = self.frames.values().flatten().copied().collect();
+        for seq in self.transcript.kept().filter(|seq| !taken.contains(seq)) {
+            self.frames.entry(owner.to_owned()).or_default().push(seq);
         }
     }
 

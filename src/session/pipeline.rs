@@ -70,6 +70,8 @@ struct Open {
 #[derive(Debug)]
 pub struct Pipeline<'a> {
     session: &'a Session,
+    /// To whom the frames belong.
+    owner: &'a str,
     intake: Option<Intake>,
     batch: Vec<u8>,
     /// By id.
@@ -82,8 +84,8 @@ pub struct Pipeline<'a> {
 }
 
 impl Session {
-    /// Listens in place of the session; `None` over HTTP, where nothing is gained, and where the server is gone.
-    pub async fn pipeline(&self) -> Option<Pipeline<'_>> {
+    /// Listens in place of the session, for a case; `None` over HTTP, where nothing is gained, and where the server is gone.
+    pub async fn pipeline<'a>(&'a self, owner: &'a str) -> Option<Pipeline<'a>> {
         if self.peer.lock().is_http() {
             return None;
         }
@@ -91,6 +93,7 @@ impl Session {
         self.peer.lock().transcript.keep_last(FRAMES);
         Some(Pipeline {
             session: self,
+            owner,
             intake: Some(intake),
             batch: Vec::new(),
             open: BTreeMap::new(),
@@ -163,6 +166,11 @@ impl Pipeline<'_> {
         std::mem::take(&mut self.open).into_values().map(|open| open.tag).collect()
     }
 
+    /// Stops waiting for one call.
+    pub fn forget(&mut self, tag: u64) {
+        self.open.retain(|_, open| open.tag != tag);
+    }
+
     /// The tags of all calls that wait; nobody waits for them any more.
     pub fn give_up(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.open).into_values().map(|open| open.tag).collect()
@@ -215,49 +223,41 @@ impl Pipeline<'_> {
         let violations = state.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json.clone());
         let told = Told { line: Arc::clone(&frame.bytes), frame: seq, violations };
-        match &json {
-            Ok(message) => match classify(message) {
-                Message::Response { id } => {
-                    state.count(line.len(), Some(""));
-                    let message = Some(Arc::clone(message));
-                    drop(guard);
-                    self.answer(id, message, told)
-                }
-                Message::Request { .. } | Message::Notification { .. } => {
-                    state.count(line.len(), None);
-                    let replies = state.taken(seq, (&json, line), Vec::new(), None);
-                    dispatch::answer(state, replies.lines, &self.session.peer.outgoing);
-                    drop(guard);
-                    self.unasked(told)
-                }
-                Message::Invalid(_) => {
-                    state.count(line.len(), None);
-                    drop(guard);
-                    self.unasked(told)
-                }
-            },
-            Err(_) => {
-                state.count(line.len(), None);
-                drop(guard);
-                match id_of_unreadable(line) {
-                    Some(id) => self.answer(Some(id), None, told),
-                    None => {
-                        // Half an answer is the only one that will come.
-                        self.unmatched += usize::from(line.trim_ascii_start().starts_with(b"{"));
-                        self.unasked(told)
-                    }
-                }
+        let Ok(message) = &json else {
+            state.count(line.len(), None);
+            drop(guard);
+            if let Some(id) = id_of_unreadable(line) {
+                return self.answer(Some(id), None, told);
             }
+            // Half an answer is the only one that will come.
+            self.unmatched += usize::from(line.trim_ascii_start().starts_with(b"{"));
+            return self.unasked(told);
+        };
+        let meaning = classify(message);
+        if let Message::Response { id } = meaning {
+            state.count(line.len(), Some(""));
+            let message = Some(Arc::clone(message));
+            drop(guard);
+            return self.answer(id, message, told);
         }
+        state.count(line.len(), None);
+        if !matches!(meaning, Message::Invalid(_)) {
+            let replies = state.taken(seq, (&json, line), Vec::new(), None);
+            dispatch::answer(state, replies.lines, &self.session.peer.outgoing);
+        }
+        drop(guard);
+        self.unasked(told)
     }
 
     fn answer(&mut self, id: Option<Id>, message: Option<Arc<Value>>, told: Told) -> Option<Heard> {
         let twin = told.violations.iter().find(|violation| violation.code == "wrong-id");
         let twin = twin.and_then(|violation| violation.request.clone());
-        let open = [id, twin].into_iter().flatten().find_map(|id| {
-            let Id::Number(number) = id else { return None };
-            self.open.remove(&number).map(|open| (number, open))
-        });
+        let mut open = None;
+        for id in [id, twin].into_iter().flatten() {
+            if let (Id::Number(number), None) = (id, open) {
+                open = self.open.remove(&number).map(|open| (number, open));
+            }
+        }
         let Some((number, Open { tag, .. })) = open else {
             let lost = ["wrong-id", "answer-without-id"];
             self.unmatched += usize::from(told.violations.iter().any(|violation| lost.contains(&violation.code)));
@@ -298,6 +298,7 @@ fn is_flooded(state: &mut State) -> bool {
 
 impl Drop for Pipeline<'_> {
     fn drop(&mut self) {
+        self.session.peer.lock().own_kept(self.owner);
         if let Some(intake) = self.intake.take() {
             self.session.peer.give_back(intake);
         }

@@ -138,6 +138,11 @@ impl Transcript {
         received.http.as_ref().map(|http| http.status)
     }
 
+    /// The numbers of the frames of the protocol stream that are kept.
+    pub fn kept(&self) -> impl Iterator<Item = u32> + '_ {
+        self.frames.iter().map(|frame| frame.seq)
+    }
+
     /// The frames so far.
     pub fn frames(&self) -> Vec<Frame> {
         self.in_order(self.frames.clone())

@@ -2,7 +2,7 @@
 //!
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `cases`, `diagnostics` and `hostile` feed it
 //! files and compare with snapshots; `faulty` shows which suites notice which fault; `interrupted` stops it half-way;
-//! `full_disk` leaves it no room; `leaks` looks at what many runs leave; `real` drives servers that nobody here wrote, and
+//! `fuzz` calls servers with generated arguments; `full_disk` leaves it no room; `leaks` looks at what many runs leave; `real` drives servers that nobody here wrote, and
 //! `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `over_http` makes ports and certificates for servers.
 //! `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
@@ -17,6 +17,7 @@ mod diagnostics;
 mod examples;
 mod faulty;
 mod full_disk;
+mod fuzz;
 mod generate;
 mod generated;
 mod harness;

@@ -43,7 +43,7 @@ pub(in crate::cli) struct FuzzArgs {
     #[arg(long, value_name = "TOOL")]
     allow: Vec<String>,
     /// How many calls are under way at a time; 8 by default.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=32))]
     in_flight: Option<u64>,
     /// The longest text in characters; 4096 by default.
     #[arg(long, value_name = "N")]

@@ -48,8 +48,12 @@ pub(super) struct Callee {
     texts: Vec<(String, usize)>,
     /// Arguments that take what answers hold: the name, and the number in the pool.
     wanted: Vec<(String, usize)>,
-    /// Whether any argument may be a time.
-    is_slow: bool,
+    /// Whether any argument may be a time, or lead far away.
+    is_risky: bool,
+    /// Arguments that are times: what is left out may take long, so they are given.
+    times: Vec<String>,
+    /// A small call that is tame.
+    harmless: Value,
     /// Whether the schema says nothing beyond what each argument is by itself.
     is_plain: bool,
 }
@@ -96,9 +100,8 @@ impl Calls {
         if draw.chance(self.invalid) && !callee.violations.is_empty() {
             let breach = draw.below(callee.violations.len());
             let mut arguments = callee.violations[breach].value.clone();
-            let is_late = callee.is_slow && pace::hurry(&mut arguments);
-            // What was shortened may not be wrong any more.
-            if !is_late || !callee.maker.is_valid(&arguments) {
+            // What was tamed may not be wrong any more.
+            if !callee.tame(&mut arguments) || !callee.maker.is_valid(&arguments) {
                 return Made { tool, arguments, breach: Some(breach) };
             }
         }
@@ -111,7 +114,7 @@ impl Calls {
             return callee.tour[turn].clone();
         }
         let mut value = match draw.below(100) {
-            0..15 => draw.pick(&callee.tour).unwrap_or(callee.maker.smallest()).clone(),
+            0..15 => draw.pick(&callee.tour).unwrap_or(&callee.harmless).clone(),
             _ => callee.maker.random(draw),
         };
         if draw.chance(25) {
@@ -120,8 +123,8 @@ impl Calls {
         if !callee.texts.is_empty() && draw.chance(60) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
         }
-        if callee.is_slow && pace::hurry(&mut value) && !callee.maker.is_valid(&value) {
-            return callee.maker.smallest().clone();
+        if callee.tame(&mut value) && !callee.maker.is_valid(&value) {
+            return callee.harmless.clone();
         }
         value
     }
@@ -152,13 +155,18 @@ impl Callee {
         let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
         let given: Vec<Value> = given(tool, suite).collect();
         let base = given.first().filter(|given| maker.is_valid(given)).unwrap_or(maker.smallest());
-        let violations: Vec<Violation> = maker.violations(base);
+        // Arguments that are no object break the protocol, not the tool's schema.
+        let violations: Vec<Violation> =
+            maker.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
         let binding = violations.iter().map(|violation| is_binding(violation, schema)).collect();
-        let edges = maker.boundaries().into_iter().map(|boundary| boundary.value);
-        let is_slow = schema.to_string().contains("\"properties\"") && has_times(schema);
-        let tour = given.into_iter().chain(edges).take(TOUR).map(|value| in_time(value, &maker, is_slow)).collect();
+        let edges: Vec<Value> = maker.boundaries().into_iter().map(|boundary| boundary.value).collect();
         let properties = || schema["properties"].as_object().into_iter().flatten();
         let texts = properties().filter_map(|(name, schema)| Some((name.clone(), room(schema)?))).collect();
+        let is_time = |(name, schema): (&String, &Value)| {
+            let is_number = schema["type"] == "integer" || schema["type"] == "number";
+            (is_number && pace::most(name).is_some()).then(|| name.clone())
+        };
+        let times: Vec<String> = properties().filter_map(is_time).collect();
         let mut own = Vec::new();
         for (name, schema) in properties() {
             if let Some(argument) = Wanted::new(name, schema) {
@@ -166,19 +174,46 @@ impl Callee {
                 wanted.push(argument);
             }
         }
-        Ok(Self {
+        let mut callee = Self {
             name: tool.name.clone(),
             is_read_only: tool.raw["annotations"]["readOnlyHint"] == true,
             violations,
             binding,
             output: tool.output_schema().and_then(|schema| format::compile(schema).ok()),
-            tour,
+            tour: Vec::new(),
             texts,
             wanted: own,
-            is_slow,
+            is_risky: has_times(schema) || has_addresses(schema),
+            times,
             is_plain: is_plain(schema),
+            harmless: maker.smallest().clone(),
             maker,
-        })
+        };
+        let mut harmless = callee.harmless.clone();
+        if callee.tame(&mut harmless) && callee.maker.is_valid(&harmless) {
+            callee.harmless = harmless;
+        }
+        let tamed = |mut value: Value| {
+            let was = value.clone();
+            if callee.tame(&mut value) && !callee.maker.is_valid(&value) { was } else { value }
+        };
+        callee.tour = given.into_iter().chain(edges.into_iter().map(tamed)).take(TOUR).collect();
+        Ok(callee)
+    }
+
+    /// Keeps a call from taking long and from leading far away; says whether it would have.
+    fn tame(&self, value: &mut Value) -> bool {
+        if !self.is_risky {
+            return false;
+        }
+        let mut is_tamed = pace::hurry(value) | pace::stay_home(value);
+        if let Some(members) = value.as_object_mut() {
+            for name in self.times.iter().filter(|name| !members.contains_key(*name)).collect::<Vec<_>>() {
+                members.insert(name.clone(), 1.into());
+                is_tamed = true;
+            }
+        }
+        is_tamed
     }
 
     /// Puts what an earlier answer held into one argument, where the call stays valid.
@@ -252,11 +287,6 @@ fn is_binding(violation: &Violation, schema: &Value) -> bool {
     }
 }
 
-fn in_time(mut value: Value, maker: &Maker, is_slow: bool) -> Value {
-    let was = value.clone();
-    if is_slow && pace::hurry(&mut value) && !maker.is_valid(&value) { was } else { value }
-}
-
 /// Whether any member that a schema names may be a time.
 fn has_times(schema: &Value) -> bool {
     match schema {
@@ -267,6 +297,12 @@ fn has_times(schema: &Value) -> bool {
         Value::Array(items) => items.iter().any(has_times),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
+}
+
+/// Whether any member may be an address of the web.
+fn has_addresses(schema: &Value) -> bool {
+    let text = schema.to_string();
+    ["\"uri", "\"iri", "\"url", "http", "://"].iter().any(|mark| text.replace("\"$schema\":\"http", "").contains(mark))
 }
 
 /// How many characters an argument takes that takes any text; `None` where it does not, or takes few.

@@ -80,11 +80,21 @@ impl Trial<'_> {
             }
             // Nobody takes a slow answer for none.
             let wait = if calls.len() == 1 { self.patience() } else { wait };
-            if let Some(at) = self.shows(calls, wait).await {
-                return Some(calls[..=at].to_vec());
+            let Some(at) = self.shows(calls, wait).await else { continue };
+            let calls = calls[..=at].to_vec();
+            // What was slow once is no hang: it must be silent for longer.
+            if wait == self.patience() || self.lasts(&calls).await {
+                return Some(calls);
             }
         }
         None
+    }
+
+    /// Whether the last of some calls stays silent for longer, alone or after the others.
+    async fn lasts(&mut self, calls: &[Made]) -> bool {
+        let patience = self.patience();
+        let last = &calls[calls.len() - 1..];
+        self.shows(last, patience).await.is_some() || self.shows(calls, patience).await == Some(calls.len() - 1)
     }
 
     /// Leaves out what it does not take.

@@ -18,12 +18,19 @@ use super::sequence::Pool;
 use super::tally::Tally;
 use super::wire::{Event, Wire};
 use crate::event::{Check, FailureClass, Finding, Kind};
+use crate::plan::Hazards;
 use crate::session::{Session, Told};
 use crate::source::duration_text;
 use crate::suite::Fuzz;
 
 /// How many of the last calls may have brought about what belongs to no answer.
 const SUSPECTS: usize = 16;
+
+/// Of how many calls each is looked at for the branches that it takes; of later ones some are.
+const MARKED: u64 = 4_000;
+
+/// How many calls without an answer are enough.
+const MOST_SILENCES: u32 = 3;
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +53,14 @@ pub(super) struct Driver<'a> {
     pub(super) tally: Tally,
     pub(super) ledger: Ledger,
     pub(super) suspicions: Suspicions,
-    /// Tools that are not called any more, beside the first.
-    pub(super) avoided: BTreeSet<usize>,
+    /// Tools that only their own cases call any more.
+    hazards: &'a Hazards,
+    /// The calls of this session that were left out because of that.
+    left_out: BTreeSet<u64>,
+    /// How often a call was not answered while others were.
+    silences: u32,
+    /// Frames of the first session.
+    pub(super) frames: Vec<u32>,
     /// The number of the next call.
     next: u64,
 }
@@ -58,12 +71,14 @@ pub(super) struct Log {
     pub(super) begin: u64,
     pub(super) pool: Pool,
     open: BTreeMap<u64, Made>,
+    /// The latest call that was answered.
+    latest: Option<u64>,
     recent: VecDeque<u64>,
     begun: Instant,
 }
 
 impl<'a> Driver<'a> {
-    pub(super) fn new(ground: &'a Ground<'a>, settings: &'a Fuzz, calls: &'a Calls) -> Self {
+    pub(super) fn new(ground: &'a Ground<'a>, (settings, hazards): (&'a Fuzz, &'a Hazards), calls: &'a Calls) -> Self {
         Self {
             ground,
             settings,
@@ -71,14 +86,19 @@ impl<'a> Driver<'a> {
             tally: Tally::default(),
             ledger: Ledger::default(),
             suspicions: Suspicions::default(),
-            avoided: BTreeSet::new(),
+            hazards,
+            left_out: BTreeSet::new(),
+            silences: 0,
+            frames: Vec::new(),
             next: 0,
         }
     }
 
     /// A session that begins with the next call.
-    pub(super) fn log(&self) -> Log {
+    pub(super) fn log(&mut self) -> Log {
+        self.left_out.clear();
         Log {
+            latest: None,
             begin: self.next,
             pool: self.calls.pool(self.next),
             open: BTreeMap::new(),
@@ -93,10 +113,13 @@ impl<'a> Driver<'a> {
         log.begun = Instant::now();
         let ended = self.until_the_end(&mut wire, log).await;
         self.tally.spent += log.begun.elapsed();
+        let silent = wire.give_up();
+        drop(wire);
         if ended == Ended::Hung {
-            let silent = wire.give_up();
-            drop(wire);
             self.hung(session, silent).await;
+        }
+        if self.frames.is_empty() {
+            self.frames = session.frames_of(self.ground.owner);
         }
         ended
     }
@@ -108,13 +131,19 @@ impl<'a> Driver<'a> {
             self.fill(wire, log);
             wire.flush();
             let Some((_, since)) = wire.oldest() else { return Ended::Done };
-            let event = tokio::select! {
+            let mut next = tokio::select! {
                 biased;
-                event = wire.next() => event,
+                event = wire.next() => Some(event),
                 () = &mut stopped => return Ended::Stopped,
-                () = sleep_until(since + patience) => return Ended::Hung,
+                () = sleep_until(since + patience) => None,
             };
-            let mut next = Some(event);
+            if next.is_none() && !self.passes_over(wire, log) {
+                self.silences += 1;
+                return Ended::Hung;
+            }
+            if self.is_silent() {
+                return Ended::Stopped;
+            }
             while let Some(event) = next {
                 if let Some(ended) = self.take(event, log) {
                     return ended;
@@ -126,6 +155,25 @@ impl<'a> Driver<'a> {
                 self.tally.lost += 1;
             }
         }
+    }
+
+    /// Goes on without an answer where others came that were asked for later: it is known which call has none.
+    fn passes_over(&mut self, wire: &mut Wire<'_>, log: &mut Log) -> bool {
+        let Some((number, _)) = wire.oldest().filter(|(oldest, _)| log.latest > Some(*oldest)) else { return false };
+        let Some(made) = log.open.remove(&number) else { return false };
+        self.silences += 1;
+        wire.forget(number);
+        self.tally.lost += 1;
+        let problem = self.silent("answers other calls meanwhile", &[]);
+        self.ledger.note(problem, Some(made.tool), vec![number]);
+        self.hazard(made.tool);
+        true
+    }
+
+    /// Whether a call was made, and which.
+    pub(super) fn remade(&self, number: u64, log: &Log) -> Option<Made> {
+        let was_made = number >= log.begin && number < self.next && !self.left_out.contains(&number);
+        was_made.then(|| self.calls.make(number, &log.pool))
     }
 
     /// Sends as much as may be under way.
@@ -141,7 +189,8 @@ impl<'a> Driver<'a> {
             let number = self.next;
             self.next += 1;
             let made = self.calls.make(number, &log.pool);
-            if self.avoided.contains(&made.tool) {
+            if made.tool != 0 && self.hazards.has(&self.calls.callees[made.tool].name) {
+                self.left_out.insert(number);
                 continue;
             }
             self.count(&made);
@@ -166,7 +215,9 @@ impl<'a> Driver<'a> {
         }
         self.tally.calls += 1;
         self.tally.invalid.0 += u64::from(made.breach.is_some());
-        if self.tally.seen.count() < self.calls.callees[0].maker.branches() {
+        // Some branches are never taken, and looking for them costs more than the call.
+        let is_looked_at = self.tally.calls < MARKED || self.tally.calls.is_multiple_of(16);
+        if is_looked_at && self.tally.seen.count() < self.calls.callees[0].maker.branches() {
             self.calls.mark(made, &mut self.tally.seen);
         }
     }
@@ -178,7 +229,12 @@ impl<'a> Driver<'a> {
             Event::Failed(number, failure) => {
                 let made = log.open.remove(&number)?;
                 self.tally.lost += u64::from(made.tool == 0);
-                self.ledger.note(problem::failed(&failure), Some(made.tool), vec![number]);
+                let problem = problem::failed(&failure);
+                if problem.kind == Kind::Hang {
+                    self.silences += 1;
+                    self.hazard(made.tool);
+                }
+                self.ledger.note(problem, Some(made.tool), vec![number]);
             }
             Event::Broken(told) => {
                 for violation in &told.violations {
@@ -197,6 +253,7 @@ impl<'a> Driver<'a> {
     fn answered(&mut self, number: u64, message: Option<&Value>, told: &Told, log: &mut Log) {
         let Some(made) = log.open.remove(&number) else { return };
         let tool = made.tool;
+        log.latest = log.latest.max(Some(number));
         for violation in &told.violations {
             self.ledger.note(problem::broken(violation, told), Some(tool), vec![number]);
         }
@@ -214,8 +271,9 @@ impl<'a> Driver<'a> {
             let is_own = |text: &str| self.calls.tokens.is_in(text);
             log.pool.learn(number, &message["result"], &self.calls.wanted, &is_own);
         }
-        let remade = |number: u64| (number >= log.begin).then(|| self.calls.make(number, &log.pool));
-        self.suspicions.look(self.calls, (number, &made, &told.line), remade);
+        let mut suspicions = std::mem::take(&mut self.suspicions);
+        suspicions.look(self.calls, (number, &made, &told.line), |number| self.remade(number, log));
+        self.suspicions = suspicions;
     }
 
     fn decide(&mut self, made: &Made, fate: Fate) {
@@ -233,19 +291,35 @@ impl<'a> Driver<'a> {
         let limit = self.ground.request_timeout;
         let is_alive = is_alive(session, self.ground.owner, limit.min(Duration::from_secs(2))).await;
         let others = if is_alive { "answers other requests meanwhile" } else { "answers nothing else meanwhile" };
+        self.tally.lost += silent.len() as u64;
+        let problem = self.silent(others, &session.stderr_tail());
+        self.ledger.note(problem, None, silent);
+    }
+
+    fn silent(&self, others: &str, stderr: &[String]) -> Problem {
+        let limit = self.ground.request_timeout;
         let message = format!("`tools/call` got no answer within {}", duration_text(limit));
         let found = Finding::failure(FailureClass::Timeout, message)
             .with_evidence("server", others)
-            .with_evidence("stderr", session.stderr_tail().join("\n"));
-        self.tally.lost += silent.len() as u64;
+            .with_evidence("stderr", stderr.join("\n"));
         let check = Check::Silent(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-        let problem = Problem { kind: Kind::Hang, signature: String::new(), detail: String::new(), check, found };
-        self.ledger.note(problem, None, silent);
+        let (signature, detail) = (String::new(), String::new());
+        Problem { kind: Kind::Hang, signature, detail, check, found, exchange: None }
     }
 
     /// Takes note of a server that ended after its last answer.
     pub(super) fn ended(&mut self, found: Finding, log: &Log) {
         self.ledger.note(problem::ended(found), None, log.recent.iter().copied().collect());
+    }
+
+    /// Whether so many calls had no answer that no more are needed.
+    pub(super) fn is_silent(&self) -> bool {
+        self.silences >= MOST_SILENCES
+    }
+
+    /// Keeps others from calling a tool.
+    pub(super) fn hazard(&self, tool: usize) {
+        self.hazards.add(&self.calls.callees[tool].name);
     }
 
     /// Nothing more is to be said.

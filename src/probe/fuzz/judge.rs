@@ -72,7 +72,10 @@ fn refused_by_error(error: &Value) -> Option<Problem> {
     let found = Finding { help: Some(help), ..Finding::new("internal-error", message) };
     let check = Check::Broken(vec![json!({"not": {"error": {"code": INTERNAL}}})]);
     let signature = format!("{INTERNAL} {}", without_numbers(text));
-    Some(Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found }.advised())
+    Some(
+        Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
+            .advised(),
+    )
 }
 
 /// An error that shows the insides of the server; `holds` is an expectation that what gave it away is there.
@@ -84,7 +87,10 @@ fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<Problem> {
     let check = Check::Broken(vec![json!({"not": holds(mark)})]);
     let signature = without_numbers(mark);
     let found = found.with_evidence("the text", text);
-    Some(Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found }.advised())
+    Some(
+        Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
+            .advised(),
+    )
 }
 
 /// A call was served that the schema forbids.
@@ -97,7 +103,7 @@ fn accepted(tool: &str, violation: &Violation) -> Problem {
     };
     let signature = format!("input {} {}", violation.keyword, violation.at);
     let check = Check::Broken(vec![json!({"refused": true})]);
-    Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found }.advised()
+    Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }.advised()
 }
 
 /// Structured content that is not what the tool declares.
@@ -107,7 +113,7 @@ fn output(calls: &Calls, made: &Made, result: &Value) -> Option<Problem> {
     let problem = |code: &str, message: String, signature: String| {
         let found = Finding { path: Some("result.structuredContent".to_owned()), ..Finding::new(code, message) };
         let check = Check::Broken(vec![json!({"output_schema": true})]);
-        Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found }
+        Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }
     };
     let Some(content) = result.get("structuredContent") else {
         let message = format!("`{}` declares an `outputSchema` and answers without `structuredContent`", callee.name);

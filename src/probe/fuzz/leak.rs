@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::super::Ground;
 use super::calls::{Calls, Made};
 use super::problem::Problem;
-use super::replay::last_answer;
+use super::replay::{exchange, last_answer};
 use crate::event::{Check, Finding, Kind};
+use crate::session::Reply;
 
 /// How many suspicions about the same two tools are looked into.
 const MOST_TRIED: u32 = 3;
@@ -68,22 +67,26 @@ impl Suspicions {
 pub(super) async fn confirmed(on: (&Ground<'_>, &Calls), suspicion: &Suspicion) -> Option<Problem> {
     let Suspicion { earlier, later, token, .. } = suspicion;
     let wait = on.0.request_timeout;
-    let shows = |answer: &Option<Value>| answer.as_ref().map(|answer| answer.to_string().contains(token.as_str()));
-    if shows(&last_answer(on, &[later], wait).await)? {
+    let shows = |reply: &Reply| reply.message.to_string().contains(token.as_str());
+    if shows(&last_answer(on, &[later], wait).await?) {
         return None;
     }
-    let answer = last_answer(on, &[earlier, later], wait).await;
-    if !shows(&answer)? {
-        return None;
-    }
+    let reply = last_answer(on, &[earlier, later], wait).await.filter(shows)?;
     let (first, second) = (&on.1.callees[earlier.tool].name, &on.1.callees[later.tool].name);
     let message = format!(
         "the answer of `{second}` shows `{token}`, which only an earlier call of `{first}` was sent with; both say that \
          they change nothing"
     );
     let help = "keep what belongs to one call out of what is shared, or do not say `readOnlyHint: true`".to_owned();
-    let received: String = answer.unwrap_or_default().to_string().chars().take(500).collect();
-    let found = Finding { help: Some(help), actual: Some(received), ..Finding::new("state-leak", message) };
+    let exchange = Some(exchange(on.1, later, Ok(&reply)));
+    let found = Finding { help: Some(help), ..Finding::new("state-leak", message) };
     let signature = format!("{first} {second}");
-    Some(Problem { kind: Kind::StateLeak, signature, detail: String::new(), check: Check::Holds(token.clone()), found })
+    Some(Problem {
+        kind: Kind::StateLeak,
+        signature,
+        detail: String::new(),
+        check: Check::Holds(token.clone()),
+        found,
+        exchange,
+    })
 }

@@ -20,23 +20,21 @@ mod token;
 mod told;
 mod wire;
 
-use self::calls::{Calls, Made};
+use self::calls::Calls;
 use self::confirm::{LONGEST, confirm};
 use self::drive::{Driver, Ended, Log};
 use self::ledger::Stage;
 use super::{Ground, Probed};
 use crate::event::{Finding, Kind, Level, Outcome};
+use crate::plan::Hazards;
 use crate::suite::Fuzz;
 use crate::wire::Tool;
 
 /// How often a server is started again because of one tool.
 const MOST_RESTARTS: u32 = 10;
 
-/// How often of these because it fell silent.
-const MOST_SILENCES: u32 = 3;
-
 /// Calls the first of these tools, and the others in between.
-pub(super) async fn run(settings: &Fuzz, tools: &[String], ground: &Ground<'_>) -> Probed {
+pub(super) async fn run(settings: &Fuzz, (tools, hazards): (&[String], &Hazards), ground: &Ground<'_>) -> Probed {
     let offered: Vec<&Tool> = tools.iter().filter_map(|name| ground.catalog.tool(name)).collect();
     let calls = match Calls::new(settings, ground.suite, &offered) {
         Ok(calls) => calls,
@@ -45,7 +43,7 @@ pub(super) async fn run(settings: &Fuzz, tools: &[String], ground: &Ground<'_>) 
             return Probed::because(Outcome::Inconclusive, reason);
         }
     };
-    let mut driver = Driver::new(ground, settings, &calls);
+    let mut driver = Driver::new(ground, (settings, hazards), &calls);
     let mut spoken = String::new();
     let stopped = match sessions(&mut driver, &mut spoken).await {
         Ok(stopped) => stopped,
@@ -54,13 +52,12 @@ pub(super) async fn run(settings: &Fuzz, tools: &[String], ground: &Ground<'_>) 
             return Probed { findings: vec![*found], ..Probed::because(Outcome::Errored, reason) };
         }
     };
-    Probed { spoken, ..verdict(driver, stopped) }
+    Probed { spoken, ..verdict(driver, stopped.as_deref()) }
 }
 
 /// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does
 /// not even start.
 async fn sessions(driver: &mut Driver<'_>, spoken: &mut String) -> Result<Option<String>, Box<Finding>> {
-    let mut silences = 0;
     loop {
         let mut log = driver.log();
         let session = match driver.ground.servers.open().await {
@@ -75,19 +72,18 @@ async fn sessions(driver: &mut Driver<'_>, spoken: &mut String) -> Result<Option
             ended = Ended::Broken;
         }
         settle(driver, &log).await;
+        if driver.is_silent() {
+            return Ok(Some("it stopped after 3 calls had got no answer".to_owned()));
+        }
         match ended {
             Ended::Stopped => return Ok(Some("it was interrupted".to_owned())),
             Ended::Done => return Ok(None),
             Ended::Broken | Ended::Hung if driver.is_done(&log) => return Ok(None),
-            Ended::Broken => {}
-            Ended::Hung => silences += 1,
+            Ended::Broken | Ended::Hung => {}
         }
         driver.tally.restarts += 1;
         if driver.tally.restarts > MOST_RESTARTS {
             return Ok(Some(format!("it stopped after the server was started again {MOST_RESTARTS} times")));
-        }
-        if silences >= MOST_SILENCES {
-            return Ok(Some(format!("it stopped after the server fell silent {MOST_SILENCES} times")));
         }
     }
 }
@@ -95,31 +91,30 @@ async fn sessions(driver: &mut Driver<'_>, spoken: &mut String) -> Result<Option
 /// Tries again whatever a session showed.
 async fn settle(driver: &mut Driver<'_>, log: &Log) {
     let (ground, calls) = (driver.ground, driver.calls);
-    let remade = |number: u64| -> Option<Made> {
-        (number >= log.begin).then(|| calls.make(number, &log.pool)).filter(|made| !driver.avoided.contains(&made.tool))
-    };
-    let mut avoided = Vec::new();
-    for known in driver.ledger.known.iter_mut().filter(|known| matches!(known.stage, Stage::Seen)) {
-        let traces = known.traces(log.begin, LONGEST, &remade);
-        let confirmed = confirm((ground, calls), &known.problem, &traces).await;
-        let tool = confirmed.calls.last().map(|made| made.tool);
-        let is_hang_of_no_call = known.problem.kind == Kind::Hang && confirmed.times.0 == 0;
-        known.problem = confirmed.problem;
+    let mut known_problems = std::mem::take(&mut driver.ledger.known);
+    for known in known_problems.iter_mut().filter(|known| matches!(known.stage, Stage::Seen)) {
         // Of another tool, its own case tells.
-        let is_others = known.tool.or(tool.filter(|_| confirmed.times.0 > 0)).is_some_and(|tool| tool != 0);
-        if let (true, Some(tool)) = (is_others, tool) {
-            if matches!(known.problem.kind, Kind::Crash | Kind::Hang) {
-                avoided.push(tool);
-            }
+        if known.tool.is_some_and(|tool| tool != 0) {
+            known.stage = Stage::Dropped;
+            continue;
         }
-        known.tool = known.tool.or(tool);
-        known.stage = if is_hang_of_no_call || is_others {
+        let traces = known.traces(log.begin, LONGEST, &|number| driver.remade(number, log));
+        let confirmed = confirm((ground, calls), &known.problem, &traces).await;
+        known.problem = confirmed.problem;
+        known.tool = known.tool.or(confirmed.calls.last().map(|made| made.tool).filter(|_| confirmed.times.0 > 0));
+        if let Some(tool) = known.tool
+            && matches!(known.problem.kind, Kind::Crash | Kind::Hang)
+        {
+            driver.hazard(tool);
+        }
+        let is_hang_of_no_call = known.problem.kind == Kind::Hang && confirmed.times.0 == 0;
+        known.stage = if is_hang_of_no_call || known.tool.is_some_and(|tool| tool != 0) {
             Stage::Dropped
         } else {
             Stage::Tried(confirmed.calls, confirmed.times)
         };
     }
-    driver.avoided.extend(avoided);
+    driver.ledger.known = known_problems;
     for suspicion in std::mem::take(&mut driver.suspicions.open) {
         if suspicion.later.tool != 0 {
             continue;
@@ -134,8 +129,8 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
     }
 }
 
-fn verdict(driver: Driver<'_>, stopped: Option<String>) -> Probed {
-    let Driver { tally, ledger, calls, settings, .. } = driver;
+fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
+    let Driver { tally, ledger, calls, settings, frames, .. } = driver;
     let mut reason = tally.sentence(calls.callees[0].maker.branches(), settings.seed);
     let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
     let vanished: u64 = hangs
@@ -152,7 +147,9 @@ fn verdict(driver: Driver<'_>, stopped: Option<String>) -> Probed {
         }
         findings.push(found);
     }
-    for more in stopped.iter().cloned().chain((left_out > 0).then(|| format!("{left_out} more problems"))) {
+    for more in
+        stopped.map(str::to_owned).into_iter().chain((left_out > 0).then(|| format!("{left_out} more problems")))
+    {
         reason = format!("{reason}; {more}");
     }
     if vanished > 0 {
@@ -165,7 +162,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<String>) -> Probed {
             "every call was refused, so nothing is known about it; give valid arguments with `arguments: {{ {name}: {{ … }} }}` ({reason})"
         );
     }
-    Probed { findings, exchanges, ..Probed::because(outcome, reason) }
+    Probed { findings, exchanges, frames, ..Probed::because(outcome, reason) }
 }
 
 fn outcome(findings: &[Finding], served: u64, was_cut_off: bool) -> Outcome {

@@ -1,5 +1,5 @@
-//! Arguments that say how long a tool is to take: they stay small, or every call that works as it should would look like
-//! one that hangs.
+//! Arguments that say how long a tool is to take, or where it is to look: times stay small, or every call that works as it
+//! should would look like one that hangs, and addresses lead nowhere, since nobody asked the rest of the world.
 
 use serde_json::Value;
 
@@ -43,11 +43,45 @@ pub(super) fn hurry(value: &mut Value) -> bool {
 
 fn shorten(name: &str, value: &mut Value) -> bool {
     let Some(number) = value.as_f64() else { return false };
-    let Some(most) = most(name).filter(|most| number > *most) else { return false };
+    let Some(most) = most(name) else { return false };
+    // A part of a step may be what a time is divided by.
+    if number > 0.0 && number < 1.0 {
+        *value = 1.into();
+        return true;
+    }
+    if number <= most {
+        return false;
+    }
     #[expect(clippy::cast_possible_truncation, reason = "the limits are small whole numbers")]
     let whole = most as i64;
     *value = whole.into();
     true
+}
+
+/// Lets addresses of the web lead to this machine, to a port where nothing answers; says whether any did not.
+pub(super) fn stay_home(value: &mut Value) -> bool {
+    match value {
+        Value::Object(members) => members.values_mut().fold(false, |changed, value| stay_home(value) | changed),
+        Value::Array(items) => items.iter_mut().fold(false, |changed, item| stay_home(item) | changed),
+        Value::String(text) => {
+            let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| is_web(scheme)) else {
+                return false;
+            };
+            let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let home = format!("{scheme}://{NOWHERE}{}", &rest[host..]);
+            let is_far = home != *text;
+            *text = home;
+            is_far
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A port of this machine that is reserved for what is thrown away.
+const NOWHERE: &str = "127.0.0.1:9";
+
+fn is_web(scheme: &str) -> bool {
+    ["http", "https", "ws", "wss", "ftp"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
 /// The words of a name, in lower case.
@@ -89,6 +123,18 @@ mod tests {
             json!({"duration": -1, "wait": "long", "items": 99}),
             json!({"duration": -1, "wait": "long", "items": 99}),
         );
+    }
+
+    #[test]
+    fn addresses_lead_nowhere() {
+        let check = |text: &str, expected: &str| {
+            let mut value = json!([text]);
+            assert_eq!((stay_home(&mut value), value), (text != expected, json!([expected])));
+        };
+        check("https://example.com/a?b", "https://127.0.0.1:9/a?b");
+        check("HTTP://u@example.com", "HTTP://127.0.0.1:9");
+        check("users://all", "users://all");
+        check("no address", "no address");
     }
 
     #[test]

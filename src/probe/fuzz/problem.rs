@@ -1,6 +1,6 @@
 //! What can go wrong with a call, as findings that can be told apart.
 
-use crate::event::{Check, FailureClass, Finding, Kind, Level};
+use crate::event::{Check, Exchange, FailureClass, Finding, Kind, Level};
 use crate::session::{CallFailure, Failure, Told};
 use crate::wire::Violation;
 
@@ -14,6 +14,8 @@ pub(super) struct Problem {
     pub(super) detail: String,
     pub(super) check: Check,
     pub(super) found: Finding,
+    /// The exchange that shows it, where it was tried again.
+    pub(super) exchange: Option<Exchange>,
 }
 
 impl Problem {
@@ -48,6 +50,7 @@ pub(super) fn broken(violation: &Violation, told: &Told) -> Problem {
         detail: String::new(),
         check: Check::Scan(violation.code.to_owned()),
         found: found.with_evidence("the line", line),
+        exchange: None,
     }
 }
 
@@ -70,14 +73,14 @@ pub(super) fn failed(failure: &CallFailure) -> Problem {
         },
     };
     let detail = if kind == Kind::Crash { last_words(&found) } else { String::new() };
-    Problem { kind, signature, detail, check, found }
+    Problem { kind, signature, detail, check, found, exchange: None }
 }
 
 /// A server that ended after its last answer.
 pub(super) fn ended(found: Finding) -> Problem {
     let exit = found.evidence.iter().find(|(name, _)| name == "exit");
     let signature = exit.map(|(_, exit)| exit.clone()).unwrap_or_default();
-    Problem { kind: Kind::Crash, signature, detail: last_words(&found), check: Check::Ends, found }
+    Problem { kind: Kind::Crash, signature, detail: last_words(&found), check: Check::Ends, found, exchange: None }
 }
 
 /// What a server said last, up to what may differ from time to time.

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::super::Ground;
 use super::calls::{Calls, Made};
 use super::judge::judge;
 use super::problem::{self, Problem};
-use crate::event::Finding;
+use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, Failure, Reply, Request, Session, Told};
 use crate::wire::Era;
+
+/// How many characters of arguments and answers are shown.
+const SHOWN: usize = 600;
 
 /// What a replay came to.
 pub(super) struct Replayed {
@@ -30,6 +31,8 @@ pub(super) async fn replay(
 ) -> Result<Replayed, Box<Finding>> {
     let session = ground.servers.open().await.map_err(Box::new)?;
     let speaker = Speaker { session: &session, owner: ground.owner, wait };
+    // What the handshake broke is told elsewhere.
+    session.take_all_violations();
     let mut replayed = Replayed { shown: None, problem: None };
     for (at, made) in said.iter().enumerate() {
         let answered = speaker.call(calls, made).await;
@@ -43,7 +46,8 @@ pub(super) async fn replay(
         }
         problems.extend(speaker.broken());
         if let Some(problem) = problems.into_iter().find(|problem| problem.is_like(sought)) {
-            (replayed.shown, replayed.problem) = (Some(at), Some(problem));
+            let exchange = Some(exchange(calls, made, answered.as_ref()));
+            (replayed.shown, replayed.problem) = (Some(at), Some(Problem { exchange, ..problem }));
             break;
         }
         if !session.is_open() {
@@ -55,17 +59,40 @@ pub(super) async fn replay(
     Ok(replayed)
 }
 
+/// A call and its answer, long texts cut.
+pub(super) fn exchange(calls: &Calls, made: &Made, answered: Result<&Reply, &CallFailure>) -> Exchange {
+    let (frame, answer_frame, elapsed) = match answered {
+        Ok(reply) => (reply.frame, Some(reply.answer_frame), reply.elapsed),
+        Err(failure) => (failure.frame.unwrap_or_default(), None, Duration::ZERO),
+    };
+    Exchange {
+        phase: String::new(),
+        title: format!("tools/call {}", calls.callees[made.tool].name),
+        sent: cut(&made.arguments.to_string(), SHOWN),
+        received: answered.map_or_else(|_| String::new(), |reply| cut(&reply.message.to_string(), SHOWN)),
+        frame,
+        answer_frame,
+        elapsed_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
+    }
+}
+
+/// The beginning of a text that is long.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    let short: String = text.chars().take(most).collect();
+    if short.len() < text.len() { format!("{short}… ({} bytes in all)", text.len()) } else { short }
+}
+
 /// Says a few calls to a fresh server, and returns the last answer.
 pub(super) async fn last_answer(
     (ground, calls): (&Ground<'_>, &Calls),
     said: &[&Made],
     wait: Duration,
-) -> Option<Value> {
+) -> Option<Reply> {
     let session = ground.servers.open().await.ok()?;
     let speaker = Speaker { session: &session, owner: ground.owner, wait };
     let mut last = None;
     for made in said {
-        last = speaker.call(calls, made).await.ok().map(|reply| (*reply.message).clone());
+        last = speaker.call(calls, made).await.ok();
     }
     session.tell_end();
     ground.servers.close(session).await;

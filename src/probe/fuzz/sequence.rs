@@ -6,7 +6,7 @@ use super::pace::words;
 
 /// How many calls lie at least between an answer and the calls that use it: as many are never under way, so that what a
 /// call uses does not depend on which of them was quicker.
-pub(super) const DISTANCE: u64 = 64;
+pub(super) const DISTANCE: u64 = 32;
 
 /// For how many calls of a session answers are looked at.
 const LEARNING: u64 = 1_000;

@@ -1,5 +1,6 @@
 //! What was counted, and the sentence about it.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::generate::Seen;
@@ -44,17 +45,17 @@ impl Tally {
     pub(super) fn sentence(&self, branches: usize, seed: u64) -> String {
         let mut parts = vec![format!("{}: {} served", counted(self.calls, "call"), self.served)];
         parts.extend(some(self.refused, "refused though valid"));
-        let (sent, refused) = self.invalid;
-        if sent > 0 {
-            parts.push(format!("{refused} of {sent} invalid ones refused"));
+        let (against, turned_down) = self.invalid;
+        if against > 0 {
+            parts.push(format!("{turned_down} of {against} invalid ones refused"));
         }
         parts.extend(some(self.lost, "without an answer"));
         parts.extend(some(self.others, "of other tools between them"));
-        let seen = self.seen.count().min(branches);
+        let taken = self.seen.count().min(branches);
         let mut sentence =
-            format!("{}; {seen} of {} taken", parts.join(", "), counted(branches as u64, "schema branch"));
+            format!("{}; {taken} of {} taken", parts.join(", "), counted(branches as u64, "schema branch"));
         if self.restarts > 0 {
-            sentence.push_str(&format!("; {}", counted(u64::from(self.restarts), "restart")));
+            let _ = write!(sentence, "; {}", counted(u64::from(self.restarts), "restart"));
         }
         format!(
             "{sentence}; {} in {}; seed {seed}, calls {:08x}",

@@ -2,10 +2,8 @@
 
 use super::calls::{Calls, Made};
 use super::ledger::{Known, Stage};
+use super::replay::cut;
 use crate::event::{Exchange, Finding, Kind, Reproduction};
-
-/// How many characters of arguments and answers are shown.
-const SHOWN: usize = 300;
 
 /// How many calls of a sequence are shown.
 const MOST_SHOWN: usize = 10;
@@ -16,16 +14,16 @@ pub(super) fn told(known: Known, calls: &Calls, seed: u64) -> Option<(Finding, O
     let problem = known.problem;
     let number = known.suspects.last().copied().unwrap_or_default();
     let mut found = problem.found;
-    let seen = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
+    let often = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
     found = found
         .with_evidence("reproduced", reproduced(problem.kind, sequence.len(), times))
-        .with_evidence("seen", format!("{seen}, first around call {} of seed {seed}", number + 1));
+        .with_evidence("seen", format!("{often}, first around call {} of seed {seed}", number + 1));
     if sequence.len() > 1 {
         found = found.with_evidence("calls", lines(&sequence, calls));
     }
     let last = sequence.last();
     let tool = last.map(|made| calls.callees[made.tool].name.clone());
-    let exchange = last.map(|made| exchange(made, calls, found.actual.take()));
+    let exchange = problem.exchange.or_else(|| last.map(|made| unseen(made, calls)));
     found.severity = found.severity.or(Some(problem.kind.severity()));
     let sessions = vec![sequence.iter().map(|made| calls.told(made)).collect()];
     found.reproduction = Some(Box::new(Reproduction { kind: problem.kind, tool, sessions, check: problem.check }));
@@ -54,19 +52,15 @@ fn lines(sequence: &[Made], calls: &Calls) -> String {
     first.into_iter().chain(sequence[left_out..].iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
-fn exchange(made: &Made, calls: &Calls, received: Option<String>) -> Exchange {
+/// A call of which nothing else is known, since what it showed did not show again.
+fn unseen(made: &Made, calls: &Calls) -> Exchange {
     Exchange {
         phase: String::new(),
         title: format!("tools/call {}", calls.callees[made.tool].name),
-        sent: cut(&made.arguments.to_string(), SHOWN),
-        received: received.unwrap_or_default(),
-        frame: 0,
+        sent: cut(&made.arguments.to_string(), 600),
+        received: String::new(),
+        frame: 1,
         answer_frame: None,
         elapsed_us: 0,
     }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    let short: String = text.chars().take(most).collect();
-    if short.len() < text.len() { format!("{short}… ({} bytes in all)", text.len()) } else { short }
 }

@@ -33,7 +33,7 @@ pub(super) enum Wire<'a> {
 
 impl<'a> Wire<'a> {
     pub(super) async fn new(session: &'a Session, owner: &'a str, calls: &Calls) -> Self {
-        match session.pipeline().await {
+        match session.pipeline(owner).await {
             Some(pipeline) => {
                 let prepared = calls.callees.iter().map(|callee| session.prepared(&callee.name)).collect();
                 Self::Lines { pipeline, prepared, text: Vec::new() }
@@ -84,6 +84,14 @@ impl<'a> Wire<'a> {
     /// The calls that wait for nothing, since what came for them could not be told apart.
     pub(super) fn garbled(&mut self) -> Vec<u64> {
         if let Self::Lines { pipeline, .. } = self { pipeline.garbled() } else { Vec::new() }
+    }
+
+    /// Stops waiting for one call.
+    pub(super) fn forget(&mut self, number: u64) {
+        match self {
+            Self::Lines { pipeline, .. } => pipeline.forget(number),
+            Self::Requests(requests) => requests.open.retain(|open| open.number != number),
+        }
     }
 
     /// Stops waiting.
@@ -137,7 +145,7 @@ struct OpenRequest<'a> {
     answered: Pin<Box<dyn Future<Output = Result<Reply, CallFailure>> + Send + 'a>>,
 }
 
-impl<'a> Requests<'a> {
+impl Requests<'_> {
     fn send(&mut self, number: u64, params: Value) {
         let (session, owner) = (self.session, self.owner);
         let answered = Box::pin(async move {

@@ -9,6 +9,7 @@ mod comparison;
 mod compliance;
 mod failure;
 mod finding;
+mod fuzz;
 mod groups;
 mod layout;
 mod proof;

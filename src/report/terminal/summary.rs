@@ -13,6 +13,7 @@ use super::super::coverage::levels;
 use super::super::fold::{Report, Suite, Totals};
 use super::comparison::comparisons;
 use super::failure;
+use super::fuzz;
 use super::groups::{Groups, Shown};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
@@ -42,6 +43,7 @@ pub fn summary(report: &Report, failures: Failures, survivors: Survivors, style:
     }
     sections.push(reasons(&suites, style));
     sections.push(stale_snapshots(report, style));
+    sections.push(fuzz::table(suites.iter().flat_map(|suite| suite.cases.iter().copied()), style));
     sections.extend(comparisons(report, style));
     sections.extend(report.finished().into_iter().flat_map(|finished| compliance::tables(finished, style)));
     sections.extend(report.finished().into_iter().flat_map(|finished| review::tables(finished, style)));
@@ -322,6 +324,10 @@ fn files(report: &Report) -> String {
 /// The command that explains the first rule that was broken, where the suite is no file that could be run again.
 fn explained(suites: &[Suite<'_>]) -> Option<String> {
     let mut cases = suites.iter().flat_map(|suite| suite.cases.iter().copied());
+    // Cases of generated calls say themselves how to run them again.
+    if cases.clone().next()?.again.starts_with("mcprove fuzz ") {
+        return Some(String::new());
+    }
     let again = cases.clone().next()?.again.strip_prefix("mcprove ")?;
     let command = ["compliance", "lint"].into_iter().find(|command| again.split(' ').next() == Some(command))?;
     let broken = cases.find(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));

@@ -196,7 +196,7 @@ static FUZZ: Object = Object {
         ),
         key("tools", TOOLS, "The tools, by default all: names and patterns such as `get_*`."),
         key("block", TOOLS, "Tools that are not called although they are selected: names and patterns."),
-        key("in_flight", Shape::Whole, "How many calls are under way at a time, 1 to 64, by default 8."),
+        key("in_flight", Shape::Whole, "How many calls are under way at a time, 1 to 32, by default 8."),
         key(
             "max_string",
             Shape::Whole,

@@ -68,7 +68,7 @@ impl Fuzz {
     pub const CASES: u64 = 200;
 
     /// How many calls can be under way at a time.
-    pub const MOST_IN_FLIGHT: u64 = 64;
+    pub const MOST_IN_FLIGHT: u64 = 32;
 
     /// The longest text that can be asked for, in characters.
     pub const LONGEST: u64 = 16 << 20;

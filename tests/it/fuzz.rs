@@ -1,0 +1,115 @@
+//! Generated calls: what they find on servers with one bug each, that they find nothing on servers without, and that the
+//! same seed makes the same calls.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::{Scene, root};
+
+/// The finished cases of a run of `mcprove fuzz`.
+fn fuzzed(name: &str, arguments: &str) -> (i32, Vec<Value>) {
+    let scene = Scene::bare(&format!("fuzz/{name}"));
+    let seen = scene.run(&format!("fuzz --seed 7 --report ndjson=events.ndjson {arguments}"));
+    let events = fs::read_to_string(scene.folder.join("events.ndjson")).unwrap_or_default();
+    scene.assert_nothing_survives();
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let cases: Vec<Value> = events.filter_map(|event| event.get("case-finished").cloned()).collect();
+    assert!(!cases.is_empty(), "{}", seen.text());
+    (seen.status, cases)
+}
+
+/// `tool: code kind calls`, for each finding.
+fn told(cases: &[Value]) -> Vec<String> {
+    let of_case = |case: &Value| {
+        let name = case["case"]["name"].as_str().unwrap().replace("fuzz: ", "");
+        let findings = case["findings"].as_array().unwrap().clone();
+        findings.into_iter().map(move |found| {
+            let again = &found["reproduction"];
+            let calls = again["sessions"][0].as_array().map_or(0, Vec::len);
+            format!("{name}: {} {} {calls}", found["code"].as_str().unwrap(), again["kind"].as_str().unwrap_or("none"))
+        })
+    };
+    let mut told: Vec<String> = cases.iter().flat_map(of_case).collect();
+    told.sort();
+    told
+}
+
+fn example(server: &str) -> String {
+    format!("-- python3 {}", root().join("examples/servers").join(server).display())
+}
+
+#[test]
+fn five_of_six_bugs() {
+    let server = example("six-bugs/server.py");
+    let (exit, cases) = fuzzed("six-bugs", &format!("--request-timeout 500ms {server}"));
+    let expected = [
+        "convert_price: malformed-envelope protocol-error 1",
+        "get_product: output-schema schema-violation 1",
+        "list_products: process-exited crash 1",
+        "quote_shipping: timeout hang 1",
+        "search_products: state-leak state-leak 2",
+    ];
+    assert_eq!((exit, told(&cases)), (1, expected.map(str::to_owned).to_vec()));
+    let (exit, cases) = fuzzed("no-bugs", &format!("{server} --fixed"));
+    assert_eq!((exit, told(&cases)), (0, Vec::new()));
+}
+
+#[test]
+fn a_crash_that_takes_five_calls() {
+    let (exit, cases) = fuzzed("fifth-call", &example("fifth-call/server.py"));
+    let told = told(&cases);
+    assert_eq!((exit, told.len()), (1, 1), "{told:?}");
+    assert!(told[0].ends_with(": process-exited crash 5"), "{told:?}");
+}
+
+#[test]
+fn faults_of_the_demo_server() {
+    let check = |fault: &str, tool: &str, expected: (i32, &str)| {
+        let server = format!("-- {} serve faulty --fault {fault}", env!("CARGO_BIN_EXE_mcprove"));
+        let (exit, cases) = fuzzed(fault, &format!("--tool {tool} --request-timeout 1s {server}"));
+        assert_eq!((exit, told(&cases).join(", ").as_str()), expected, "{fault}");
+    };
+    check("SCHEMA-OUTPUT-MISMATCH", "list_users", (1, "list_users: output-schema schema-violation 1"));
+    check("SCHEMA-MISSING-STRUCTURED", "list_users", (1, "list_users: missing-structured-content schema-violation 1"));
+    check("TOOL-CRASH", "get_user", (1, "get_user: process-exited crash 1"));
+    check("SCHEMA-INVALID-CONTENT-BLOCK", "echo", (1, "echo: bad-base64 protocol-error 1"));
+}
+
+#[test]
+fn the_demo_server_shows_nothing() {
+    let check = |name: &str, arguments: &str| {
+        let (exit, cases) = fuzzed(name, arguments);
+        let reasons: Vec<&str> = cases.iter().filter_map(|case| case["reason"].as_str()).collect();
+        assert_eq!((exit, told(&cases)), (0, Vec::new()), "{reasons:?}");
+        assert!(reasons.contains(&"`delete_user` may destroy something; allow it with `allow: [delete_user]`"));
+    };
+    check("demo", "demo");
+    check("demo-2025", "demo --revision 2025-11-25");
+    let scene = Scene::bare("fuzz/demo-http");
+    let served = scene.serve("demo");
+    check("demo-over-http", &format!("{} --cases 40", served.url));
+}
+
+#[test]
+fn the_same_seed_makes_the_same_calls() {
+    let calls = |name: &str, flags: &str| {
+        let (_, cases) = fuzzed(name, &format!("demo --tool echo --tool add --cases 400 {flags}"));
+        let reasons = cases.iter().map(|case| case["reason"].as_str().unwrap().to_owned());
+        let mut hashes: Vec<String> =
+            reasons.map(|reason| reason.rsplit_once("calls ").unwrap().1.to_owned()).collect();
+        hashes.sort();
+        hashes
+    };
+    let one = calls("one-at-a-time", "--in-flight 1");
+    assert_eq!(one, calls("eight-at-a-time", "--in-flight 8"));
+    assert_ne!(one, calls("another-share", "--invalid 0"));
+}
+
+#[test]
+fn tools_that_are_blocked_are_named() {
+    let (exit, cases) = fuzzed("blocked", "demo --tool echo --tool add --block a*");
+    let reasons: Vec<&str> = cases.iter().filter_map(|case| case["reason"].as_str()).collect();
+    assert_eq!((exit, reasons[0]), (0, "`add` is blocked"));
+}
