@@ -53,6 +53,10 @@ fn script(tool: &Tool, witness: Witness, span: Span) -> Script {
 
 /// Calls with valid input at the edges of what the schema allows.
 fn edges(tool: &Tool, args: &Node, span: Span) -> Vec<Step> {
+    // What a tool leaves behind that says that it changes something need not be odd as well.
+    if tool.raw["annotations"]["readOnlyHint"] == false {
+        return Vec::new();
+    }
     let Ok(maker) = Maker::new(tool.input_schema()) else { return Vec::new() };
     let ordinary = args.to_json();
     let made = maker.boundaries().into_iter().map(|edge| edge.value).filter(|value| *value != ordinary);

@@ -131,13 +131,16 @@ fn holds(whole: &Json, part: &Json) -> bool {
         }
 }
 
-/// The objects and lists that stand as JSON in blocks of text, with the places of the blocks.
+/// The objects and lists that stand as JSON in blocks of text, with the places of the blocks; a text that is as it is
+/// part of the structured content is none.
 fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
     let blocks = result["content"].as_array().into_iter().flatten().enumerate();
     let texts = blocks
         .filter(|(_, block)| block["type"] == "text")
         .filter_map(|(at, block)| Some((at, block["text"].as_str()?)));
+    let content = &result["structuredContent"];
     texts
+        .filter(|(_, text)| !holds(content, &Json::from(*text)))
         .filter_map(|(at, text)| Some((at, serde_json::from_str::<Json>(text).ok()?)))
         .filter(|(_, value)| value.is_object() || value.is_array())
         .collect()

@@ -223,7 +223,7 @@ fn a_single_letter_counts_only_when_set_off() {
 fn text_and_structured_content() {
     let check = |texts: &[&str], expected: &str| {
         let content: Vec<Json> = texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
-        let told = json!({"name": "Ann", "age": 3, "tags": [{"a": 1}, {"a": 2}]});
+        let told = json!({"name": "Ann", "age": 3, "tags": [{"a": 1}, {"a": 2}], "note": "[\"as it is\"]"});
         let step = Step::result(json!({"content": content, "structuredContent": told}));
         check("output_schema: true", &step, expected);
     };
@@ -231,14 +231,18 @@ fn text_and_structured_content() {
     check(&[], "");
     check(&["Ann is 3"], "");
     check(&["3"], "");
-    check(&[r#"{"tags": [{"a": 1}, {"a": 2}], "age": 3.0, "name": "Ann"}"#], "");
+    check(&[r#"{"note": "[\"as it is\"]", "tags": [{"a": 1}, {"a": 2}], "age": 3.0, "name": "Ann"}"#], "");
     check(&[r#"[{"a": 1}, {"a": 2}]"#], "");
     check(&[r#"{"a": 1}"#, r#"{"a": 2}"#], "");
     check(&[r#"{"a": 1}"#, r#"{"a": 3}"#], diverges);
     check(&[r#"{"name": "Ann"}"#], diverges);
+    check(&["[\"as it is\"]"], "");
     check(&[r#"{"name": "Bob", "age": 3}"#], diverges);
     check(&[r#"["Ann", 3]"#], diverges);
-    check(&[r#"{"name": "Bob"}"#, r#"{"name": "Ann", "age": 3, "tags": [{"a": 1}, {"a": 2}]}"#], "");
+    check(
+        &[r#"{"name": "Bob"}"#, r#"{"name": "Ann", "age": 3, "tags": [{"a": 1}, {"a": 2}], "note": "[\"as it is\"]"}"#],
+        "",
+    );
 }
 
 #[test]

@@ -34,7 +34,8 @@ pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Resul
     let basis = Basis::of(args, &maker);
     let found = maker.violations(&basis.value);
     let wanted = found.into_iter().filter(|found| {
-        negative.checks.contains(&check_of(found.breach)) && !(found.at.is_empty() && found.breach == Breach::Null)
+        // Arguments that are no object are no business of the tool: they are parameters that break the protocol.
+        negative.checks.contains(&check_of(found.breach)) && found.value.is_object()
     });
     let distinct = distinct(wanted.filter(|found| !basis.is_mistaken_for_template(&found.value)).collect());
     let count = distinct.len();
