@@ -49,6 +49,7 @@ enum Command {
     #[command(mut_arg("paths", server::positional))]
     Lint(Box<commands::lint::LintArgs>),
     Fuzz(Box<commands::fuzz::FuzzArgs>),
+    Snapshot(Box<commands::snapshot::SnapshotArgs>),
     Prove(commands::prove::ProveArgs),
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
@@ -72,6 +73,7 @@ impl Command {
             Self::Run(_) | Self::Serve(_) => "nothing was run",
             Self::Compliance(_) | Self::Lint(_) => "nothing was checked",
             Self::Fuzz(_) => "nothing was called",
+            Self::Snapshot(_) => "nothing was recorded",
         }
     }
 }
@@ -102,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
         Command::Lint(args) => commands::lint::lint(*args, &environment, &output),
         Command::Fuzz(args) => commands::fuzz::fuzz(*args, &environment, &output),
+        Command::Snapshot(args) => commands::snapshot::snapshot(&args, &environment, &output),
         Command::Prove(args) => commands::prove::prove(args, &environment, &output),
         Command::Check(args) => commands::check::check(&args, &environment, &output),
         Command::Plan(args) => commands::plan::plan(&args, &output),

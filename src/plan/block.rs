@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use super::case::{Body, Case, SkipReason, Template};
+use super::drift;
 use super::planner::{Planner, not_available};
 use crate::source::Node;
 use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
-use crate::suite::{Block, block_compliance, block_fuzz, block_negative_path, block_schema_lint, skip_reason};
+use crate::suite::{
+    Block, block_compliance, block_differential, block_fuzz, block_negative_path, block_schema_lint, skip_reason,
+};
 
 /// The cases of a block.
 pub(super) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
@@ -18,6 +21,9 @@ pub(super) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
         };
         let mut case = planner.case(entry.key, None, block.span, body);
         case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
+        if block.kind == BlockKind::Differential {
+            case.variants.extend(drift::JUDGES.map(str::to_owned));
+        }
         return vec![case];
     }
     if entry.state == BlockState::Runs {
@@ -34,13 +40,13 @@ fn template(block: &Block) -> Option<Template> {
         BlockKind::NegativePath if selects => block_negative_path(block).map(Template::NegativeBlock),
         BlockKind::OutputSchema if selects => Some(Template::OutputBlock(block.tools.clone())),
         BlockKind::SchemaLint if selects => Some(Template::Lint(Arc::new(block_schema_lint(block)))),
+        BlockKind::Differential => block_differential(block).map(|settings| Template::Drift(Arc::new(settings))),
         BlockKind::Fuzz if selects => Some(Template::Fuzz(Arc::new(block_fuzz(block)))),
         BlockKind::NegativePath
         | BlockKind::OutputSchema
         | BlockKind::SchemaLint
         | BlockKind::Fuzz
         | BlockKind::Properties
-        | BlockKind::Differential
         | BlockKind::State
         | BlockKind::Torture
         | BlockKind::Config

@@ -7,7 +7,8 @@ use super::{Probe, Rounds, Selection};
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
 use crate::suite::{
-    Answers, Compliance, Fuzz, Handshake, NegativePath, Protocol, Rule, SchemaLint, Step, Suite, Test, ToolSelection,
+    Answers, Compliance, Differential, Fuzz, Handshake, NegativePath, Protocol, Rule, SchemaLint, Step, Suite, Test,
+    ToolSelection,
 };
 
 /// Everything that would run.
@@ -205,4 +206,6 @@ pub enum Template {
     Fuzz(Arc<Fuzz>),
     /// The tools as they are listed.
     Lint(Arc<SchemaLint>),
+    /// Comparisons with a recorded server.
+    Drift(Arc<Differential>),
 }

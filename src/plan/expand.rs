@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::case::{Body, Case, Mistake, SkipReason, SuitePlan, Template};
 use super::planner::{Planner, script_of};
-use super::{Offer, Plan, fuzz, lint, negative, output, rules};
+use super::{Offer, Plan, drift, fuzz, lint, negative, output, rules};
 use crate::source::Span;
 use crate::source::template::{Names, holds, is_template};
 use crate::suite::{Loop, Row, Test};
@@ -30,6 +30,7 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
         Template::NegativeBlock(negative) => negative::block_cases(&planner, case, negative, offer),
         Template::Fuzz(settings) => fuzz::cases(&planner, case, settings, catalog),
         Template::Lint(settings) => lint::cases(&planner, case, settings, catalog),
+        Template::Drift(settings) => drift::cases(&planner, case, settings, catalog),
         Template::OutputBlock(tools) => output::cases(&planner, case, tools, catalog),
     };
     if cases.is_empty() {

@@ -7,6 +7,7 @@
 mod block;
 mod build;
 mod case;
+mod drift;
 mod expand;
 mod filter;
 mod fuzz;

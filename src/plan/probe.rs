@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::drift::{Recorded, Subject};
 use crate::lint::{Level, Lint};
-use crate::suite::{Fuzz, SchemaLint};
+use crate::suite::{Differential, Fuzz, SchemaLint};
 
 /// One such check, with everything that it needs to know of the suite.
 #[derive(Debug, Clone)]
@@ -24,6 +25,15 @@ pub enum Probe {
         /// What the block says.
         settings: Arc<SchemaLint>,
     },
+    /// Compares a part of the server with a recorded one.
+    Drift {
+        /// What the block says.
+        settings: Arc<Differential>,
+        /// The recorded server.
+        recorded: Arc<Recorded>,
+        /// Which part.
+        subject: Subject,
+    },
 }
 
 impl Probe {
@@ -32,6 +42,7 @@ impl Probe {
         match self {
             Self::Fuzz { .. } => true,
             Self::Lint { .. } => false,
+            Self::Drift { subject, .. } => matches!(subject, Subject::Answers(_)),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! [`run`] takes a [`Probe`] of the plan and the [`Ground`] on which it may work, and comes to a verdict. What a probe
 //! does not do: decide which cases there are, or what is reported of them.
 
+mod drift;
 mod fuzz;
 mod lint;
 pub mod replay;
@@ -12,9 +13,12 @@ use std::time::Duration;
 
 use crate::event::{Exchange, Finding, Outcome};
 use crate::plan::Probe;
-use crate::session::Session;
+use crate::redact::Redactor;
+use crate::session::{ServerIdentity, Session};
 use crate::suite::Suite;
 use crate::wire::Catalog;
+
+pub use self::drift::{Wanted, record};
 
 /// A future of unknown type.
 pub type Eventually<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -40,6 +44,10 @@ pub struct Ground<'a> {
     pub suite: &'a Suite,
     /// What the server offers.
     pub catalog: &'a Catalog,
+    /// What the server said of itself in its first session; `None` where it said nothing.
+    pub server: Option<&'a ServerIdentity>,
+    /// Takes secrets out of what is compared with recordings, which have none.
+    pub redactor: &'a Redactor,
     /// The way to fresh servers.
     pub servers: &'a dyn Servers,
     /// The time for one request.
@@ -82,5 +90,6 @@ pub async fn run(probe: &Probe, ground: &Ground<'_>) -> Probed {
     match probe {
         Probe::Fuzz { settings, tools } => fuzz::run(settings, tools, ground).await,
         Probe::Lint { lint, level, settings } => lint::run(lint, *level, settings, ground),
+        Probe::Drift { settings, recorded, subject } => drift::run(settings, (recorded, subject), ground).await,
     }
 }

@@ -129,6 +129,11 @@ impl Lane {
         self.identity.get().map(|identity| identity.revision)
     }
 
+    /// What the server said of itself in the first session.
+    pub(super) fn identity(&self) -> Option<&ServerIdentity> {
+        self.identity.get()
+    }
+
     /// What the server offers; asks it where nobody has.
     pub(super) async fn catalog(&self) -> Result<Arc<Catalog>, NoSession> {
         if let Some(known) = self.catalog.get() {

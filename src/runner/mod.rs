@@ -22,6 +22,7 @@ mod pool;
 mod probing;
 mod raw;
 mod raw_http;
+mod recording;
 mod resolve;
 mod reviewing;
 mod rounds;
@@ -53,6 +54,7 @@ pub use self::names::redactor;
 pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
+pub use self::recording::{Recording, record};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 pub use self::start::{Started, starts};
 

@@ -18,6 +18,8 @@ use crate::suite::Handshake;
 /// Runs the probe of a case; the probe keeps its own time.
 pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &Stop) -> Attempted {
     let begun = Instant::now();
+    // Where the plan was frozen, nobody has asked the server yet; why it cannot be asked is told by whoever speaks to it.
+    let _ = lane.catalog().await;
     let catalog = lane.known_catalog();
     let suite = &lane.planned().suite;
     let servers = LaneServers { lane, case, stop };
@@ -25,6 +27,8 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
         owner: &case.id,
         suite,
         catalog: &catalog,
+        server: lane.identity(),
+        redactor: &lane.emitter().recordings.redactor,
         servers: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };
@@ -54,10 +58,10 @@ async fn lingering(stop: &Stop) {
     tokio::time::sleep(Duration::from_secs(2)).await;
 }
 
-struct LaneServers<'a> {
-    lane: &'a Arc<Lane>,
-    case: &'a Case,
-    stop: &'a Stop,
+pub(super) struct LaneServers<'a> {
+    pub(super) lane: &'a Arc<Lane>,
+    pub(super) case: &'a Case,
+    pub(super) stop: &'a Stop,
 }
 
 impl Servers for LaneServers<'_> {

@@ -83,6 +83,8 @@ pub struct ServerIdentity {
     pub implementation: Option<String>,
     /// What it says it can do.
     pub capabilities: Value,
+    /// The whole result that says so.
+    pub said: Value,
     /// From start to the end of the handshake.
     pub ready: Duration,
     /// `stdio`, `memory`, `http` or `sse`.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::grammar::SUITE_SHAPE;
-use super::model::{Suite, Test};
-use super::{builtin, decode, lint, merge, rows};
+use super::grammar::{BlockKind, SUITE_SHAPE};
+use super::model::{Block, Suite, Test};
+use super::{builtin, decode, lint, merge, recorded, rows};
 use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Value, did_you_mean, shape};
 
 /// Where files come from: the disk, or a test's memory.
@@ -175,9 +175,19 @@ impl Loader<'_> {
             teardown: decode::steps_around(root, "teardown", found),
             tests: self.tests(root, folder),
             rules: self.rules(root, folder),
-            blocks: decode::blocks(root),
+            blocks: self.blocks(root, id, folder),
         };
         Some(suite)
+    }
+
+    fn blocks(&mut self, root: &Node, id: SourceId, folder: &Path) -> Vec<Block> {
+        let mut blocks = decode::blocks(root);
+        for block in blocks.iter_mut().filter(|block| block.kind == BlockKind::Differential) {
+            let suite = self.sources.file(id).name.clone();
+            block.recorded =
+                recorded::read(&block.settings, (folder, &suite), self.files, &mut self.found).map(Arc::new);
+        }
+        blocks
     }
 
     /// The tests of the rule books that a `compliance:` block works through.

@@ -14,20 +14,24 @@ mod load;
 mod manual;
 mod merge;
 mod model;
+mod recorded;
 mod rows;
 mod rules;
 mod schema;
 mod snapshot;
 
 pub use self::builtin::{builtin_names, pack_names};
-pub use self::decode::{block_compliance, block_fuzz, block_negative_path, block_schema_lint, skip_reason};
+pub use self::decode::{
+    block_compliance, block_differential, block_fuzz, block_negative_path, block_schema_lint, skip_reason,
+};
 pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
     Action, Allowed, Answers, ArgumentKind, Arguments, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials,
-    Compliance, Cuts, Defaults, Extent, ForEach, Fuzz, Generated, Handshake, Http, HttpFlavour, Level, Loop, Need,
-    NegativeCheck, NegativePath, Order, Payload, Property, Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule,
-    RunOptions, SchemaLint, Server, Step, Suite, Target, Test, Then, ToolSelection, Wanted,
+    Compliance, Cuts, Defaults, Differential, Extent, ForEach, Fuzz, Generated, Handshake, Http, HttpFlavour,
+    IgnoredChange, Level, Loop, Need, NegativeCheck, NegativePath, Order, Payload, Property, Protocol, RawHttp,
+    RawSend, Recalling, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server, Step, Suite, Target, Test, Then,
+    ToolSelection, Wanted,
 };
 pub use self::rules::{built_in_rules, rules_manual};
 pub use self::schema::json_schema;

@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["source"],
     &["wire", "redact"],
     &["matching", "generate"],
-    &["fault", "lint"],
+    &["fault", "lint", "drift"],
     &["suite", "taxonomy"],
     &["plan"],
     &["event", "transport"],

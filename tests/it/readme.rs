@@ -19,6 +19,7 @@ const PARTS: &[Part] = &[
     ("README.md", "a failing run", picture),
     ("README.md", "commands", commands),
     ("README.md", "exit codes", exit_codes),
+    ("docs/drift.md", "kinds of change", mcprove::drift::manual),
     ("docs/flaws.md", "reference", mcprove::demo::flaw::manual),
     ("docs/proving.md", "a proof", proof),
     ("docs/reports.md", "formats", formats),

@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{duration, texts};
+use crate::drift;
 use crate::lint::{Level, Limits, Provider};
 use crate::source::{Located, Node, Value};
 use crate::suite::grammar::{BLOCKS, BlockKind};
-use crate::suite::model::{Allowed, Block, Fuzz, NegativeCheck, NegativePath, SchemaLint, ToolSelection};
+use crate::suite::model::{
+    Allowed, Block, Differential, Fuzz, IgnoredChange, NegativeCheck, NegativePath, Recalling, SchemaLint,
+    ToolSelection,
+};
 
 /// How many calls of a tool must be refused, where the suite does not say.
 const CASES_PER_TOOL: usize = 24;
@@ -98,6 +102,36 @@ pub(in crate::suite) fn share(node: &Node) -> f64 {
     node.to_json().as_f64().unwrap_or_default()
 }
 
+/// What a `differential:` block asks for; `None` where its recorded server cannot be read.
+pub fn block_differential(block: &Block) -> Option<Differential> {
+    let settings = &block.settings;
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    let ignored = settings.get("ignore").map(Node::items).unwrap_or_default();
+    Some(Differential {
+        file: text(settings, "snapshot")?,
+        snapshot: block.recorded.clone()?,
+        fail_on: settings
+            .get("fail_on")
+            .and_then(Node::text)
+            .and_then(drift::Level::parse)
+            .unwrap_or(drift::Level::Breaking),
+        answers: if settings.get("answers").and_then(Node::flag) == Some(false) {
+            Recalling::Left
+        } else {
+            Recalling::Made
+        },
+        tools: block.tools.clone(),
+        ignore: ignored
+            .iter()
+            .map(|item| IgnoredChange {
+                at: text(item, "at"),
+                what: text(item, "what"),
+                reason: text(item, "reason").unwrap_or_default(),
+            })
+            .collect(),
+    })
+}
+
 fn negative_check(word: &str) -> Option<NegativeCheck> {
     Some(match word {
         "unknown_tool" => NegativeCheck::UnknownTool,
@@ -129,12 +163,17 @@ pub(in crate::suite) fn blocks(root: &Node) -> Vec<Block> {
             let (key, settings) = root.entries().iter().find(|(key, _)| key.value == entry.key)?;
             let tools = match (entry.kind, settings.get("tools")) {
                 // These work on the server as a whole and need no selection.
-                (BlockKind::Compliance | BlockKind::Security | BlockKind::Fuzz | BlockKind::SchemaLint, None) => {
-                    ToolSelection::All
-                }
+                (
+                    BlockKind::Compliance
+                    | BlockKind::Security
+                    | BlockKind::Fuzz
+                    | BlockKind::SchemaLint
+                    | BlockKind::Differential,
+                    None,
+                ) => ToolSelection::All,
                 (_, tools) => tool_selection(tools),
             };
-            Some(Block { kind: entry.kind, span: key.span, settings: settings.clone(), tools })
+            Some(Block { kind: entry.kind, span: key.span, settings: settings.clone(), tools, recorded: None })
         })
         .collect()
 }

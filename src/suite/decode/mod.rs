@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::source::{Located, Node, Span, parse_duration};
 
-pub use self::block::{block_fuzz, block_negative_path, block_schema_lint};
+pub use self::block::{block_differential, block_fuzz, block_negative_path, block_schema_lint};
 pub(super) use self::block::{blocks, share};
 pub(super) use self::property::property;
 pub use self::rule::block_compliance;

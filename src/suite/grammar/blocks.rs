@@ -1,5 +1,6 @@
 //! Blocks: checks that mcprove derives.
 
+use crate::drift::NAMES;
 use crate::lint::{self, Provider};
 use crate::source::shape::{Key, Object, Shape, key, required};
 
@@ -70,7 +71,7 @@ pub static BLOCKS: &[BlockEntry] = &[
     entry(BlockKind::SchemaLint, "schema_lint", &["schema-lint"], Runs),
     entry(BlockKind::Fuzz, "fuzz", &["fuzz"], Runs),
     entry(BlockKind::Properties, "properties", &[], Runs),
-    entry(BlockKind::Differential, "differential", &[], NotAvailableYet),
+    entry(BlockKind::Differential, "differential", &[], Runs),
     entry(BlockKind::State, "state", &["test-isolation"], NotAvailableYet),
     entry(BlockKind::Torture, "torture", &[], NotAvailableYet),
     entry(BlockKind::Config, "config", &["exec-policy"], NotAvailableYet),
@@ -107,7 +108,7 @@ pub(super) static BLOCK_KEYS: &[Key] = &[
         Shape::List(&Shape::Object(&super::property::PROPERTY)),
         "What must hold for all calls: tests whose steps run in rounds with generated values.",
     ),
-    key("differential", Shape::Map(&Shape::Any), "Compares the server with a recorded one."),
+    key("differential", Shape::Object(&DIFFERENTIAL), "Compares the server with a recorded one."),
     key("state", Shape::Map(&Shape::Any), "Checks that sessions do not leak into one another."),
     key("torture", Shape::Map(&Shape::Any), "Handles the server roughly."),
     key(
@@ -202,6 +203,32 @@ static FUZZ: Object = Object {
             "The longest text in characters, by default 4096; transports of servers refuse very long messages.",
         ),
         key("invalid", Shape::Number, "The share of calls that break the schema, from 0 to 1, by default 0.2."),
+    ]],
+};
+
+static DIFFERENTIAL: Object = Object {
+    name: "differential",
+    doc: "The server against a recorded one.",
+    keys: &[&[
+        required("snapshot", Shape::Text, "The recorded server: a file that `mcprove snapshot` writes."),
+        key(
+            "fail_on",
+            Shape::Choice(&["breaking", "compatible", "cosmetic"]),
+            "The mildest change that fails a case; `breaking` by default.",
+        ),
+        key("answers", Shape::Flag, "Whether recorded calls are made again; they are by default."),
+        key("tools", TOOLS, "The tools; all by default."),
+        key("ignore", Shape::List(&Shape::Object(&IGNORED)), "Changes that are meant."),
+    ]],
+};
+
+static IGNORED: Object = Object {
+    name: "an ignored change",
+    doc: "A change that is meant; with both `at` and `what`, both must fit.",
+    keys: &[&[
+        key("at", Shape::Text, "Where: `tools/add/input/limit`; `*` stands for anything."),
+        key("what", Shape::Choice(NAMES), "What kind of change."),
+        required("reason", Shape::Text, "Why it is meant."),
     ]],
 };
 

@@ -1,8 +1,10 @@
 //! Blocks, and which tools they work on.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::drift;
 use crate::lint::{self, Limits, Lint, Provider};
 use crate::source::{Located, Node, Span};
 use crate::suite::grammar::BlockKind;
@@ -126,6 +128,51 @@ impl SchemaLint {
     }
 }
 
+/// The server against a recorded one.
+#[derive(Debug, Clone)]
+pub struct Differential {
+    /// The file of the recorded server, as it is written.
+    pub file: String,
+    /// What is in it.
+    pub snapshot: Arc<drift::Snapshot>,
+    /// The mildest change that fails a case.
+    pub fail_on: drift::Level,
+    /// Whether recorded calls are made again.
+    pub answers: Recalling,
+    /// Which tools.
+    pub tools: ToolSelection,
+    /// Changes that are meant.
+    pub ignore: Vec<IgnoredChange>,
+}
+
+/// Whether recorded calls are made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recalling {
+    /// They are.
+    Made,
+    /// Only definitions are compared.
+    Left,
+}
+
+/// A change that is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IgnoredChange {
+    /// Where, as a pattern.
+    pub at: Option<String>,
+    /// What kind.
+    pub what: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl IgnoredChange {
+    /// Whether this is the change.
+    pub fn is_about(&self, change: &drift::Change) -> bool {
+        let at = self.at.as_deref().is_none_or(|pattern| is_match(pattern, &change.at));
+        at && self.what.as_deref().is_none_or(|what| what == change.what)
+    }
+}
+
 /// Which tools a block works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolSelection {
@@ -171,4 +218,6 @@ pub struct Block {
     pub settings: Node,
     /// Which tools it works on.
     pub tools: ToolSelection,
+    /// The recorded server that it names.
+    pub recorded: Option<Arc<drift::Snapshot>>,
 }

@@ -17,7 +17,10 @@ use indexmap::IndexMap;
 
 use crate::source::{Located, Node};
 
-pub use self::block::{Allowed, Block, Fuzz, NegativeCheck, NegativePath, SchemaLint, ToolSelection};
+pub use self::block::{
+    Allowed, Block, Differential, Fuzz, IgnoredChange, NegativeCheck, NegativePath, Recalling, SchemaLint,
+    ToolSelection,
+};
 pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub(super) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};

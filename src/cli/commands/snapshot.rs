@@ -1,0 +1,269 @@
+//! `mcprove snapshot`: records a server, and tells what has changed since.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::signals::{self, Urgency};
+use super::snapshot_text::{Told, of_changes, of_recording};
+use crate::cli::environment::Environment;
+use crate::cli::exit::Exit;
+use crate::cli::output::Output;
+use crate::cli::server::{Mistake, ServerArgs, Verb};
+use crate::cli::suites::{ChosenRegistry, Given};
+use crate::drift::{Change, Level, Recorded, Snapshot, compare};
+use crate::event::Finding;
+use crate::plan::{self, Plan, Selection};
+use crate::probe::Wanted;
+use crate::report::sink;
+use crate::runner::{self, Options, Recording, Stop};
+use crate::source::{Located, SourceFile, Sources, Span};
+use crate::suite::{self, Files, Recalling, ToolSelection, block_differential, why_unreadable};
+
+const VERB: Verb = Verb { name: "snapshot", does: "record", block: "differential: {}" };
+
+/// Where a server is recorded that no suite names a file for.
+const DEFAULT: &str = "server.snapshot.json";
+
+/// Records a server, or tells what has changed since it was recorded.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SnapshotArgs {
+    /// The server: an address, `demo`, after `--` the command that starts it, or a suite whose servers are meant; or
+    /// `diff A.json B.json`.
+    #[arg(value_name = "TARGET")]
+    words: Vec<String>,
+    /// The file to write; by default the one that the suite names, or `server.snapshot.json`.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "against")]
+    output: Option<PathBuf>,
+    /// Records what the server offers, and calls no tool.
+    #[arg(long)]
+    no_answers: bool,
+    /// Records only these tools, by name or pattern; may be given several times.
+    #[arg(long, value_name = "TOOL")]
+    tool: Vec<String>,
+    /// A tool that may be called although it may destroy something; may be given several times.
+    #[arg(long, value_name = "TOOL")]
+    allow: Vec<String>,
+    /// Writes nothing, and tells what has changed since this file was written.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// The mildest change that ends with exit code 1.
+    #[arg(long, value_name = "LEVEL", default_value = "breaking", value_parser = ["breaking", "compatible", "cosmetic"])]
+    fail_on: String,
+    /// How changes are told.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+pub(in crate::cli) fn snapshot(args: &SnapshotArgs, environment: &Environment, output: &Output) -> Exit {
+    done(args, environment, output).unwrap_or_else(|exit| exit)
+}
+
+fn done(args: &SnapshotArgs, environment: &Environment, output: &Output) -> Result<Exit, Exit> {
+    if let [word, before, after] = args.words.as_slice()
+        && word == "diff"
+    {
+        let (before, after) = (read(Path::new(before), output)?, read(Path::new(after), output)?);
+        return tell(args, &before, &after.servers, output);
+    }
+    let before = args.against.as_deref().map(|file| read(file, output)).transpose()?;
+    let plan = planned(args, output)?;
+    let file = args.output.clone().unwrap_or_else(|| default_file(&plan));
+    let recording = recorded(args, (plan, before.as_ref()), environment, output)?;
+    if let Some(before) = before {
+        return tell(args, &before, &recording.servers, output);
+    }
+    if recording.servers.is_empty() {
+        output.error("nothing is recorded: the server speaks none of the revisions that were asked for", None);
+        return Err(Exit::Nothing);
+    }
+    let snapshot = Snapshot::new(recording.servers);
+    sink::write(&file, &snapshot.text()).map_err(|error| {
+        output.error(&error.to_string(), None);
+        Exit::Environment
+    })?;
+    output.note(&of_recording(&snapshot, &recording.notes, &file));
+    Ok(Exit::Passed)
+}
+
+/// The file that the suite names, or one beside it.
+fn default_file(plan: &Plan) -> PathBuf {
+    let Some(planned) = plan.suites.first().filter(|planned| planned.suite.asked.is_none()) else {
+        return PathBuf::from(DEFAULT);
+    };
+    let named = planned.suite.blocks.iter().find_map(block_differential).map(|settings| settings.file);
+    let stem = || Path::new(&planned.suite.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    planned.suite.folder.join(named.unwrap_or_else(|| format!("{}.snapshot.json", stem())))
+}
+
+/// Tells what has changed; the exit code says whether that is too much.
+fn tell(args: &SnapshotArgs, before: &Snapshot, after: &[Recorded], output: &Output) -> Result<Exit, Exit> {
+    let mut told = Vec::new();
+    for recorded in after {
+        let Some(earlier) = before.of(&recorded.name, &recorded.protocol) else {
+            output.error(&format!("the server `{}` was not recorded", recorded.name), None);
+            return Err(Exit::Usage);
+        };
+        let changes = compare(&selected(args, earlier), &selected(args, recorded));
+        told.push(Told { name: &recorded.name, protocol: &recorded.protocol, changes });
+    }
+    let limit = Level::parse(&args.fail_on).unwrap_or(Level::Breaking);
+    let is_bad = |change: &Change| change.level >= limit;
+    let exit = if told.iter().flat_map(|told| &told.changes).any(is_bad) { Exit::Findings } else { Exit::Passed };
+    let text = match args.format {
+        Format::Text => of_changes(&told),
+        Format::Json => {
+            let servers = told.iter();
+            let servers = servers
+                .map(|told| json!({"name": told.name, "protocol": told.protocol, "changes": told.changes}))
+                .collect::<Vec<_>>();
+            format!("{:#}\n", json!({"format": 1, "servers": servers}))
+        }
+    };
+    let written = output.data(&text);
+    if written == Exit::Passed { Ok(exit) } else { Err(written) }
+}
+
+/// Without the tools that are not asked about.
+fn selected(args: &SnapshotArgs, recorded: &Recorded) -> Recorded {
+    let (tools, mut kept) = (args.tools(), recorded.clone());
+    kept.tools.retain(|tool| tools.selects(tool["name"].as_str().unwrap_or_default()));
+    kept.answers.retain(|answer| tools.selects(&answer.tool));
+    kept
+}
+
+fn read(file: &Path, output: &Output) -> Result<Snapshot, Exit> {
+    let text = fs::read_to_string(file).map_err(|error| why_unreadable(&error));
+    let parsed = text.and_then(|text| Snapshot::parse(&text).map_err(|reason| reason.to_string()));
+    parsed.map_err(|reason| {
+        let help = "record a server with `mcprove snapshot http://127.0.0.1:3000/mcp`";
+        output.error(&format!("`{}` cannot be used: {reason}", file.display()), Some(help));
+        Exit::Usage
+    })
+}
+
+impl SnapshotArgs {
+    fn tools(&self) -> ToolSelection {
+        if self.tool.is_empty() {
+            return ToolSelection::All;
+        }
+        let typed = Sources::default().add(SourceFile::new("--tool", self.tool.join(" ")));
+        let place = Span { source: typed, start: 0, end: 0 };
+        ToolSelection::Named(self.tool.iter().map(|name| Located::new(name.clone(), place)).collect())
+    }
+
+    /// What to record of a server; calls of an earlier recording are made again.
+    fn wanted(&self, before: Option<&Recorded>) -> Wanted {
+        let calls = before.into_iter().flat_map(|recorded| &recorded.answers);
+        Wanted {
+            answers: if self.no_answers { Recalling::Left } else { Recalling::Made },
+            tools: self.tools(),
+            calls: calls.map(|answer| (answer.tool.clone(), answer.arguments.clone())).collect(),
+        }
+    }
+
+    /// The suite: the one that is named, or one that is made of the server that is.
+    fn suite(&self) -> Result<(PathBuf, Option<Given>), Mistake> {
+        let is_suite = |word: &String| [".yml", ".yaml"].iter().any(|end| word.ends_with(end));
+        if let [word] = self.words.as_slice()
+            && is_suite(word)
+        {
+            return Ok((PathBuf::from(word), None));
+        }
+        let members = json!({"differential": {"snapshot": DEFAULT}, "allow": self.allow});
+        let given = self.server.target(VERB, &self.words)?.given(members, &[]);
+        Ok((given.name.clone(), Some(given)))
+    }
+}
+
+/// The disk, where a recording that is not there yet, or no longer readable, is empty.
+struct Unrecorded(Option<Given>);
+
+impl Files for Unrecorded {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        if let Some(given) = self.0.as_ref().filter(|given| given.name == path) {
+            return Ok(given.text.clone());
+        }
+        let text = fs::read_to_string(path);
+        let is_recording = path.extension().is_some_and(|end| end == "json");
+        let is_usable = text.as_ref().is_ok_and(|text| Snapshot::parse(text).is_ok());
+        if is_recording && !is_usable { Ok(Snapshot::new(Vec::new()).text()) } else { text }
+    }
+}
+
+fn planned(args: &SnapshotArgs, output: &Output) -> Result<Plan, Exit> {
+    let (path, given) = args.suite().map_err(|(message, help)| {
+        output.error(&message, Some(&help));
+        Exit::Usage
+    })?;
+    let asked = given.as_ref().map(|given| given.asked.clone());
+    let mut sources = Sources::default();
+    let loaded = suite::load(&path, &Unrecorded(given), &mut sources, &mut Vec::new());
+    let mut suite = loaded.map_err(|found| {
+        output.diagnostics(&found, &sources);
+        Exit::Usage
+    })?;
+    suite.asked = asked;
+    suite.allow.extend(args.allow.iter().cloned());
+    let sources = Arc::new(sources);
+    let registry = ChosenRegistry::BUILTIN.get();
+    plan::build(vec![suite], Selection::default(), registry, Arc::clone(&sources)).map_err(|found| {
+        output.diagnostics(&found, &sources);
+        Exit::Usage
+    })
+}
+
+fn recorded(
+    args: &SnapshotArgs,
+    (plan, before): (Plan, Option<&Snapshot>),
+    environment: &Environment,
+    output: &Output,
+) -> Result<Recording, Exit> {
+    let broken = |message: &str, exit: Exit| {
+        output.error(message, None);
+        exit
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|_| broken("the system gives no runtime", Exit::Internal))?;
+    let (wish, stop) = Stop::new();
+    let mut urgency = signals::listen(wish);
+    let wanted = |name: &str, protocol: &str| args.wanted(before.and_then(|before| before.of(name, protocol)));
+    let options = Options { environment: Arc::clone(&environment.variables), ..Options::new(0, stop.clone()) };
+    let ran = runtime.block_on(async {
+        tokio::select! {
+            ran = runner::record(plan, options, &wanted) => Some(ran),
+            _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
+        }
+    });
+    // What still runs ends here: servers end with the tasks that hold them.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    match ran {
+        Some(Ok(recording)) => Ok(recording),
+        _ if stop.is_set() => Err(broken("nothing was recorded: it was interrupted", Exit::Interrupted)),
+        Some(Err(found)) => Err(unusable(&found, output)),
+        None => Err(Exit::Interrupted),
+    }
+}
+
+fn unusable(found: &Finding, output: &Output) -> Exit {
+    output.error(&format!("nothing was recorded: {}", found.message), found.help.as_deref());
+    for (name, text) in &found.evidence {
+        output.note(&format!("{name}: {text}"));
+    }
+    Exit::Environment
+}

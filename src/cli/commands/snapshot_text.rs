@@ -1,0 +1,91 @@
+//! What was recorded and what has changed, as people read it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::drift::{Change, Level, Recorded, Snapshot};
+use crate::source::visible_line;
+
+/// What has changed about one server.
+pub(super) struct Told<'a> {
+    /// The server.
+    pub(super) name: &'a str,
+    /// The revision that was asked for.
+    pub(super) protocol: &'a str,
+    /// The changes.
+    pub(super) changes: Vec<Change>,
+}
+
+/// The longest value that is shown, in characters.
+const LONGEST: usize = 70;
+
+/// What a file holds.
+pub(super) fn of_recording(snapshot: &Snapshot, notes: &[String], file: &Path) -> String {
+    let mut text = String::new();
+    for recorded in &snapshot.servers {
+        let Recorded { tools, resources, resource_templates, prompts, answers, .. } = recorded;
+        let counts = [
+            (tools.len(), "tool"),
+            (resources.len(), "resource"),
+            (resource_templates.len(), "template"),
+            (prompts.len(), "prompt"),
+            (answers.len(), "answer"),
+        ];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun));
+        let counts: Vec<String> = counts.collect();
+        let counts = if counts.is_empty() { "nothing to call".to_owned() } else { counts.join(", ") };
+        let _ = writeln!(text, "{} in {}: {counts}", visible_line(&recorded.name), recorded.server.revision);
+    }
+    for note in notes {
+        let _ = writeln!(text, "  {}", visible_line(note));
+    }
+    let _ = write!(text, "recorded in `{}`", file.display());
+    text
+}
+
+/// What has changed, the worst first, and how much.
+pub(super) fn of_changes(told: &[Told<'_>]) -> String {
+    let mut text = String::new();
+    for Told { name, protocol, changes } in told {
+        if told.len() > 1 {
+            let _ = writeln!(text, "{}, {protocol}", visible_line(name));
+        }
+        for level in Level::ALL {
+            for change in changes.iter().filter(|change| change.level == level) {
+                text += &of_change(change);
+            }
+        }
+    }
+    let all = || told.iter().flat_map(|told| &told.changes);
+    let counts = Level::ALL.map(|level| (all().filter(|change| change.level == level).count(), level.as_str()));
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    let counts: Vec<String> = counts.collect();
+    let _ = match counts.len() {
+        0 => writeln!(text, "nothing has changed"),
+        _ => writeln!(text, "{}", counts.join(", ")),
+    };
+    text
+}
+
+fn of_change(change: &Change) -> String {
+    let (level, at, says) = (change.level.as_str(), visible_line(&change.at), visible_line(&change.says));
+    let mut text = format!("{level:<11} {at}\n            {says}\n");
+    let example = change.example.as_ref().map(|value| ("for example", value.to_string()));
+    let help = change.help.as_ref().map(|help| ("perhaps", help.clone()));
+    let is_in_words = change.what == "description-changed";
+    let values = [("was", &change.before), ("is", &change.after)].into_iter().filter(|_| is_in_words);
+    let values = values.filter_map(|(name, value)| Some((name, value.as_ref()?.to_string())));
+    for (name, value) in values.chain(example).chain(help) {
+        let _ = writeln!(text, "            {name} {}", cut(&visible_line(&value)));
+    }
+    text
+}
+
+fn cut(text: &str) -> String {
+    let cut: String = text.chars().take(LONGEST).collect();
+    if cut.len() < text.len() { cut + "…" } else { cut }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,124 @@
+//! The answers to the same calls: their shape is a promise, their values are worth a look.
+
+use serde_json::Value;
+
+use super::change::{Change, Level};
+use super::steady::pointed;
+use super::{Answer, Outcome, Recorded};
+
+/// What has changed about the answers of one tool, as far as it was called again.
+pub(super) fn compare(tool: &str, before: &Recorded, after: &Recorded) -> Vec<Change> {
+    let recorded = before.answers.iter().filter(|answer| answer.tool == tool);
+    let pairs = recorded.filter_map(|old| {
+        let is_same_call = |new: &&Answer| new.tool == tool && new.arguments == old.arguments;
+        Some((old, after.answers.iter().find(is_same_call)?))
+    });
+    pairs.flat_map(|(old, new)| answer(old, new)).collect()
+}
+
+fn answer(old: &Answer, new: &Answer) -> Vec<Change> {
+    let at = format!("answers/{}", old.tool);
+    if old.outcome != new.outcome {
+        let words = |outcome| match outcome {
+            Outcome::Served => "served",
+            Outcome::ToolError => "answered with a tool error",
+            Outcome::Refused => "refused with a JSON-RPC error",
+        };
+        let (level, what) = match (old.outcome, new.outcome) {
+            (Outcome::Served, _) => (Level::Breaking, "answer-failed"),
+            (_, Outcome::Served) => (Level::Compatible, "answer-served"),
+            (_, Outcome::ToolError | Outcome::Refused) => (Level::Compatible, "answer-changed-value"),
+        };
+        let says = format!("the call `{}` was {}, and is {}", old.arguments, words(old.outcome), words(new.outcome));
+        return vec![Change::new(level, what, at, says).from_to(Some(&old.told), Some(&new.told))];
+    }
+    let mut found = Vec::new();
+    let comparison = Comparison { volatile: [&old.volatile, &new.volatile], is_error: old.outcome != Outcome::Served };
+    comparison.values(&old.told, &new.told, (&at, ""), &mut found);
+    found
+}
+
+struct Comparison<'a> {
+    volatile: [&'a Vec<String>; 2],
+    /// The words of errors are no promise.
+    is_error: bool,
+}
+
+impl Comparison<'_> {
+    fn values(&self, old: &Value, new: &Value, (at, pointer): (&str, &str), found: &mut Vec<Change>) {
+        if old == new {
+            return;
+        }
+        let is_volatile = self.volatile.iter().any(|list| list.iter().any(|known| known == pointer));
+        if is_volatile && (old.is_null() || new.is_null()) {
+            return;
+        }
+        match (old, new) {
+            (Value::Object(was), Value::Object(is)) => {
+                for (name, value) in was {
+                    let pointer = format!("{pointer}/{}", pointed(name));
+                    match is.get(name) {
+                        Some(other) => self.values(value, other, (&format!("{at}/{name}"), &pointer), found),
+                        None if self.volatile[0].contains(&pointer) => {}
+                        None => self.shape((old, new), &format!("{at}/{name}"), "is missing", found),
+                    }
+                }
+                for name in is.keys().filter(|name| !was.contains_key(*name)) {
+                    if !self.volatile[1].contains(&format!("{pointer}/{}", pointed(name))) {
+                        let says = format!("`{name}` is new");
+                        let change =
+                            Change::new(Level::Compatible, "answer-changed-value", format!("{at}/{name}"), says);
+                        found.push(change.from_to(None, is.get(name)));
+                    }
+                }
+            }
+            (Value::Array(was), Value::Array(is)) => {
+                if was.len() != is.len() {
+                    let says = format!("there were {} items, and are {}", was.len(), is.len());
+                    self.value((old, new), at, says, found);
+                }
+                for (place, (was, is)) in was.iter().zip(is).enumerate() {
+                    self.values(was, is, (&format!("{at}/[{place}]"), &format!("{pointer}/{place}")), found);
+                }
+            }
+            _ if kind(old) == kind(new) && is_volatile => {}
+            _ if kind(old) == kind(new) && at.ends_with("/type") => {
+                let says = format!("is {new}, and was {old}");
+                self.shape((old, new), at, &says, found);
+            }
+            _ if kind(old) == kind(new) || old.is_null() => {
+                self.value((old, new), at, format!("it was {}, and is {}", shown(old), shown(new)), found);
+            }
+            _ => self.shape((old, new), at, &format!("is {}, and was {}", kind(new), kind(old)), found),
+        }
+    }
+
+    fn shape(&self, (old, new): (&Value, &Value), at: &str, says: &str, found: &mut Vec<Change>) {
+        let name = at.rsplit('/').next().unwrap_or_default();
+        let level = if self.is_error { Level::Compatible } else { Level::Breaking };
+        let change = Change::new(level, "answer-changed-shape", at, format!("`{name}` {says}"));
+        found.push(change.from_to(Some(old), Some(new)));
+    }
+
+    fn value(&self, (old, new): (&Value, &Value), at: &str, says: String, found: &mut Vec<Change>) {
+        let level = if self.is_error { Level::Cosmetic } else { Level::Compatible };
+        found.push(Change::new(level, "answer-changed-value", at, says).from_to(Some(old), Some(new)));
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    let cut: String = text.chars().take(60).collect();
+    if cut.len() < text.len() { format!("`{cut}…`") } else { format!("`{cut}`") }
+}

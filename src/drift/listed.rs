@@ -1,0 +1,120 @@
+//! Prompts, resources and resource templates.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Recorded;
+use super::change::{Change, Level};
+use super::subject::{item, names};
+
+/// What has changed about one prompt.
+pub(super) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<Change> {
+    let at = format!("prompts/{name}");
+    let [old, new] = [before, after].map(|recorded| item(&recorded.prompts, "name", name));
+    match (old, new) {
+        (Some(old), Some(new)) => {
+            let mut found = arguments(name, old, new);
+            found.extend(words((old, new), &at, &["name", "arguments"]));
+            found
+        }
+        (Some(_), None) => {
+            vec![Change::new(Level::Breaking, "prompt-removed", at, format!("the prompt `{name}` is gone"))]
+        }
+        (None, _) => vec![Change::new(Level::Compatible, "prompt-added", at, format!("the prompt `{name}` is new"))],
+    }
+}
+
+fn arguments(prompt: &str, old: &Value, new: &Value) -> Vec<Change> {
+    static NONE: Vec<Value> = Vec::new();
+    let [was, is] = [old, new].map(|prompt| prompt["arguments"].as_array().unwrap_or(&NONE));
+    let mut found = Vec::new();
+    for name in names(was, is, "name") {
+        let at = format!("prompts/{prompt}/{name}");
+        let [old, new] = [was, is].map(|arguments| item(arguments, "name", &name));
+        let required = |argument: Option<&Value>| argument.map(|argument| argument["required"] == Value::Bool(true));
+        let (level, says) = match (required(old), required(new)) {
+            (Some(_), None) => (Level::Breaking, format!("the prompt `{prompt}` no longer takes `{name}`")),
+            (None, Some(true)) => (Level::Breaking, format!("the prompt `{prompt}` requires the new `{name}`")),
+            (None, _) => (Level::Compatible, format!("the prompt `{prompt}` may be given the new `{name}`")),
+            (Some(false), Some(true)) => (Level::Breaking, format!("the prompt `{prompt}` requires `{name}`")),
+            (Some(true), Some(false)) => {
+                (Level::Compatible, format!("the prompt `{prompt}` requires `{name}` no longer"))
+            }
+            (Some(_), Some(_)) => {
+                found.extend(old.zip(new).into_iter().flat_map(|pair| words(pair, &at, &["name", "required"])));
+                continue;
+            }
+        };
+        found.push(Change::new(level, "prompt-argument-changed", at, says).from_to(old, new));
+    }
+    found
+}
+
+/// What has changed about resources and templates.
+pub(super) fn resources(before: &Recorded, after: &Recorded) -> Vec<Change> {
+    let mut found = Vec::new();
+    for (noun, list, member, old, new) in [
+        ("resource", "resources", "uri", &before.resources, &after.resources),
+        ("resource template", "templates", "uriTemplate", &before.resource_templates, &after.resource_templates),
+    ] {
+        for address in names(old, new, member) {
+            let at = format!("{list}/{address}");
+            match (item(old, member, &address), item(new, member, &address)) {
+                (Some(was), Some(is)) => found.extend(resource((was, is), &at, member)),
+                (Some(was), None) => {
+                    let says = format!("the {noun} `{address}` is gone");
+                    let help = moved(was, old, new, member);
+                    found.push(Change::new(Level::Breaking, "resource-removed", at, says).with_help(help));
+                }
+                (None, _) => {
+                    let says = format!("the {noun} `{address}` is new");
+                    found.push(Change::new(Level::Compatible, "resource-added", at, says));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where a resource of the same name is, if that address is new.
+fn moved(was: &Value, old: &[Value], new: &[Value], member: &str) -> Option<String> {
+    let known: BTreeSet<&str> = old.iter().filter_map(|item| item[member].as_str()).collect();
+    let is_same = |item: &&Value| {
+        item["name"].is_string()
+            && item["name"] == was["name"]
+            && item[member].as_str().is_some_and(|address| !known.contains(address))
+    };
+    let found = new.iter().find(is_same)?;
+    Some(format!("moved to `{}`?", found[member].as_str().unwrap_or_default()))
+}
+
+fn resource((old, new): (&Value, &Value), at: &str, member: &str) -> Vec<Change> {
+    let mut found = Vec::new();
+    let [was, is] = [old, new].map(|resource| resource["mimeType"].as_str());
+    if let (Some(was), is) = (was, is)
+        && Some(was) != is
+    {
+        let says =
+            format!("it was `{was}`, and is {}", is.map_or("of no stated type".to_owned(), |is| format!("`{is}`")));
+        let change = Change::new(Level::Breaking, "resource-changed", format!("{at}/mimeType"), says);
+        found.push(change.from_to(old.get("mimeType"), new.get("mimeType")));
+    }
+    // How large a resource is, and when it was changed, is part of its content.
+    found.extend(words((old, new), at, &[member, "mimeType", "size", "annotations"]));
+    found
+}
+
+/// One cosmetic change for every member beside those that differs.
+pub(super) fn words((old, new): (&Value, &Value), at: &str, others: &[&str]) -> Vec<Change> {
+    let keys = |value: &Value| value.as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
+    let keys: BTreeSet<String> = [old, new].into_iter().filter_map(keys).flatten().collect();
+    let differs = keys.into_iter().filter(|key| !others.contains(&key.as_str()) && old.get(key) != new.get(key));
+    differs
+        .map(|key| {
+            let says = format!("its {key} has changed");
+            Change::new(Level::Cosmetic, "description-changed", format!("{at}/{key}"), says)
+                .from_to(old.get(&key), new.get(&key))
+        })
+        .collect()
+}

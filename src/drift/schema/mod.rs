@@ -1,0 +1,46 @@
+//! Two versions of a schema: what has changed, and whom that breaks.
+//!
+//! Both are brought into one spelling first, so that only what they mean is compared; then they are walked side by
+//! side, keyword by keyword. What the keywords cannot decide is decided by example, or counts as breaking.
+//! Start reading in [`compare_schemas`].
+
+mod bounds;
+mod canonical;
+mod merge;
+mod object;
+mod union;
+mod walk;
+mod witness;
+
+use serde_json::Value;
+
+use self::canonical::{Keep, canonical};
+use self::walk::Walk;
+use super::change::Change;
+
+pub use self::witness::counterexample;
+
+/// Who suffers from a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Callers send it: what was accepted must still be.
+    Sent,
+    /// Callers read it: what comes must be what could come before.
+    Read,
+}
+
+/// What has changed from one schema to the other; `at` is where they stand.
+pub fn compare_schemas(direction: Direction, before: &Value, after: &Value, at: &str) -> Vec<Change> {
+    if before == after {
+        return Vec::new();
+    }
+    let [old, new] = [before, after].map(|schema| canonical(schema, Keep::Words));
+    let mut walk = Walk::new(direction);
+    walk.pair(&old, &new, at);
+    walk.finish()
+}
+
+/// Whether two schemas mean the same.
+pub(super) fn is_same(before: &Value, after: &Value) -> bool {
+    canonical(before, Keep::Meaning) == canonical(after, Keep::Meaning)
+}

@@ -1,0 +1,80 @@
+//! The server itself: who it is, what it can do, which revision it speaks, in which order it lists things.
+
+use serde_json::{Map, Value};
+
+use super::change::{Change, Level};
+use super::subject::names;
+use super::{Identity, Recorded};
+use crate::wire::Revision;
+
+pub(super) fn compare(before: &Recorded, after: &Recorded) -> Vec<Change> {
+    let mut found = Vec::new();
+    let (old, new) = (&before.server, &after.server);
+    revision(old, new, &mut found);
+    words(old, new, &mut found);
+    capabilities((&old.capabilities, &new.capabilities), "server/capabilities", &mut found);
+    for (list, old, new) in [("tools", &before.tools, &after.tools), ("prompts", &before.prompts, &after.prompts)] {
+        let order = |items: &[Value], others: &[Value]| {
+            let kept = names(items, &[], "name");
+            kept.into_iter().filter(|name| others.iter().any(|other| other["name"] == *name)).collect::<Vec<_>>()
+        };
+        if order(old, new) != order(new, old) {
+            let says = format!("the {list} are listed in another order");
+            found.push(Change::new(Level::Cosmetic, "order-changed", list, says));
+        }
+    }
+    found
+}
+
+fn revision(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
+    if old.revision == new.revision {
+        return;
+    }
+    let is_newer = Revision::parse(&new.revision) > Revision::parse(&old.revision);
+    let level = if is_newer { Level::Compatible } else { Level::Breaking };
+    let says = format!("the server spoke {}, and speaks {}", old.revision, new.revision);
+    let (old, new) = (Value::from(old.revision.as_str()), Value::from(new.revision.as_str()));
+    found.push(Change::new(level, "revision-changed", "server/revision", says).from_to(Some(&old), Some(&new)));
+}
+
+fn words(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
+    let empty = Map::new();
+    let (was, is) = (&old.implementation, &new.implementation);
+    let (was, is) = (was.as_object().unwrap_or(&empty), is.as_object().unwrap_or(&empty));
+    for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
+        if was.get(key) != is.get(key) {
+            let says = format!("the server's {key} has changed");
+            let change = Change::new(Level::Cosmetic, "description-changed", format!("server/{key}"), says);
+            found.push(change.from_to(was.get(key), is.get(key)));
+        }
+    }
+    if old.instructions != new.instructions {
+        let [was, is] = [old, new].map(|identity| identity.instructions.as_deref().map(Value::from));
+        let says = "the server's instructions have changed";
+        let change = Change::new(Level::Cosmetic, "description-changed", "server/instructions", says);
+        found.push(change.from_to(was.as_ref(), is.as_ref()));
+    }
+}
+
+/// What is missing, or false, cannot be done.
+fn capabilities((old, new): (&Value, &Value), at: &str, found: &mut Vec<Change>) {
+    let empty = Map::new();
+    let (was, is) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
+    for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
+        let at = format!("{at}/{key}");
+        let can = |value: Option<&Value>| value.is_some_and(|value| !value.is_null() && *value != Value::Bool(false));
+        let name = at.trim_start_matches("server/capabilities/").replace('/', ".");
+        match (was.get(key), is.get(key)) {
+            (old, new) if can(old) && !can(new) => {
+                let says = format!("the server had the capability `{name}`, and has it no longer");
+                found.push(Change::new(Level::Breaking, "capability-removed", at, says).from_to(old, new));
+            }
+            (old, new) if !can(old) && can(new) => {
+                let says = format!("the server has the new capability `{name}`");
+                found.push(Change::new(Level::Compatible, "capability-added", at, says).from_to(old, new));
+            }
+            (Some(old), Some(new)) => capabilities((old, new), &at, found),
+            _ => {}
+        }
+    }
+}

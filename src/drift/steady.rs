@@ -1,0 +1,115 @@
+//! What of an answer is the same from call to call: times, ids and whatever differed between two calls are not.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Map, Value, json};
+
+use super::{Answer, Outcome};
+
+/// The longest text that is kept whole.
+const LONGEST: usize = 2_000;
+
+/// What stands for a text that differs from call to call.
+const VOLATILE: &str = "<differs>";
+
+/// What an answer came to, and what it says; `None` where the message is no answer.
+pub fn heard(message: &Value) -> Option<(Outcome, Value)> {
+    if let Some(error) = message.get("error") {
+        return Some((Outcome::Refused, steady(&json!({"code": error["code"], "message": error["message"]}))));
+    }
+    let result = message.get("result")?.as_object()?;
+    let outcome = if result.get("isError") == Some(&Value::Bool(true)) { Outcome::ToolError } else { Outcome::Served };
+    let kept = result.iter().filter(|(key, _)| !matches!(key.as_str(), "_meta" | "isError"));
+    let kept = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+    Some((outcome, steady(&Value::Object(kept))))
+}
+
+/// One recorded answer of two that were given to the same call; `None` where they have nothing in common.
+pub fn masked(call: (&str, &Value), first: (Outcome, Value), second: &(Outcome, Value)) -> Option<Answer> {
+    let (outcome, mut told) = first;
+    if outcome != second.0 {
+        return None;
+    }
+    let mut volatile = Vec::new();
+    mask(&mut told, &second.1, "", &mut volatile);
+    Some(Answer { tool: call.0.to_owned(), arguments: call.1.clone(), outcome, told, volatile })
+}
+
+fn mask(first: &mut Value, second: &Value, at: &str, volatile: &mut Vec<String>) {
+    if first == second {
+        return;
+    }
+    match (&mut *first, second) {
+        (Value::Object(fields), Value::Object(others)) => {
+            for (name, value) in fields.iter_mut() {
+                let at = format!("{at}/{}", pointed(name));
+                mask(value, others.get(name).unwrap_or(&Value::Null), &at, volatile);
+            }
+            for name in others.keys().filter(|name| !fields.contains_key(*name)).cloned().collect::<Vec<_>>() {
+                volatile.push(format!("{at}/{}", pointed(&name)));
+                fields.insert(name, Value::Null);
+            }
+            return;
+        }
+        (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
+            for (place, (item, other)) in items.iter_mut().zip(others).enumerate() {
+                mask(item, other, &format!("{at}/{place}"), volatile);
+            }
+            return;
+        }
+        (Value::String(_), Value::String(_)) => *first = VOLATILE.into(),
+        (Value::Number(_), Value::Number(_)) => *first = 0.into(),
+        (Value::Bool(_), Value::Bool(_)) => *first = false.into(),
+        _ => *first = Value::Null,
+    }
+    volatile.push(at.to_owned());
+}
+
+/// A name in a JSON pointer.
+pub(super) fn pointed(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn steady(value: &Value) -> Value {
+    match value {
+        Value::String(text) => steady_text(text).into(),
+        Value::Array(items) => items.iter().map(steady).collect(),
+        Value::Object(fields) => Value::Object(block(fields)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// The text of a content block that is JSON is compared as JSON.
+fn block(fields: &Map<String, Value>) -> Map<String, Value> {
+    let written = fields.get("text").and_then(Value::as_str).filter(|_| fields.get("type") == Some(&json!("text")));
+    let read = written.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let read = read.filter(|value| value.is_object() || value.is_array());
+    let mut steadied: Map<String, Value> = fields.iter().map(|(name, value)| (name.clone(), steady(value))).collect();
+    if let Some(read) = read {
+        steadied.shift_remove("text");
+        steadied.insert("json".to_owned(), steady(&read));
+    }
+    steadied
+}
+
+/// Forms that differ from call to call, and what stands for them.
+static FORMS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let forms = [
+        (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?Z| ?[+-]\d\d:?\d\d)?", "<time>"),
+        (r"\b\d\d?:\d\d:\d\d(?:\.\d+)?\b", "<time>"),
+        (r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<uuid>"),
+        (r"^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day$", "<weekday>"),
+    ];
+    forms.into_iter().filter_map(|(form, stand_in)| Some((Regex::new(form).ok()?, stand_in))).collect()
+});
+
+fn steady_text(text: &str) -> String {
+    if text.len() > LONGEST {
+        let begin: String = text.chars().take(100).collect();
+        // FNV-1a: the same on every system and for ever.
+        let hash = text.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        return format!("{begin}… {} characters, {hash:08x}", text.chars().count());
+    }
+    FORMS.iter().fold(text.to_owned(), |text, (form, stand_in)| form.replace_all(&text, *stand_in).into_owned())
+}

@@ -1,0 +1,220 @@
+//! Servers before and after: everything beside schemas.
+
+use serde_json::{Value, json};
+
+use crate::drift::{Change, Level, Recorded, Snapshot, Subject, Unreadable, compare, heard, masked};
+
+fn server(parts: &Value) -> Recorded {
+    let mut whole = json!({
+        "name": "server", "protocol": "auto",
+        "server": {"revision": "2025-11-25", "implementation": {}, "capabilities": {}, "instructions": null},
+        "tools": [], "resources": [], "resource_templates": [], "prompts": [], "answers": [],
+    });
+    for (key, value) in parts.as_object().unwrap() {
+        match key.as_str() {
+            "revision" | "implementation" | "capabilities" | "instructions" => whole["server"][key] = value.clone(),
+            _ => whole[key] = value.clone(),
+        }
+    }
+    serde_json::from_value(whole).unwrap()
+}
+
+fn shown(change: &Change) -> String {
+    let help = change.help.as_deref().map(|help| format!(" ({help})")).unwrap_or_default();
+    format!("{} {} {}: {}{help}", change.level.as_str(), change.what, change.at, change.says)
+}
+
+#[test]
+fn what_is_said_of_changes() {
+    let check = |before: Value, after: Value, expected: &[&str]| {
+        let found: Vec<String> = compare(&server(&before), &server(&after)).iter().map(shown).collect();
+        assert_eq!(found, expected);
+    };
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"properties": {"a": {}}}});
+    let tools = |names: &[&str]| json!({"tools": names.iter().map(|name| tool(name)).collect::<Vec<_>>()});
+    check(tools(&["a", "b"]), tools(&["a", "b"]), &[]);
+    check(
+        tools(&["a", "b"]),
+        tools(&["b", "a"]),
+        &["cosmetic order-changed tools: the tools are listed in another order"],
+    );
+    check(tools(&[]), tools(&["a"]), &["compatible tool-added tools/a: the tool `a` is new"]);
+    check(
+        tools(&["a"]),
+        tools(&["b"]),
+        &[
+            "breaking tool-removed tools/a: the tool `a` is gone (renamed to `b`?)",
+            "compatible tool-added tools/b: the tool `b` is new",
+        ],
+    );
+    let hint = |name: &str, value: bool| json!({"tools": [{"name": "a", "annotations": {name: value}}]});
+    let none = json!({"tools": [{"name": "a", "annotations": {}}]});
+    let breaks = |name: &str, was: bool| {
+        format!(
+            "breaking hint-changed tools/a/annotations/{name}: `{name}` was {was}, and is {}: callers may have relied on it",
+            !was
+        )
+    };
+    check(hint("readOnlyHint", true), hint("readOnlyHint", false), &[&breaks("readOnlyHint", true)]);
+    check(hint("readOnlyHint", true), none.clone(), &[&breaks("readOnlyHint", true)]);
+    check(hint("destructiveHint", false), none.clone(), &[&breaks("destructiveHint", false)]);
+    check(
+        none.clone(),
+        hint("openWorldHint", true),
+        &[
+            "cosmetic hint-changed tools/a/annotations/openWorldHint: `openWorldHint` is written differently and means the same",
+        ],
+    );
+    let support = |word: &str| json!({"tools": [{"name": "a", "execution": {"taskSupport": word}}]});
+    check(
+        support("optional"),
+        support("required"),
+        &["breaking hint-changed tools/a/execution/taskSupport: calling it as a task was optional, and is required"],
+    );
+    check(
+        json!({"tools": [{"name": "a", "outputSchema": {}}]}),
+        json!({"tools": [{"name": "a"}]}),
+        &["breaking schema-widened tools/a/output: its answers no longer have a declared schema"],
+    );
+    check(
+        json!({"tools": [{"name": "a", "description": "x"}]}),
+        json!({"tools": [{"name": "a", "description": "y"}]}),
+        &["cosmetic description-changed tools/a/description: its description has changed"],
+    );
+}
+
+#[test]
+fn what_is_said_of_the_rest() {
+    let check = |before: Value, after: Value, expected: &[&str]| {
+        let found: Vec<String> = compare(&server(&before), &server(&after)).iter().map(shown).collect();
+        assert_eq!(found, expected);
+    };
+    let can = |capabilities: Value| json!({"capabilities": capabilities});
+    check(
+        can(json!({"tools": {"listChanged": true}})),
+        can(json!({"tools": {}})),
+        &[
+            "breaking capability-removed server/capabilities/tools/listChanged: the server had the capability `tools.listChanged`, and has it no longer",
+        ],
+    );
+    check(can(json!({"tools": {}})), can(json!({"tools": {"listChanged": false}})), &[]);
+    check(
+        can(json!({})),
+        can(json!({"prompts": {}})),
+        &["compatible capability-added server/capabilities/prompts: the server has the new capability `prompts`"],
+    );
+    check(
+        json!({"revision": "2025-11-25"}),
+        json!({"revision": "2025-06-18"}),
+        &["breaking revision-changed server/revision: the server spoke 2025-11-25, and speaks 2025-06-18"],
+    );
+    check(
+        json!({"implementation": {"version": "1"}}),
+        json!({"implementation": {"version": "2"}}),
+        &["cosmetic description-changed server/version: the server's version has changed"],
+    );
+    let prompt = |arguments: Value| json!({"prompts": [{"name": "p", "arguments": arguments}]});
+    check(
+        prompt(json!([])),
+        prompt(json!([{"name": "a", "required": true}])),
+        &["breaking prompt-argument-changed prompts/p/a: the prompt `p` requires the new `a`"],
+    );
+    check(
+        prompt(json!([{"name": "a", "required": true}])),
+        prompt(json!([{"name": "a"}])),
+        &["compatible prompt-argument-changed prompts/p/a: the prompt `p` requires `a` no longer"],
+    );
+    check(prompt(json!([])), json!({}), &["breaking prompt-removed prompts/p: the prompt `p` is gone"]);
+    let resource = |uri: &str, kind: &str| json!({"resources": [{"uri": uri, "name": "r", "mimeType": kind}]});
+    check(
+        resource("a:1", "text/plain"),
+        resource("a:2", "text/plain"),
+        &[
+            "breaking resource-removed resources/a:1: the resource `a:1` is gone (moved to `a:2`?)",
+            "compatible resource-added resources/a:2: the resource `a:2` is new",
+        ],
+    );
+    check(
+        resource("a:1", "text/plain"),
+        resource("a:1", "text/html"),
+        &["breaking resource-changed resources/a:1/mimeType: it was `text/plain`, and is `text/html`"],
+    );
+}
+
+/// An answer that was given twice, and the answer of another day.
+#[test]
+fn what_is_said_of_answers() {
+    let told = |value: &Value| heard(&json!({"result": value})).unwrap();
+    let structured = |value: Value| json!({"content": [], "structuredContent": value});
+    let check = |twice: [Value; 2], later: Value, expected: &[&str]| {
+        let call = ("t", &json!({}));
+        let recorded = |first: &Value, second: &Value| {
+            let answer = masked(call, told(first), &told(second)).unwrap();
+            Recorded { answers: vec![answer], ..Recorded::default() }
+        };
+        let (before, after) = (recorded(&twice[0], &twice[1]), recorded(&later, &later));
+        let found: Vec<String> = compare(&before, &after).iter().map(shown).collect();
+        assert_eq!(found, expected);
+    };
+    let steady = |value: Value| [structured(value.clone()), structured(value)];
+    check(steady(json!({"a": 1})), structured(json!({"a": 1})), &[]);
+    check(
+        steady(json!({"a": 1})),
+        structured(json!({"a": 2})),
+        &["compatible answer-changed-value answers/t/structuredContent/a: it was `1`, and is `2`"],
+    );
+    check(
+        steady(json!({"a": 1})),
+        structured(json!({"a": "1"})),
+        &["breaking answer-changed-shape answers/t/structuredContent/a: `a` is a text, and was a number"],
+    );
+    check(
+        steady(json!({"a": 1})),
+        structured(json!({})),
+        &["breaking answer-changed-shape answers/t/structuredContent/a: `a` is missing"],
+    );
+    check(
+        steady(json!({})),
+        structured(json!({"a": 1})),
+        &["compatible answer-changed-value answers/t/structuredContent/a: `a` is new"],
+    );
+    // What differed between two calls is not compared; what it is, is.
+    let volatile = [structured(json!({"id": 1, "list": [1]})), structured(json!({"id": 2, "list": []}))];
+    check(volatile.clone(), structured(json!({"id": 3, "list": [1, 2]})), &[]);
+    check(
+        volatile,
+        structured(json!({"id": "x", "list": []})),
+        &["breaking answer-changed-shape answers/t/structuredContent/id: `id` is a text, and was a number"],
+    );
+    let at = |time: &str| structured(json!({"at": time, "id": "0b9c1c1e-1d2f-4a3b-8c4d-5e6f7a8b9c0d"}));
+    check([at("2026-01-01T10:00:00Z"), at("2026-01-01T10:00:00Z")], at("2027-02-02T11:11:11.5+02:00"), &[]);
+    let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+    check([text("{\"a\": 1}"), text("{\"a\": 1}")], text("{ \"a\":1 }"), &[]);
+    check(
+        [text("{\"a\": 1}"), text("{\"a\": 1}")],
+        text("[1]"),
+        &["breaking answer-changed-shape answers/t/content/[0]/json: `json` is a list, and was an object"],
+    );
+    let failed = json!({"content": [], "isError": true});
+    check(
+        [text("x"), text("x")],
+        failed.clone(),
+        &["breaking answer-failed answers/t: the call `{}` was served, and is answered with a tool error"],
+    );
+    check(
+        [failed.clone(), failed],
+        text("x"),
+        &["compatible answer-served answers/t: the call `{}` was answered with a tool error, and is served"],
+    );
+}
+
+#[test]
+fn files_are_read_as_they_are_written() {
+    let snapshot = Snapshot::new(vec![server(&json!({"tools": [{"name": "a"}]}))]);
+    assert_eq!(Snapshot::parse(&snapshot.text()), Ok(snapshot.clone()));
+    assert_eq!(Snapshot::parse("{\"format\": 7}"), Err(Unreadable::Format(7)));
+    assert!(matches!(Snapshot::parse("[]"), Err(Unreadable::Other(_))));
+    assert_eq!(snapshot.of("other", "2025-11-25").map(|recorded| recorded.name.as_str()), Some("server"));
+    assert_eq!(Subject::of(&snapshot.servers[0], &Recorded::default()).last(), Some(&Subject::Tool("a".to_owned())));
+    assert_eq!(Level::ALL.map(|level| Level::parse(level.as_str())), Level::ALL.map(Some));
+}

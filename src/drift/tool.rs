@@ -1,0 +1,109 @@
+//! The definition of one tool: schemas, hints, words.
+
+use serde_json::{Value, json};
+
+use super::Recorded;
+use super::change::{Change, Level};
+use super::listed::words;
+use super::schema::{Direction, compare_schemas, is_same};
+use super::subject::{item, names};
+
+/// What has changed about one tool.
+pub(super) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<Change> {
+    let at = format!("tools/{name}");
+    let [old, new] = [before, after].map(|recorded| item(&recorded.tools, "name", name));
+    match (old, new) {
+        (Some(old), Some(new)) => definition((old, new), &at),
+        (Some(old), None) => {
+            let help = renamed(old, before, after).map(|other| format!("renamed to `{other}`?"));
+            vec![Change::new(Level::Breaking, "tool-removed", at, format!("the tool `{name}` is gone")).with_help(help)]
+        }
+        (None, _) => vec![Change::new(Level::Compatible, "tool-added", at, format!("the tool `{name}` is new"))],
+    }
+}
+
+/// A new tool with the same schemas, or with the same description.
+fn renamed(old: &Value, before: &Recorded, after: &Recorded) -> Option<String> {
+    let added = names(&after.tools, &[], "name");
+    let mut added = added.into_iter().filter(|name| item(&before.tools, "name", name).is_none());
+    added.find(|name| {
+        item(&after.tools, "name", name).is_some_and(|new| {
+            let takes_something = old["inputSchema"]["properties"].as_object().is_some_and(|known| !known.is_empty());
+            let is_same_schema = takes_something && is_same(&old["inputSchema"], &new["inputSchema"]);
+            is_same_schema || old["description"].is_string() && old["description"] == new["description"]
+        })
+    })
+}
+
+fn definition((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
+    let anything = json!({});
+    let schema = |tool: &Value, key: &str| tool.get(key).cloned().unwrap_or_else(|| anything.clone());
+    let (was, is) = (schema(old, "inputSchema"), schema(new, "inputSchema"));
+    let mut found = compare_schemas(Direction::Sent, &was, &is, &format!("{at}/input"));
+    let place = format!("{at}/output");
+    match (old.get("outputSchema"), new.get("outputSchema")) {
+        (Some(was), Some(is)) => found.extend(compare_schemas(Direction::Read, was, is, &place)),
+        (Some(was), None) => {
+            let says = "its answers no longer have a declared schema";
+            found.push(Change::new(Level::Breaking, "schema-widened", place, says).from_to(Some(was), None));
+        }
+        (None, Some(is)) => {
+            let says = "its answers have a declared schema";
+            found.push(Change::new(Level::Compatible, "schema-narrowed", place, says).from_to(None, Some(is)));
+        }
+        (None, None) => {}
+    }
+    found.extend(hints((old, new), at));
+    found.extend(task_support((old, new), at));
+    found.extend(words((old, new), at, &["name", "inputSchema", "outputSchema", "annotations", "execution"]));
+    found
+}
+
+/// A hint: what holds without it, and the value that lets callers do more.
+const HINTS: [(&str, bool, bool); 4] = [
+    ("readOnlyHint", false, true),
+    ("destructiveHint", true, false),
+    ("idempotentHint", false, true),
+    ("openWorldHint", true, false),
+];
+
+fn hints((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
+    let (was, is) = (&old["annotations"], &new["annotations"]);
+    let holds = |annotations: &Value, name: &str, default: bool| annotations[name].as_bool().unwrap_or(default);
+    // For a tool that changes nothing, the other hints about changes say nothing.
+    let is_idle = [was, is].into_iter().all(|annotations| holds(annotations, "readOnlyHint", false));
+    let mut found = Vec::new();
+    for (name, default, trusting) in HINTS {
+        if was.get(name) == is.get(name) {
+            continue;
+        }
+        let (before, after) = (holds(was, name, default), holds(is, name, default));
+        let says_nothing = is_idle && matches!(name, "destructiveHint" | "idempotentHint");
+        let (level, says) = if before == after || says_nothing {
+            (Level::Cosmetic, format!("`{name}` is written differently and means the same"))
+        } else if before == trusting {
+            (Level::Breaking, format!("`{name}` was {before}, and is {after}: callers may have relied on it"))
+        } else {
+            (Level::Compatible, format!("`{name}` was {before}, and is {after}"))
+        };
+        let change = Change::new(level, "hint-changed", format!("{at}/annotations/{name}"), says);
+        found.push(change.from_to(was.get(name), is.get(name)));
+    }
+    let known: Vec<&str> = HINTS.iter().map(|(name, ..)| *name).collect();
+    found.extend(words((was, is), &format!("{at}/annotations"), &known));
+    found
+}
+
+/// Whether calls may or must become tasks (2025-11-25).
+fn task_support((old, new): (&Value, &Value), at: &str) -> Option<Change> {
+    let support = |tool: &Value| tool["execution"]["taskSupport"].as_str().unwrap_or("forbidden").to_owned();
+    let (was, is) = (support(old), support(new));
+    let level = match (was.as_str(), is.as_str()) {
+        (was, is) if was == is => return None,
+        (_, "optional") => Level::Compatible,
+        _ => Level::Breaking,
+    };
+    let says = format!("calling it as a task was {was}, and is {is}");
+    let at = format!("{at}/execution/taskSupport");
+    Some(Change::new(level, "hint-changed", at, says).from_to(Some(&was.into()), Some(&is.into())))
+}

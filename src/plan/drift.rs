@@ -1,0 +1,62 @@
+//! One case for every part of the server that is compared with a recorded one.
+
+use std::sync::Arc;
+
+use super::Probe;
+use super::case::{Body, Case, Mistake, SkipReason};
+use super::planner::Planner;
+use crate::drift::{Identity, Recorded, Subject};
+use crate::suite::{Differential, Recalling};
+use crate::wire::{Catalog, Tool};
+
+/// The variants that a comparison judges.
+pub(super) const JUDGES: [&str; 1] = ["SCHEMA-DRIFT"];
+
+pub(super) fn cases(
+    planner: &Planner<'_>,
+    template: &Case,
+    settings: &Arc<Differential>,
+    catalog: &Catalog,
+) -> Vec<Case> {
+    let lane = planner.lane;
+    let Some(recorded) = settings.snapshot.of(&lane.server, lane.protocol.as_str()) else {
+        let message = format!("no server `{}` is recorded in `{}`", lane.server, settings.file);
+        let help = Some(format!("record it with `mcprove snapshot {}`", planner.suite.file));
+        let mistake = Mistake { code: "missing-recording", message, help, span: template.span };
+        return vec![Case { body: Body::Failed(mistake), ..template.clone() }];
+    };
+    let recorded = Arc::new(recorded.clone());
+    let mut known = catalog.clone();
+    known.tools.extend(recorded.tools.iter().cloned().map(Tool::new));
+    let mut cases = planner.unknown_tools(template, &settings.tools, &known);
+    let offered = Recorded::offered((&lane.server, ""), Identity::default(), catalog);
+    let subjects = Subject::of(&recorded, &offered).into_iter().filter(|subject| match subject {
+        Subject::Tool(name) => settings.tools.selects(name),
+        // That a tool is gone is told once.
+        Subject::Answers(name) => {
+            settings.answers == Recalling::Made && settings.tools.selects(name) && catalog.tool(name).is_some()
+        }
+        Subject::Server | Subject::Resources | Subject::Prompt(_) => true,
+    });
+    cases.extend(subjects.map(|subject| {
+        let name = format!("{}: {subject}", template.name);
+        let body = match forbidden(planner, &subject, catalog) {
+            Some(reason) => Body::Skipped(SkipReason::NotApplicable(reason)),
+            None => {
+                let (settings, recorded) = (Arc::clone(settings), Arc::clone(&recorded));
+                Body::Probe(Arc::new(Probe::Drift { settings, recorded, subject }))
+            }
+        };
+        let mut case = planner.case(&name, None, template.span, body);
+        case.variants.extend(JUDGES.map(str::to_owned));
+        case
+    }));
+    cases
+}
+
+/// Why a recorded call may not be made again.
+fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<String> {
+    let Subject::Answers(name) = subject else { return None };
+    let may_not = catalog.tool(name)?.may_destroy() && !planner.suite.allow.contains(name);
+    may_not.then(|| format!("`{name}` may destroy something; allow it with `allow: [{name}]`"))
+}

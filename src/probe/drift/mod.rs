@@ -1,0 +1,119 @@
+//! A server against a recorded one, and how one is recorded.
+//!
+//! Definitions are compared with what the server listed; answers are asked for again, each tool on a fresh server.
+//! What a change means is decided by `drift`. Start reading in [`run`] and [`record`].
+
+mod record;
+mod told;
+
+use serde_json::{Value, json};
+
+use self::told::{finding, summary};
+use super::{Ground, Probed};
+use crate::drift::{Answer, Change, Identity, Outcome as Came, Recorded, Subject, compare_subject, heard};
+use crate::event::{Finding, Outcome};
+use crate::session::{Request, Session};
+use crate::source::template::{Names, fill};
+use crate::suite::Differential;
+
+pub use self::record::{Wanted, record};
+
+/// Compares one part of the server.
+pub(super) async fn run(
+    settings: &Differential,
+    (recorded, subject): (&Recorded, &Subject),
+    ground: &Ground<'_>,
+) -> Probed {
+    let Some(mut now) = offered(ground, (&recorded.name, &recorded.protocol)) else {
+        return Probed::because(Outcome::Errored, "the server said nothing that could be compared");
+    };
+    let mut probed = Probed::because(Outcome::Passed, "");
+    if let Subject::Answers(tool) = subject {
+        match answers(ground, tool, recorded, &mut probed).await {
+            Ok(answers) => now.answers = answers,
+            Err(found) => {
+                let outcome = if found.class.is_some() { Outcome::Failed } else { Outcome::Errored };
+                return Probed { outcome, reason: None, findings: vec![found], ..probed };
+            }
+        }
+    }
+    let now = now.redacted(ground.redactor);
+    verdict(settings, compare_subject(subject, recorded, &now), probed)
+}
+
+/// The server as it is, without answers.
+fn offered(ground: &Ground<'_>, names: (&str, &str)) -> Option<Recorded> {
+    let said = ground.server?;
+    let identity = Identity::of(&said.said, said.revision.as_str());
+    Some(Recorded::offered(names, identity, ground.catalog))
+}
+
+/// What the tool answers to the recorded calls.
+async fn answers(
+    ground: &Ground<'_>,
+    tool: &str,
+    recorded: &Recorded,
+    probed: &mut Probed,
+) -> Result<Vec<Answer>, Finding> {
+    let session = ground.servers.open().await?;
+    probed.spoken = session.server.revision.to_string();
+    let mut answers = Vec::new();
+    let mut broken = None;
+    for known in recorded.answers.iter().filter(|answer| answer.tool == tool) {
+        match ask(ground, &session, (tool, &sent(ground, tool, &known.arguments)), probed).await {
+            Ok((outcome, told)) => answers.push(Answer {
+                tool: tool.to_owned(),
+                arguments: known.arguments.clone(),
+                outcome,
+                told,
+                volatile: Vec::new(),
+            }),
+            Err(found) => {
+                broken = Some(found);
+                break;
+            }
+        }
+    }
+    let ended = ground.servers.close(session).await;
+    match broken.or(ended) {
+        Some(found) => Err(found),
+        None => Ok(answers),
+    }
+}
+
+/// The arguments of a recorded call with what was redacted in them.
+fn sent(ground: &Ground<'_>, tool: &str, recorded: &Value) -> Value {
+    let written = given(ground, tool).filter(|given| ground.redactor.value(given.clone()) == *recorded);
+    written.unwrap_or_else(|| recorded.clone())
+}
+
+/// The arguments that the suite has for a tool.
+fn given(ground: &Ground<'_>, tool: &str) -> Option<Value> {
+    let written = ground.suite.arguments.get(tool)?;
+    fill(written, &Names::new()).ok().map(|filled| filled.to_json())
+}
+
+/// Makes one call.
+async fn ask(
+    ground: &Ground<'_>,
+    session: &Session,
+    (tool, arguments): (&str, &Value),
+    probed: &mut Probed,
+) -> Result<(Came, Value), Finding> {
+    let params = Some(json!({"name": tool, "arguments": arguments}));
+    let timeout = Some(ground.request_timeout);
+    let request = Request { owner: ground.owner, method: "tools/call", params, timeout, progress: false };
+    let reply = session.request(request).await.map_err(|failure| failure.finding())?;
+    probed.frames.extend([reply.frame, reply.answer_frame]);
+    let message = ground.redactor.value((*reply.message).clone());
+    heard(&message).ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))
+}
+
+fn verdict(settings: &Differential, changes: Vec<Change>, probed: Probed) -> Probed {
+    let is_meant = |change: &Change| settings.ignore.iter().any(|ignored| ignored.is_about(change));
+    let (meant, changes): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_meant);
+    let (bad, mild): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| change.level >= settings.fail_on);
+    let outcome = if bad.is_empty() { Outcome::Passed } else { Outcome::Failed };
+    let findings = bad.iter().map(|change| finding(change, &settings.file)).collect();
+    Probed { outcome, reason: summary(&mild, &meant), findings, ..probed }
+}

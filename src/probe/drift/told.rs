@@ -1,0 +1,44 @@
+//! Changes as findings, and as a sentence.
+
+use serde_json::Value;
+
+use crate::drift::{Change, Level};
+use crate::event::{Finding, Severity};
+
+/// The most changes that a sentence names.
+const NAMED: usize = 3;
+
+/// A change that fails a case.
+pub(super) fn finding(change: &Change, file: &str) -> Finding {
+    let meant = format!("if it is meant, record the server again, or add it to `ignore:`; it is recorded in `{file}`");
+    let help = change.help.as_ref().map_or(meant.clone(), |help| format!("{help} {meant}"));
+    let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
+    let example = change.example.as_ref().map(ToString::to_string).unwrap_or_default();
+    Finding {
+        path: Some(change.at.clone()),
+        expected: text(&change.before),
+        actual: text(&change.after),
+        help: Some(help),
+        severity: Some(match change.level {
+            Level::Breaking => Severity::High,
+            Level::Compatible | Level::Cosmetic => Severity::Low,
+        }),
+        ..Finding::new(change.what, format!("{} change: {}", change.level.as_str(), change.says))
+    }
+    .with_evidence("counter-example", example)
+}
+
+/// What has changed and fails nothing; `None` where that is nothing.
+pub(super) fn summary(mild: &[Change], meant: &[Change]) -> Option<String> {
+    let all = mild.len() + meant.len();
+    if all == 0 {
+        return None;
+    }
+    let ignored = meant.iter().map(|change| format!("ignored: `{}`, {}", change.at, change.says));
+    let told = mild.iter().map(|change| format!("{}: `{}`, {}", change.level.as_str(), change.at, change.says));
+    let mut named: Vec<String> = told.chain(ignored).take(NAMED).collect();
+    if all > NAMED {
+        named.push(format!("and {} more", all - NAMED));
+    }
+    Some(format!("{all} {}: {}", if all == 1 { "change" } else { "changes" }, named.join("; ")))
+}

@@ -1,0 +1,87 @@
+//! Records the servers of a plan instead of running its cases.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
+use super::probing::LaneServers;
+use super::snapshot::Recordings;
+use super::{Emitter, Options, names};
+use crate::drift::Recorded;
+use crate::event::Finding;
+use crate::plan::Plan;
+use crate::probe::{self, Ground, Wanted};
+
+/// What was recorded, and in sentences what was not.
+#[derive(Debug, Clone, Default)]
+pub struct Recording {
+    /// The servers, each once for every revision.
+    pub servers: Vec<Recorded>,
+    /// What could not be recorded.
+    pub notes: Vec<String>,
+}
+
+/// Records every server of a plan in every revision; `wanted` says what to record of the one of that name and
+/// revision.
+///
+/// # Errors
+///
+/// Fails where a server cannot be started, or says nothing that could be recorded.
+pub async fn record(
+    plan: Plan,
+    options: Options,
+    wanted: &(dyn Fn(&str, &str) -> Wanted + Sync),
+) -> Result<Recording, Finding> {
+    let plan = Arc::new(plan);
+    let redactor = names::redactor(&plan, &options);
+    // Nobody watches.
+    let (sender, _) = mpsc::unbounded_channel();
+    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor: redactor.clone() });
+    let emitter = Emitter { sender, recordings };
+    let mut recording = Recording::default();
+    for suite in 0..plan.suites.len() {
+        for index in 0..plan.suites[suite].lanes.len() {
+            let lane = Arc::new(Lane::new(&plan, suite, index, &options, &emitter));
+            let recorded = tokio::select! {
+                recorded = of_lane(&lane, wanted) => recorded,
+                () = options.stop.wait() => Err(interrupted()),
+            };
+            lane.finish().await;
+            let Some((recorded, notes)) = recorded? else { continue };
+            recording.servers.push(recorded);
+            recording.notes.extend(notes);
+        }
+    }
+    Ok(recording)
+}
+
+fn interrupted() -> Finding {
+    Finding::new("interrupted", "the recording was interrupted")
+}
+
+type Taken = Option<(Recorded, Vec<String>)>;
+
+/// A server in one revision; `None` where it does not speak that revision.
+async fn of_lane(lane: &Arc<Lane>, wanted: &(dyn Fn(&str, &str) -> Wanted + Sync)) -> Result<Taken, Finding> {
+    let planned = lane.planned();
+    let catalog = match lane.catalog().await {
+        Ok(catalog) => catalog,
+        Err(NoSession::NotSpoken(_)) => return Ok(None),
+        Err(NoSession::Broken(found)) => return Err(*found),
+        Err(NoSession::Interrupted) => return Err(interrupted()),
+    };
+    let Some(case) = planned.cases.iter().find(|case| case.lane == lane.index) else { return Ok(None) };
+    let servers = LaneServers { lane, case, stop: &lane.stop };
+    let ground = Ground {
+        owner: "",
+        suite: &planned.suite,
+        catalog: &catalog,
+        server: lane.identity(),
+        redactor: &lane.emitter().recordings.redactor,
+        servers: &servers,
+        request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+    };
+    let (name, protocol) = (&planned.lanes[lane.index].server, planned.lanes[lane.index].protocol.as_str());
+    probe::record((name, protocol), &wanted(name, protocol), &ground).await.map(Some)
+}
