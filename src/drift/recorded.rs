@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::redact::Redactor;
 use crate::wire::Catalog;
 
 /// The number of the format; other programs can tell by it whether they understand a file.
@@ -141,20 +140,21 @@ impl Recorded {
         }
     }
 
-    /// The same without secrets.
+    /// The same without what is secret or belongs to one machine; `neutral` takes it out of a value.
     #[must_use]
-    pub fn redacted(mut self, redactor: &Redactor) -> Self {
-        let all = |values: Vec<Value>| values.into_iter().map(|value| redactor.value(value)).collect();
+    pub fn neutral(mut self, neutral: &dyn Fn(Value) -> Value) -> Self {
+        let all = |values: Vec<Value>| values.into_iter().map(neutral).collect();
         self.tools = all(self.tools);
         self.resources = all(self.resources);
         self.resource_templates = all(self.resource_templates);
         self.prompts = all(self.prompts);
-        self.server.implementation = redactor.value(self.server.implementation);
-        self.server.capabilities = redactor.value(self.server.capabilities);
-        self.server.instructions = self.server.instructions.map(|text| redactor.text(&text));
+        self.server.implementation = neutral(self.server.implementation);
+        self.server.capabilities = neutral(self.server.capabilities);
+        let instructions = self.server.instructions.map(|text| neutral(text.into()));
+        self.server.instructions = instructions.and_then(|text| text.as_str().map(str::to_owned));
         for answer in &mut self.answers {
-            answer.arguments = redactor.value(answer.arguments.take());
-            answer.told = redactor.value(answer.told.take());
+            answer.arguments = neutral(answer.arguments.take());
+            answer.told = neutral(answer.told.take());
         }
         self
     }

@@ -22,7 +22,19 @@ pub fn heard(message: &Value) -> Option<(Outcome, Value)> {
     let outcome = if result.get("isError") == Some(&Value::Bool(true)) { Outcome::ToolError } else { Outcome::Served };
     let kept = result.iter().filter(|(key, _)| !matches!(key.as_str(), "_meta" | "isError"));
     let kept = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
-    Some((outcome, steady(&Value::Object(kept))))
+    let mut told = steady(&Value::Object(kept));
+    told_once(&mut told);
+    Some((outcome, told))
+}
+
+/// Structured content is repeated as a text for older clients; what changes in both has changed once.
+fn told_once(told: &mut Value) {
+    let Some(structured) = told.get("structuredContent").cloned() else { return };
+    for block in told["content"].as_array_mut().into_iter().flatten() {
+        if block.get("json") == Some(&structured) {
+            block["json"] = TWIN.into();
+        }
+    }
 }
 
 /// One recorded answer of two that were given to the same call; `None` where they have nothing in common.
@@ -35,6 +47,9 @@ pub fn masked(call: (&str, &Value), first: (Outcome, Value), second: &(Outcome, 
     mask(&mut told, &second.1, "", &mut volatile);
     Some(Answer { tool: call.0.to_owned(), arguments: call.1.clone(), outcome, told, volatile })
 }
+
+/// What stands for a text that says the same as the structured content.
+const TWIN: &str = "<structuredContent>";
 
 fn mask(first: &mut Value, second: &Value, at: &str, volatile: &mut Vec<String>) {
     if first == second {

@@ -27,7 +27,8 @@ pub(super) fn cases(
     };
     let recorded = Arc::new(recorded.clone());
     let mut known = catalog.clone();
-    known.tools.extend(recorded.tools.iter().cloned().map(Tool::new));
+    let gone = recorded.tools.iter().cloned().map(Tool::new).filter(|tool| catalog.tool(&tool.name).is_none());
+    known.tools.extend(gone);
     let mut cases = planner.unknown_tools(template, &settings.tools, &known);
     let offered = Recorded::offered((&lane.server, ""), Identity::default(), catalog);
     let subjects = Subject::of(&recorded, &offered).into_iter().filter(|subject| match subject {

@@ -11,9 +11,10 @@ pub mod replay;
 use std::pin::Pin;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::event::{Exchange, Finding, Outcome};
 use crate::plan::Probe;
-use crate::redact::Redactor;
 use crate::session::{ServerIdentity, Session};
 use crate::suite::Suite;
 use crate::wire::Catalog;
@@ -46,8 +47,8 @@ pub struct Ground<'a> {
     pub catalog: &'a Catalog,
     /// What the server said of itself in its first session; `None` where it said nothing.
     pub server: Option<&'a ServerIdentity>,
-    /// Takes secrets out of what is compared with recordings, which have none.
-    pub redactor: &'a Redactor,
+    /// Takes out what is secret or belongs to this machine: recordings have neither.
+    pub neutral: &'a (dyn Fn(Value) -> Value + Sync),
     /// The way to fresh servers.
     pub servers: &'a dyn Servers,
     /// The time for one request.

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, OnceCell};
 use super::attempt::INTERRUPTED;
 use super::exchange::Speaker;
 use super::phases::{self, Conversation};
+use super::places::Places;
 use super::pool::{Pool, Turn};
 use super::resolve::{self, Reachable};
 use super::scanning::Scanned;
@@ -43,6 +44,7 @@ pub(super) struct Lane {
     emitter: Emitter,
     tamper: Option<Tamper>,
     pub(super) stop: Stop,
+    places: Places,
 }
 
 #[derive(Default)]
@@ -113,6 +115,7 @@ impl Lane {
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),
+            places: Places::of(&planned.suite.folder, &options.environment),
         }
     }
 
@@ -127,6 +130,11 @@ impl Lane {
     /// The revision that the first session spoke.
     pub(super) fn known_revision(&self) -> Option<Revision> {
         self.identity.get().map(|identity| identity.revision)
+    }
+
+    /// A value without what is secret or belongs to this machine.
+    pub(super) fn neutral(&self, value: Value) -> Value {
+        self.places.without(self.emitter.recordings.redactor.value(value))
     }
 
     /// What the server said of itself in the first session.

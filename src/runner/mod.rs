@@ -18,6 +18,7 @@ mod lane;
 mod names;
 mod options;
 mod phases;
+mod places;
 mod pool;
 mod probing;
 mod raw;

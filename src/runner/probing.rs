@@ -28,7 +28,7 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
         suite,
         catalog: &catalog,
         server: lane.identity(),
-        redactor: &lane.emitter().recordings.redactor,
+        neutral: &|value| lane.neutral(value),
         servers: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };

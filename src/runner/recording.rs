@@ -37,7 +37,7 @@ pub async fn record(
     let redactor = names::redactor(&plan, &options);
     // Nobody watches.
     let (sender, _) = mpsc::unbounded_channel();
-    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor: redactor.clone() });
+    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
     let emitter = Emitter { sender, recordings };
     let mut recording = Recording::default();
     for suite in 0..plan.suites.len() {
@@ -78,7 +78,7 @@ async fn of_lane(lane: &Arc<Lane>, wanted: &(dyn Fn(&str, &str) -> Wanted + Sync
         suite: &planned.suite,
         catalog: &catalog,
         server: lane.identity(),
-        redactor: &lane.emitter().recordings.redactor,
+        neutral: &|value| lane.neutral(value),
         servers: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };

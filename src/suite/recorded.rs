@@ -14,15 +14,13 @@ pub(super) fn read(
     files: &dyn Files,
     found: &mut Vec<Diagnostic>,
 ) -> Option<Snapshot> {
+    ignored(settings, found);
     let named = settings.get("snapshot")?.located_text()?;
     let path = folder.join(&named.value);
     let again = format!("record the server with `mcprove snapshot {suite}`");
     let reason = match files.read(&path) {
         Ok(text) => match Snapshot::parse(&text) {
-            Ok(snapshot) => {
-                ignored(settings, found);
-                return Some(snapshot);
-            }
+            Ok(snapshot) => return Some(snapshot),
             Err(reason) => reason.to_string(),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => {

@@ -195,6 +195,16 @@ fn what_is_said_of_answers() {
         text("[1]"),
         &["breaking answer-changed-shape answers/t/content/[0]/json: `json` is a list, and was an object"],
     );
+    // The same in a text for older clients is no second change.
+    let both = |hits: u32| {
+        let found = json!({"hits": hits});
+        json!({"content": [{"type": "text", "text": found.to_string()}], "structuredContent": found})
+    };
+    check(
+        [both(1), both(1)],
+        both(2),
+        &["compatible answer-changed-value answers/t/structuredContent/hits: it was `1`, and is `2`"],
+    );
     let failed = json!({"content": [], "isError": true});
     check(
         [text("x"), text("x")],

@@ -37,7 +37,7 @@ pub(super) async fn run(
             }
         }
     }
-    let now = now.redacted(ground.redactor);
+    let now = now.neutral(ground.neutral);
     verdict(settings, compare_subject(subject, recorded, &now), probed)
 }
 
@@ -81,9 +81,9 @@ async fn answers(
     }
 }
 
-/// The arguments of a recorded call with what was redacted in them.
+/// The arguments of a recorded call with what was taken out of them.
 fn sent(ground: &Ground<'_>, tool: &str, recorded: &Value) -> Value {
-    let written = given(ground, tool).filter(|given| ground.redactor.value(given.clone()) == *recorded);
+    let written = given(ground, tool).filter(|given| (ground.neutral)(given.clone()) == *recorded);
     written.unwrap_or_else(|| recorded.clone())
 }
 
@@ -105,7 +105,7 @@ async fn ask(
     let request = Request { owner: ground.owner, method: "tools/call", params, timeout, progress: false };
     let reply = session.request(request).await.map_err(|failure| failure.finding())?;
     probed.frames.extend([reply.frame, reply.answer_frame]);
-    let message = ground.redactor.value((*reply.message).clone());
+    let message = (ground.neutral)((*reply.message).clone());
     heard(&message).ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))
 }
 

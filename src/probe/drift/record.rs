@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ask, given, offered};
+use super::{ask, given, offered, sent};
 use crate::drift::{Answer, Outcome as Came, Recorded, masked};
 use crate::event::{Finding, Outcome};
 use crate::generate;
@@ -52,7 +52,7 @@ pub async fn record(
             }
         }
     }
-    Ok((recorded.redacted(ground.redactor), notes))
+    Ok((recorded.neutral(ground.neutral), notes))
 }
 
 /// The arguments with which a tool is called; `Err` says why it is not.
@@ -61,8 +61,8 @@ fn calls(tool: &Tool, wanted: &Wanted, ground: &Ground<'_>) -> Result<Vec<Value>
     if tool.may_destroy() && !ground.suite.allow.contains(name) {
         return Err(format!("it may destroy something; allow it with `--allow {name}`"));
     }
-    let earlier: Vec<Value> =
-        wanted.calls.iter().filter(|(tool, _)| tool == name).map(|(_, arguments)| arguments.clone()).collect();
+    let earlier = wanted.calls.iter().filter(|(tool, _)| tool == name);
+    let earlier: Vec<Value> = earlier.map(|(_, arguments)| sent(ground, name, arguments)).collect();
     if !earlier.is_empty() {
         return Ok(earlier);
     }

@@ -1,5 +1,6 @@
 """A shop whose second edition has changed in every way that callers notice, and in some that they do not."""
 import json
+import os
 import sys
 import time
 
@@ -34,7 +35,7 @@ def call(name):
         found = {"hits": 3 if EDITION == "first" else None, "at": time.time_ns()}
         return {"content": [{"type": "text", "text": json.dumps(found)}], "structuredContent": found}
     if name == "whoami":
-        return {"content": [{"type": "text", "text": f"token hunter2-is-secret, {EDITION} edition"}]}
+        return {"content": [{"type": "text", "text": f"token hunter2-is-secret, {EDITION} edition, in {os.getcwd()}"}]}
     return {"content": [{"type": "text", "text": "12 crowns"}]}
 
 

@@ -1,0 +1,70 @@
+//! What belongs to this machine and would differ on another: folders and search paths in what servers say.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// Variables that name places.
+const NAMES: [&str; 4] = ["HOME", "PATH", "TMPDIR", "USERPROFILE"];
+
+/// Texts that name places, and what stands for them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places(Vec<(String, String)>);
+
+impl Places {
+    /// The folder of a suite, and what the environment names.
+    pub(super) fn of(folder: &Path, environment: &BTreeMap<String, String>) -> Self {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let folder = fs::canonicalize(folder).ok().map(|folder| (folder.display().to_string(), "<folder>".to_owned()));
+        let named = NAMES.iter().filter_map(|name| Some((environment.get(*name)?.clone(), format!("<{name}>"))));
+        let mut places: Vec<_> = folder.into_iter().chain(named).filter(|(place, _)| place.len() > 3).collect();
+        // The longest first: one place may lie in another.
+        places.sort_by_key(|(place, _)| std::cmp::Reverse(place.len()));
+        Self(places)
+    }
+
+    /// The value with what stands for places in their stead.
+    pub(super) fn without(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => self.text(text).into(),
+            Value::Array(items) => items.into_iter().map(|item| self.without(item)).collect(),
+            Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, self.without(value))).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value,
+        }
+    }
+
+    fn text(&self, text: String) -> String {
+        self.0.iter().fold(text, |text, (place, stand_in)| {
+            let mut pieces = text.split(place.as_str()).peekable();
+            let mut whole = pieces.next().unwrap_or_default().to_owned();
+            for piece in pieces {
+                // A name that only begins like the place is another one.
+                let goes_on = piece.starts_with(|next: char| next.is_alphanumeric() || "-_.".contains(next));
+                whole.push_str(if goes_on { place } else { stand_in });
+                whole.push_str(piece);
+            }
+            whole
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn places_are_taken_out_whole() {
+        let environment = [("HOME", "/home/ann"), ("TMPDIR", "/home/ann/tmp"), ("LANG", "C.UTF-8")];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let places = Places::of(Path::new("/no/such/folder"), &environment);
+        let check =
+            |text: &str, expected: &str| assert_eq!(places.without(json!([{"a": text}])), json!([{"a": expected}]));
+        check("in /home/ann/tmp/x and '/home/ann'", "in <TMPDIR>/x and '<HOME>'");
+        check("/home/anna, C.UTF-8", "/home/anna, C.UTF-8");
+        check("/home/ann", "<HOME>");
+    }
+}
