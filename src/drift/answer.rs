@@ -30,7 +30,7 @@ fn answer(old: &Answer, new: &Answer) -> Vec<Change> {
             (_, Outcome::ToolError | Outcome::Refused) => (Level::Compatible, "answer-changed-value"),
         };
         let says = format!("the call `{}` was {}, and is {}", old.arguments, words(old.outcome), words(new.outcome));
-        return vec![Change::new(level, what, at, says).from_to(Some(&old.told), Some(&new.told))];
+        return vec![Change::new(level, what, at, says).with_values(Some(&old.told), Some(&new.told))];
     }
     let mut found = Vec::new();
     let comparison = Comparison { volatile: [&old.volatile, &new.volatile], is_error: old.outcome != Outcome::Served };
@@ -68,7 +68,7 @@ impl Comparison<'_> {
                         let says = format!("`{name}` is new");
                         let change =
                             Change::new(Level::Compatible, "answer-changed-value", format!("{at}/{name}"), says);
-                        found.push(change.from_to(None, is.get(name)));
+                        found.push(change.with_values(None, is.get(name)));
                     }
                 }
             }
@@ -97,12 +97,12 @@ impl Comparison<'_> {
         let name = at.rsplit('/').next().unwrap_or_default();
         let level = if self.is_error { Level::Compatible } else { Level::Breaking };
         let change = Change::new(level, "answer-changed-shape", at, format!("`{name}` {says}"));
-        found.push(change.from_to(Some(old), Some(new)));
+        found.push(change.with_values(Some(old), Some(new)));
     }
 
     fn value(&self, (old, new): (&Value, &Value), at: &str, says: String, found: &mut Vec<Change>) {
         let level = if self.is_error { Level::Cosmetic } else { Level::Compatible };
-        found.push(Change::new(level, "answer-changed-value", at, says).from_to(Some(old), Some(new)));
+        found.push(Change::new(level, "answer-changed-value", at, says).with_values(Some(old), Some(new)));
     }
 }
 

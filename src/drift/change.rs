@@ -63,7 +63,7 @@ impl Change {
     }
 
     /// Adds what was there and what is there.
-    pub(super) fn from_to(mut self, before: Option<&Value>, after: Option<&Value>) -> Self {
+    pub(super) fn with_values(mut self, before: Option<&Value>, after: Option<&Value>) -> Self {
         (self.before, self.after) = (before.cloned(), after.cloned());
         self
     }

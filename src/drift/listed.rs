@@ -46,7 +46,7 @@ fn arguments(prompt: &str, old: &Value, new: &Value) -> Vec<Change> {
                 continue;
             }
         };
-        found.push(Change::new(level, "prompt-argument-changed", at, says).from_to(old, new));
+        found.push(Change::new(level, "prompt-argument-changed", at, says).with_values(old, new));
     }
     found
 }
@@ -98,7 +98,7 @@ fn resource((old, new): (&Value, &Value), at: &str, member: &str) -> Vec<Change>
         let says =
             format!("it was `{was}`, and is {}", is.map_or("of no stated type".to_owned(), |is| format!("`{is}`")));
         let change = Change::new(Level::Breaking, "resource-changed", format!("{at}/mimeType"), says);
-        found.push(change.from_to(old.get("mimeType"), new.get("mimeType")));
+        found.push(change.with_values(old.get("mimeType"), new.get("mimeType")));
     }
     // How large a resource is, and when it was changed, is part of its content.
     found.extend(words((old, new), at, &[member, "mimeType", "size", "annotations"]));
@@ -114,7 +114,7 @@ pub(super) fn words((old, new): (&Value, &Value), at: &str, others: &[&str]) -> 
         .map(|key| {
             let says = format!("its {key} has changed");
             Change::new(Level::Cosmetic, "description-changed", format!("{at}/{key}"), says)
-                .from_to(old.get(&key), new.get(&key))
+                .with_values(old.get(&key), new.get(&key))
         })
         .collect()
 }

@@ -34,7 +34,7 @@ fn revision(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
     let level = if is_newer { Level::Compatible } else { Level::Breaking };
     let says = format!("the server spoke {}, and speaks {}", old.revision, new.revision);
     let (old, new) = (Value::from(old.revision.as_str()), Value::from(new.revision.as_str()));
-    found.push(Change::new(level, "revision-changed", "server/revision", says).from_to(Some(&old), Some(&new)));
+    found.push(Change::new(level, "revision-changed", "server/revision", says).with_values(Some(&old), Some(&new)));
 }
 
 fn words(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
@@ -45,14 +45,14 @@ fn words(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
         if was.get(key) != is.get(key) {
             let says = format!("the server's {key} has changed");
             let change = Change::new(Level::Cosmetic, "description-changed", format!("server/{key}"), says);
-            found.push(change.from_to(was.get(key), is.get(key)));
+            found.push(change.with_values(was.get(key), is.get(key)));
         }
     }
     if old.instructions != new.instructions {
         let [was, is] = [old, new].map(|identity| identity.instructions.as_deref().map(Value::from));
         let says = "the server's instructions have changed";
         let change = Change::new(Level::Cosmetic, "description-changed", "server/instructions", says);
-        found.push(change.from_to(was.as_ref(), is.as_ref()));
+        found.push(change.with_values(was.as_ref(), is.as_ref()));
     }
 }
 
@@ -67,11 +67,11 @@ fn capabilities((old, new): (&Value, &Value), at: &str, found: &mut Vec<Change>)
         match (was.get(key), is.get(key)) {
             (old, new) if can(old) && !can(new) => {
                 let says = format!("the server had the capability `{name}`, and has it no longer");
-                found.push(Change::new(Level::Breaking, "capability-removed", at, says).from_to(old, new));
+                found.push(Change::new(Level::Breaking, "capability-removed", at, says).with_values(old, new));
             }
             (old, new) if !can(old) && can(new) => {
                 let says = format!("the server has the new capability `{name}`");
-                found.push(Change::new(Level::Compatible, "capability-added", at, says).from_to(old, new));
+                found.push(Change::new(Level::Compatible, "capability-added", at, says).with_values(old, new));
             }
             (Some(old), Some(new)) => capabilities((old, new), &at, found),
             _ => {}

@@ -45,11 +45,11 @@ fn definition((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
         (Some(was), Some(is)) => found.extend(compare_schemas(Direction::Read, was, is, &place)),
         (Some(was), None) => {
             let says = "its answers no longer have a declared schema";
-            found.push(Change::new(Level::Breaking, "schema-widened", place, says).from_to(Some(was), None));
+            found.push(Change::new(Level::Breaking, "schema-widened", place, says).with_values(Some(was), None));
         }
         (None, Some(is)) => {
             let says = "its answers have a declared schema";
-            found.push(Change::new(Level::Compatible, "schema-narrowed", place, says).from_to(None, Some(is)));
+            found.push(Change::new(Level::Compatible, "schema-narrowed", place, says).with_values(None, Some(is)));
         }
         (None, None) => {}
     }
@@ -87,7 +87,7 @@ fn hints((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
             (Level::Compatible, format!("`{name}` was {before}, and is {after}"))
         };
         let change = Change::new(level, "hint-changed", format!("{at}/annotations/{name}"), says);
-        found.push(change.from_to(was.get(name), is.get(name)));
+        found.push(change.with_values(was.get(name), is.get(name)));
     }
     let known: Vec<&str> = HINTS.iter().map(|(name, ..)| *name).collect();
     found.extend(words((was, is), &format!("{at}/annotations"), &known));
@@ -105,5 +105,5 @@ fn task_support((old, new): (&Value, &Value), at: &str) -> Option<Change> {
     };
     let says = format!("calling it as a task was {was}, and is {is}");
     let at = format!("{at}/execution/taskSupport");
-    Some(Change::new(level, "hint-changed", at, says).from_to(Some(&was.into()), Some(&is.into())))
+    Some(Change::new(level, "hint-changed", at, says).with_values(Some(&was.into()), Some(&is.into())))
 }

@@ -105,6 +105,9 @@ pub const NOT_SPOKEN: &str = "the server speaks ";
 /// The reason of a case that passed because its answer was only recorded.
 pub const RECORDED: &str = "recorded";
 
+/// How the reason of a case begins that passed although something has changed since the server was recorded.
+pub const CHANGED: &str = "changed: ";
+
 /// How the reason of a case begins that was planned and not begun.
 pub const NOT_RUN: &str = "not run: ";
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::taxonomy::score::Score;
 
-pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome, RECORDED};
+pub use self::case::{Attempt, CHANGED, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome, RECORDED};
 pub use self::failure::{FailureClass, Finding, Level};
 pub use self::identity::{Identity, NOT_ISOLATED};
 pub use self::isolation::{Isolation, Verdicts};

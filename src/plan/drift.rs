@@ -41,13 +41,12 @@ pub(super) fn cases(
     });
     cases.extend(subjects.map(|subject| {
         let name = format!("{}: {subject}", template.name);
-        let body = match forbidden(planner, &subject, catalog) {
-            Some(reason) => Body::Skipped(SkipReason::NotApplicable(reason)),
-            None => {
-                let (settings, recorded) = (Arc::clone(settings), Arc::clone(&recorded));
-                Body::Probe(Arc::new(Probe::Drift { settings, recorded, subject }))
-            }
-        };
+        let skipped =
+            forbidden(planner, &subject, catalog).map(|reason| Body::Skipped(SkipReason::NotApplicable(reason)));
+        let body = skipped.unwrap_or_else(|| {
+            let (settings, recorded) = (Arc::clone(settings), Arc::clone(&recorded));
+            Body::Probe(Arc::new(Probe::Drift { settings, recorded, subject }))
+        });
         let mut case = planner.case(&name, None, template.span, body);
         case.variants.extend(JUDGES.map(str::to_owned));
         case

@@ -56,7 +56,7 @@ fn unshaken(peer: Peer, settings: Settings) -> Session {
         revision,
         implementation: None,
         capabilities: Value::Null,
-        said: Value::Null,
+        said: Value::Null.into(),
         ready: Duration::ZERO,
         transport: peer.transport(),
     };
@@ -128,7 +128,7 @@ pub(super) fn identity_of_discovery(peer: &Peer, message: &Value) -> Option<Serv
         revision,
         implementation: implementation(&result["_meta"]["io.modelcontextprotocol/serverInfo"]),
         capabilities: result["capabilities"].clone(),
-        said: result.clone(),
+        said: result.clone().into(),
         ready: Duration::ZERO,
         transport: peer.transport(),
     })
@@ -196,7 +196,7 @@ pub(super) fn initialized(
         revision: spoken,
         implementation: implementation(&result["serverInfo"]),
         capabilities: result["capabilities"].clone(),
-        said: result.clone(),
+        said: result.clone().into(),
         ready: Duration::ZERO,
         transport: peer.transport(),
     })

@@ -26,6 +26,7 @@ mod state;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -84,7 +85,7 @@ pub struct ServerIdentity {
     /// What it says it can do.
     pub capabilities: Value,
     /// The whole result that says so.
-    pub said: Value,
+    pub said: Arc<Value>,
     /// From start to the end of the handshake.
     pub ready: Duration,
     /// `stdio`, `memory`, `http` or `sse`.

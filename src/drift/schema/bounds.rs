@@ -68,10 +68,9 @@ pub(super) fn effect(bound: &Bound, (old, new): (&Value, &Value)) -> Effect {
     let is_multiple = |one: f64, of: f64| of != 0.0 && (one / of).fract() == 0.0;
     match bound.kind {
         Kind::Low if is > was => Effect::Narrowed,
-        Kind::Low => Effect::Widened,
         Kind::High if is < was => Effect::Narrowed,
-        Kind::High => Effect::Widened,
         Kind::Step if is_multiple(is, was) => Effect::Narrowed,
+        Kind::Low | Kind::High => Effect::Widened,
         Kind::Step if is_multiple(was, is) => Effect::Widened,
         Kind::Step | Kind::There => Effect::Unclear,
     }

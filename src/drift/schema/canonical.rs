@@ -105,7 +105,7 @@ impl Speller<'_> {
                 _ => drop(spelt.insert(key.clone(), value.clone())),
             }
         }
-        parts.into_iter().fold(tidied(spelt), |whole, part| merged(whole, part))
+        parts.into_iter().fold(tidied(spelt), merged)
     }
 
     /// What a reference leads to; `None` where that is not in the schema.
@@ -137,7 +137,9 @@ fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
     for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
         match fields.get(exclusive) {
             Some(Value::Bool(true)) => {
-                drop(fields.remove(bound).map(|limit| fields.insert(exclusive.to_owned(), limit)))
+                if let Some(limit) = fields.shift_remove(bound) {
+                    fields.insert(exclusive.to_owned(), limit);
+                }
             }
             Some(Value::Bool(false)) => drop(fields.shift_remove(exclusive)),
             _ => {}
@@ -207,13 +209,16 @@ fn enumerated(fields: &mut Map<String, Value>) {
 /// Whether a keyword with that value holds for every value.
 fn is_idle(key: &str, value: &Value) -> bool {
     match key {
-        "items" | "additionalProperties" | "propertyNames" | "unevaluatedItems" | "unevaluatedProperties" => {
-            value.as_object().is_some_and(Map::is_empty)
-        }
+        "items"
+        | "additionalProperties"
+        | "propertyNames"
+        | "unevaluatedItems"
+        | "unevaluatedProperties"
+        | "properties"
+        | "patternProperties"
+        | "dependentRequired"
+        | "dependentSchemas" => value.as_object().is_some_and(Map::is_empty),
         "required" | "prefixItems" => value.as_array().is_some_and(Vec::is_empty),
-        "properties" | "patternProperties" | "dependentRequired" | "dependentSchemas" => {
-            value.as_object().is_some_and(Map::is_empty)
-        }
         "minLength" | "minItems" | "minProperties" => value.as_u64() == Some(0),
         "uniqueItems" => *value == Value::Bool(false),
         _ => false,

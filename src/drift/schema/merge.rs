@@ -51,7 +51,7 @@ fn closes(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
 
 fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
     match key {
-        "required" => union(own, other),
+        "required" | "allOf" => union(own, other),
         "type" => {
             let (own, other) = (own.as_array()?, other.as_array()?);
             let holds = |name: &&Value| {
@@ -85,7 +85,6 @@ fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
             Some(if is_lower { own.clone() } else { other.clone() })
         }
         "uniqueItems" => Some(Value::Bool(true)),
-        "allOf" => union(own, other),
         _ => None,
     }
 }

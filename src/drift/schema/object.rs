@@ -52,7 +52,7 @@ impl Walk {
             Direction::Read => format!("`{name}` is gone: whoever reads it finds nothing declared"),
         };
         let change = Change::new(Level::Breaking, "property-removed", format!("{at}/{name}"), says);
-        let change = change.from_to(Some(schema), None).with_help(help);
+        let change = change.with_values(Some(schema), None).with_help(help);
         let shows = is_closed && self.direction == Direction::Sent;
         let example = shows.then(|| with(name, schema, old)).flatten().filter(|value| !generate::satisfies(new, value));
         self.push(Change { example, ..change });
@@ -70,7 +70,7 @@ impl Walk {
         let change = Change::new(level, "property-added", format!("{at}/{name}"), says);
         let example = (level == Level::Breaking).then(|| generate::valid(old)).flatten();
         let example = example.filter(|value| !generate::satisfies(new, value));
-        self.push(Change { example, ..change.from_to(None, new["properties"].get(name)) });
+        self.push(Change { example, ..change.with_values(None, new["properties"].get(name)) });
     }
 
     fn required(&mut self, name: &str, (old, new): (&Value, &Value), at: &str) {
@@ -112,7 +112,7 @@ impl Walk {
             (Direction::Read, false) => (Level::Compatible, "schema-narrowed"),
         };
         let change = Change::new(level, what, format!("{at}/*"), says);
-        self.push(change.from_to(old.get("additionalProperties"), new.get("additionalProperties")));
+        self.push(change.with_values(old.get("additionalProperties"), new.get("additionalProperties")));
     }
 
     fn patterns(&mut self, old: &Value, new: &Value, at: &str) {

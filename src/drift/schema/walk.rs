@@ -125,7 +125,7 @@ impl Walk {
         if effect == Effect::Unclear && example.is_none() {
             says += ", which cannot be shown to be compatible";
         }
-        let change = Change::new(level, what, at, says).from_to(Some(pair.0), Some(pair.1));
+        let change = Change::new(level, what, at, says).with_values(Some(pair.0), Some(pair.1));
         self.push(Change { example, ..change });
     }
 
@@ -150,7 +150,7 @@ impl Walk {
             let (was, is) = (old.get(*keyword), new.get(*keyword));
             if was != is {
                 let says = format!("its {keyword} has changed");
-                self.push(Change::new(Level::Cosmetic, "description-changed", at, says).from_to(was, is));
+                self.push(Change::new(Level::Cosmetic, "description-changed", at, says).with_values(was, is));
             }
         }
     }
@@ -173,7 +173,7 @@ impl Walk {
             }
             (Direction::Sent, None, None) => return,
         };
-        self.push(Change::new(level, "default-changed", at, says).from_to(was, is));
+        self.push(Change::new(level, "default-changed", at, says).with_values(was, is));
     }
 
     /// Compares types; true where nothing else is left to compare.

@@ -8,13 +8,16 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::canonical::RECURSIVE;
-use crate::generate;
+use crate::generate::{self, Draw, Maker};
 
 /// How deep values are varied.
 const DEPTH: usize = 3;
 
 /// How many values are tried for one place.
 const MOST: usize = 24;
+
+/// How many values are drawn.
+const DRAWN: u32 = 32;
 
 /// The longest text that is made.
 const LONGEST: u64 = 2_000;
@@ -28,9 +31,22 @@ pub fn counterexample(allows: &Value, refuses: &Value) -> Option<Value> {
     let compile = |schema: &Value| -> Option<Validator> { jsonschema::options().build(schema).ok() };
     let (allowing, refusing) = (compile(allows)?, compile(refuses)?);
     let shows = |value: &Value| allowing.is_valid(value) && !refusing.is_valid(value);
-    let mut found: Vec<Value> = candidates(allows, refuses, DEPTH).into_iter().filter(shows).collect();
+    let tried = candidates(allows, refuses, DEPTH).into_iter().chain(made(allows, refuses));
+    let mut found: Vec<Value> = tried.filter(shows).collect();
     found.sort_by_key(|value| value.to_string().len());
     found.into_iter().next()
+}
+
+/// Values that the first schema allows, at its edges and drawn, and values that break the other in one way each.
+fn made(allows: &Value, refuses: &Value) -> Vec<Value> {
+    let Ok(maker) = Maker::new(allows) else { return Vec::new() };
+    let mut found: Vec<Value> = maker.boundaries().into_iter().map(|boundary| boundary.value).collect();
+    let draw = Draw::new(0);
+    found.extend((0..DRAWN).map(|number| maker.random(&mut draw.fork(number))));
+    if let Ok(other) = Maker::new(refuses) {
+        found.extend(other.violations(maker.smallest()).into_iter().map(|violation| violation.value));
+    }
+    found
 }
 
 /// Values worth trying, near what both schemas say.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::drift::{Change, Level};
-use crate::event::{Finding, Severity};
+use crate::event::{CHANGED, Finding, Severity};
 
 /// The most changes that a sentence names.
 const NAMED: usize = 3;
@@ -34,11 +34,11 @@ pub(super) fn summary(mild: &[Change], meant: &[Change]) -> Option<String> {
     if all == 0 {
         return None;
     }
-    let ignored = meant.iter().map(|change| format!("ignored: `{}`, {}", change.at, change.says));
-    let told = mild.iter().map(|change| format!("{}: `{}`, {}", change.level.as_str(), change.at, change.says));
+    let ignored = meant.iter().map(|change| format!("`{}`, ignored: {}", change.at, change.says));
+    let told = mild.iter().map(|change| format!("`{}`, {}: {}", change.at, change.level.as_str(), change.says));
     let mut named: Vec<String> = told.chain(ignored).take(NAMED).collect();
     if all > NAMED {
         named.push(format!("and {} more", all - NAMED));
     }
-    Some(format!("{all} {}: {}", if all == 1 { "change" } else { "changes" }, named.join("; ")))
+    Some(format!("{CHANGED}{}", named.join("; ")))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Gate, Outcome, RECORDED, ServerReady};
+use crate::event::{CHANGED, CaseResult, Gate, Outcome, RECORDED, ServerReady};
 use crate::source::{Style, duration_text, visible_line};
 use crate::taxonomy::score::Score;
 
@@ -207,6 +207,11 @@ pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, &str)> {
     }
     if case.outcome == Outcome::Passed && case.reason.as_deref() == Some(RECORDED) {
         return Some((RECORDED, "the answers differ from their snapshots, and nothing was compared"));
+    }
+    if let Some(changes) = case.reason.as_deref().and_then(|reason| reason.strip_prefix(CHANGED))
+        && case.outcome == Outcome::Passed
+    {
+        return Some(("changed", changes));
     }
     let reason = case.reason.as_deref().unwrap_or("no reason given");
     (case.outcome == Outcome::Skipped).then_some(("skipped", reason))
