@@ -108,7 +108,8 @@ impl Keeper {
                 continue;
             }
             let reproduction = reproduction(result, finding, (identity.kind, sessions));
-            let is_leak = reproduction.as_ref().is_ok_and(|found| identity.kind == Kind::PropertyFailure && leaks(found));
+            let is_leak =
+                reproduction.as_ref().is_ok_and(|found| identity.kind == Kind::PropertyFailure && leaks(found));
             let kind = if is_leak { Kind::StateLeak } else { identity.kind };
             let reproduction = reproduction.map(|found| Reproduction { kind, ..found });
             let identity = Identity { kind, ..identity };

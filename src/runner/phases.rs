@@ -207,8 +207,7 @@ impl<'a> Conversation<'a> {
             let found = mismatches.into_iter().map(|mismatch| finding::mismatch(mismatch, self.sources, index));
             told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));
         }
-        let (mut found, doubts): (Vec<Finding>, Vec<_>) =
-            told.into_iter().partition(|told| told.level == Level::Must);
+        let (mut found, doubts): (Vec<Finding>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);
         self.doubts.extend(doubts);
         if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &mut self.recorder) {
             let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));

@@ -11,6 +11,7 @@ type Generated = (&'static str, fn() -> String);
 const GENERATED: &[Generated] = &[
     ("schema/suite.schema.json", || pretty(&mcprove::suite::json_schema())),
     ("schema/baseline.schema.json", || pretty(&mcprove::baseline::json_schema())),
+    ("schema/finding.schema.json", || pretty(&mcprove::findings::json_schema())),
     ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
     ("docs/lints.md", mcprove::lint::manual),
     ("docs/rules.md", mcprove::suite::rules_manual),

@@ -1,13 +1,14 @@
 //! One file per command: its arguments, and a function that does it.
 
 pub(super) mod check;
+pub(super) mod ci;
 pub(super) mod completions;
 pub(super) mod compliance;
 mod explain;
 pub(super) mod fault_coverage;
+pub(super) mod findings;
 pub(super) mod fuzz;
 pub(super) mod lint;
-pub(super) mod findings;
 pub(super) mod plan;
 pub(super) mod prove;
 mod proving;

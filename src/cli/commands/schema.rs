@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::baseline;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
+use crate::findings;
 use crate::report::{schema_of_event, schema_of_report};
 use crate::suite::json_schema;
 use crate::taxonomy::REGISTRY;
@@ -32,6 +33,8 @@ enum Document {
     Registry,
     /// A baseline of known failures.
     Baseline,
+    /// A kept finding.
+    Finding,
 }
 
 pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
@@ -41,6 +44,7 @@ pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
         Document::Events => schema_of_event(),
         Document::Registry => registry_schema(),
         Document::Baseline => baseline::json_schema(),
+        Document::Finding => findings::json_schema(),
     };
     output.data(&format!("{schema:#}\n"))
 }
