@@ -55,6 +55,8 @@ enum Command {
     Plan(commands::plan::PlanArgs),
     Report(commands::report::ReportArgs),
     Findings(commands::findings::FindingsArgs),
+    #[command(mut_arg("paths", server::positional))]
+    Ci(Box<commands::ci::CiArgs>),
     FaultCoverage(commands::fault_coverage::FaultCoverageArgs),
     Schema(commands::schema::SchemaArgs),
     Serve(commands::serve::ServeArgs),
@@ -71,7 +73,7 @@ impl Command {
             Self::Check(_) | Self::Schema(_) | Self::Completions(_) | Self::Findings(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) => "nothing was run",
-            Self::Compliance(_) | Self::Lint(_) => "nothing was checked",
+            Self::Compliance(_) | Self::Lint(_) | Self::Ci(_) => "nothing was checked",
             Self::Fuzz(_) => "nothing was called",
             Self::Snapshot(_) => "nothing was recorded",
         }
@@ -109,6 +111,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => commands::check::check(&args, &environment, &output),
         Command::Plan(args) => commands::plan::plan(&args, &output),
         Command::Report(args) => commands::report::report(&args, &output),
+        Command::Ci(args) => commands::ci::ci(*args, &environment, &output),
         Command::Findings(args) => commands::findings::findings(&args, &environment, &output),
         Command::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, &output),
         Command::Schema(args) => commands::schema::schema(&args, &output),

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::event::{CaseResult, Finding, Level, MutantResult, Outcome};
+use crate::event::{CaseResult, Finding, Kind, Level, MutantResult, Outcome, Severity};
 use crate::source::visible;
 use crate::source::{FNV, fnv};
 
@@ -75,10 +75,10 @@ fn result(
     rules: &mut Rules,
     fingerprints: &mut Fingerprints,
 ) -> Value {
-    let level = match (case.outcome, finding.level) {
-        (Outcome::Inconclusive, _) => "none",
-        (_, Level::Must) => "error",
-        (_, Level::Should) => "warning",
+    let level = match (case.outcome, finding.level, finding.how_bad()) {
+        (Outcome::Inconclusive, _, _) => "none",
+        (_, Level::Should, _) | (_, _, Severity::Low) => "warning",
+        (_, Level::Must, Severity::Medium | Severity::High | Severity::Critical) => "error",
     };
     let kind = if case.outcome == Outcome::Inconclusive { "open" } else { "fail" };
     let mut result = json!({
@@ -96,6 +96,12 @@ fn result(
             "again": visible(&case.again),
         },
     });
+    if case.outcome == Outcome::Failed {
+        let identity = case.identity(finding);
+        result["partialFingerprints"]["mcproveFinding/v1"] = identity.id.into();
+        result["properties"]["kind"] = identity.kind.as_str().into();
+        result["properties"]["severity"] = finding.how_bad().as_str().into();
+    }
     if let (Some(reason), Some(result)) = (&finding.known, result.as_object_mut()) {
         let suppression = json!({"kind": "external", "status": "accepted", "justification": visible(reason)});
         result.insert("suppressions".to_owned(), json!([suppression]));
@@ -184,6 +190,8 @@ struct Met {
     id: String,
     help: String,
     link: Option<String>,
+    /// What its first finding is and how bad; `None` where it is about no finding of a server.
+    weight: Option<(Kind, Severity)>,
 }
 
 impl Rules {
@@ -191,26 +199,42 @@ impl Rules {
         let rule = case.case.rule.as_deref();
         let at = self.place(&rule_id(case, finding), || rule.map_or_else(|| help(finding), |rule| rule.says.clone()));
         self.codes[at].link = rule.map(|rule| rule.link.clone());
+        if case.outcome == Outcome::Failed {
+            self.codes[at].weight.get_or_insert((case.kind_of(finding), finding.how_bad()));
+        }
         at
     }
 
     fn place(&mut self, code: &str, help: impl FnOnce() -> String) -> usize {
         let known = self.codes.iter().position(|known| known.id == code);
         known.unwrap_or_else(|| {
-            self.codes.push(Met { id: code.to_owned(), help: help(), link: None });
+            self.codes.push(Met { id: code.to_owned(), help: help(), link: None, weight: None });
             self.codes.len() - 1
         })
     }
 
     fn listed(&self) -> Vec<Value> {
-        let rule = |Met { id, help, link }: &Met| {
+        let rule = |Met { id, help, link, weight }: &Met| {
             let mut rule = json!({"id": id, "shortDescription": {"text": help}, "help": {"text": help}});
             if let Some(link) = link {
                 rule["helpUri"] = link.clone().into();
             }
+            if let Some((kind, severity)) = weight {
+                rule["properties"] = json!({"tags": [kind.as_str()], "security-severity": score(*severity)});
+            }
             rule
         };
         self.codes.iter().map(rule).collect()
+    }
+}
+
+/// The number for a severity, from the middle of what code scanning takes for it.
+fn score(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Low => "2.0",
+        Severity::Medium => "5.5",
+        Severity::High => "8.0",
+        Severity::Critical => "9.5",
     }
 }
 

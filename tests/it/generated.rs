@@ -12,6 +12,7 @@ const GENERATED: &[Generated] = &[
     ("schema/suite.schema.json", || pretty(&mcprove::suite::json_schema())),
     ("schema/baseline.schema.json", || pretty(&mcprove::baseline::json_schema())),
     ("schema/snapshot.schema.json", || pretty(&mcprove::drift::json_schema())),
+    ("schema/finding.schema.json", || pretty(&mcprove::findings::json_schema())),
     ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
     ("docs/lints.md", mcprove::lint::manual),
     ("docs/rules.md", mcprove::suite::rules_manual),

@@ -16,6 +16,7 @@ mod conformance;
 mod diagnostics;
 mod examples;
 mod faulty;
+mod findings;
 mod full_disk;
 mod fuzz;
 mod generate;

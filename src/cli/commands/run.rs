@@ -262,23 +262,24 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     };
     let options = args.options(&surroundings, stop);
     let afterwards = args.afterwards((&plan, registry.get()), (&options, picks), (&mut watch, output));
-    let (found, severities) = (watch.kept(&redactor(&plan, &options)), watch.severities());
+    let (found, weighed) = (watch.kept(&redactor(&plan, &options)), watch.weighed());
     let (written, failures) = match watch.finish(output) {
         Ok(failures) => (Ok(()), failures),
         Err(failures) => (Err(()), failures),
     };
     let updated = run_update::update(consent, &mut summary, &roots, (urgency.clone(), output));
-    keep(&args.suites.state_folder(&first), found, output);
     args.known.tell(summary.unmatched, output);
     let written = args.known.write(&failures, output).and(written);
-    let remembered = remember(args, &first, &summary, (&files, picked));
-    if let Err(error) = &remembered {
-        output.note(&format!("warning: {error}; `--last-failed` will not know this run"));
+    match remember(args, &first, &summary, (&files, picked)) {
+        Ok(()) => keep(&args.suites.state_folder(&first), found, output),
+        Err(error) => {
+            output.note(&format!("warning: {error}; neither `--last-failed` nor `mcprove findings` will know this run"))
+        }
     }
     // Whoever stops the program while it writes reports is told so as well.
     summary.interrupted |= *urgency.borrow() > Urgency::None;
     let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
-    summary.failed = args.keeping.failed(summary.failed, severities);
+    summary.failed = args.keeping.failed(summary.failed, weighed, output);
     let exit = verdict(args, &summary, proof, output);
     if (written.is_err() || updated.is_err() || afterwards.is_err())
         && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)

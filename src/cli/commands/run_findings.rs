@@ -1,5 +1,6 @@
 //! What a run keeps of its findings, and which of them count.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
 use crate::findings::{Keeper, Stored};
 use crate::plan::Plan;
+use crate::runner::SessionFrames;
+use crate::wire::Direction;
 
 /// What becomes of findings.
 #[derive(Debug, Args)]
@@ -21,6 +24,9 @@ pub(super) struct KeepArgs {
     /// Does not keep findings for `mcprove findings`.
     #[arg(long)]
     pub(super) no_findings: bool,
+    /// Whether a server that serves no call of any tool fails.
+    #[arg(skip)]
+    pub(super) must_serve: bool,
 }
 
 impl KeepArgs {
@@ -30,15 +36,49 @@ impl KeepArgs {
         (!self.no_findings).then(|| Keeper::new(plan, now))
     }
 
-    /// How many failures count.
-    pub(super) fn failed(&self, all: usize, severities: Severities) -> usize {
-        self.fail_on.map_or(all, |least| severities.at_least(least))
+    /// How many failures count, and how bad all of them are.
+    pub(super) fn failed(&self, all: usize, (severities, calls): (Severities, Calls), output: &Output) -> usize {
+        let has_words = self.fail_on.is_some() || self.must_serve;
+        if has_words && !severities.words().is_empty() {
+            output.note(&format!("failures by severity: {}", severities.words()));
+        }
+        let counted = self.fail_on.map_or(all, |least| severities.at_least(least));
+        if self.must_serve && calls.sent > 0 && calls.served == 0 {
+            let help = "look at what it answers: `mcprove findings list`, or run again with `--transcript frames`";
+            output.error(&format!("none of {} calls of tools was served", calls.sent), Some(help));
+            return counted.max(1);
+        }
+        counted
     }
 }
 
 fn severity(text: &str) -> Result<Severity, String> {
     let words = || format!("`{text}` is no severity; write `low`, `medium`, `high` or `critical`");
     Severity::parse(text).ok_or_else(words)
+}
+
+/// How many calls of tools were sent, and how many of them were served.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Calls {
+    sent: usize,
+    served: usize,
+}
+
+impl Calls {
+    /// Counts the calls of a session.
+    pub(super) fn session(&mut self, session: &SessionFrames) {
+        let mut open = BTreeSet::new();
+        for frame in &session.frames {
+            let Ok(message) = &frame.json else { continue };
+            let id = || message["id"].to_string();
+            if frame.direction == Direction::Sent && message["method"] == "tools/call" {
+                self.sent += 1;
+                open.insert(id());
+            } else if frame.direction == Direction::Received && message.get("result").is_some() && open.remove(&id()) {
+                self.served += usize::from(message["result"]["isError"] != true);
+            }
+        }
+    }
 }
 
 /// How many failures there are of each severity.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::run_findings::Severities;
+use super::run_findings::{Calls, Severities};
 use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -39,6 +39,8 @@ pub(super) struct RunWatch {
     keeper: Option<Keeper>,
     /// How bad the failures are.
     severities: Severities,
+    /// How calls of tools went.
+    calls: Calls,
     problems: Vec<SinkError>,
 }
 
@@ -72,6 +74,7 @@ impl RunWatch {
             survivors,
             keeper: None,
             severities: Severities::default(),
+            calls: Calls::default(),
             problems,
         })
     }
@@ -91,9 +94,9 @@ impl RunWatch {
         self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
     }
 
-    /// How bad the failures are.
-    pub(super) fn severities(&self) -> Severities {
-        self.severities
+    /// How bad the failures are, and how calls of tools went.
+    pub(super) fn weighed(&self) -> (Severities, Calls) {
+        (self.severities, self.calls)
     }
 
     /// Says how many survivors are shown at the end.
@@ -180,6 +183,7 @@ impl Observer for RunWatch {
         if let Some(keeper) = &mut self.keeper {
             keeper.session(session);
         }
+        self.calls.session(session);
         let Some(folder) = &self.transcripts else { return };
         self.sessions += 1;
         let path = folder.join(file_name(self.sessions, session));

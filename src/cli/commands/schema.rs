@@ -9,6 +9,7 @@ use crate::baseline;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::drift;
+use crate::findings;
 use crate::report::{schema_of_event, schema_of_report};
 use crate::suite::json_schema;
 use crate::taxonomy::REGISTRY;
@@ -35,6 +36,8 @@ enum Document {
     Baseline,
     /// Recorded servers.
     Snapshot,
+    /// A kept finding.
+    Finding,
 }
 
 pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
@@ -45,6 +48,7 @@ pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
         Document::Registry => registry_schema(),
         Document::Baseline => baseline::json_schema(),
         Document::Snapshot => drift::json_schema(),
+        Document::Finding => findings::json_schema(),
     };
     output.data(&format!("{schema:#}\n"))
 }

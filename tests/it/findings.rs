@@ -1,0 +1,189 @@
+//! Findings are kept, shown, played again, made small and compared, and hold no secret.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::{Scene, root};
+
+const KINDS: [&str; 6] = ["crash", "hang", "property-failure", "protocol-error", "schema-violation", "state-leak"];
+
+/// What is kept in the folder for state of a scene.
+fn kept(scene: &Scene) -> Vec<Value> {
+    let text = scene.run("findings list --json").stdout;
+    serde_json::from_str(&text).unwrap()
+}
+
+/// A scene with a suite for one of the example servers.
+fn scene(name: &str, server: &str, tests: &str) -> Scene {
+    let scene = Scene::bare(name);
+    let server = root().join("examples/servers").join(server);
+    let command = serde_json::json!(["python3", server]);
+    scene.write("suite.yml", &format!("suite: {name}\nserver: {{ command: {command} }}\ntests:\n{tests}"));
+    scene
+}
+
+#[test]
+fn six_kinds_are_kept_played_and_made_small() {
+    let scene = Scene::bare("findings-six");
+    let suite = root().join("examples/six-bugs.yml");
+    let seen = scene.run(&format!("run {} --state-dir .mcprove", suite.display()));
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    assert!(seen.stderr.contains("6 findings kept: mcprove findings list"), "{}", seen.text());
+    let found = kept(&scene);
+    let mut kinds: Vec<&str> = found.iter().map(|stored| stored["kind"].as_str().unwrap()).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, KINDS);
+    let played = scene.run("findings replay --all --times 2");
+    assert_eq!((played.status, played.stdout.matches("reproduced 2 of 2").count()), (1, 6), "{}", played.text());
+    for stored in &found {
+        let id = stored["id"].as_str().unwrap();
+        let small = scene.run(&format!("findings minimise {}", &id[..6]));
+        assert_eq!(small.status, 0, "{}", small.text());
+        let shown = scene.run(&format!("findings show {id} --yaml")).stdout;
+        assert!(shown.contains("- name: ") && shown.contains("expect:"), "{shown}");
+    }
+    let tools: Vec<String> = kept(&scene).iter().map(|stored| stored["class"].to_string()).collect();
+    let before: Vec<String> = found.iter().map(|stored| stored["class"].to_string()).collect();
+    assert_eq!(tools, before);
+    assert!(kept(&scene).iter().all(|stored| stored["minimised"] == true));
+    mended(&scene);
+    let gone = scene.run("findings replay --all --times 1");
+    assert_eq!((gone.status, gone.stdout.matches("gone").count()), (0, 6), "{}", gone.text());
+    scene.assert_nothing_survives();
+}
+
+/// Lets the findings of a scene speak to the server without its bugs.
+fn mended(scene: &Scene) {
+    for stored in kept(scene) {
+        let mut stored = stored;
+        let words = stored["start"]["server"]["command"].as_array_mut().unwrap();
+        words.push("--fixed".into());
+        let name = format!(".mcprove/findings/{}.json", stored["id"].as_str().unwrap());
+        scene.write(&name, &stored.to_string());
+    }
+}
+
+#[test]
+fn five_calls_stay_five_and_become_a_test() {
+    let mut tests = String::from(
+        "  - name: a full basket\n    steps:\n      - call: add_item\n        args: { item: lost }\n      - call: checkout\n",
+    );
+    for at in 0..5 {
+        tests += &format!("      - call: add_item\n        args: {{ item: thing {at} }}\n      - call: show_basket\n");
+    }
+    tests += "        expect: [{ is_error: false }]\n";
+    let scene = scene("findings-five", "fifth-call/server.py", &tests);
+    assert_eq!(scene.run("run suite.yml").status, 1);
+    let [stored] = &kept(&scene)[..] else { panic!("one finding") };
+    assert_eq!(stored["kind"], "crash");
+    let id = stored["id"].as_str().unwrap();
+    let small = scene.run(&format!("findings minimise {id}"));
+    assert_eq!(small.status, 0, "{}", small.text());
+    assert_eq!(small.stdout.matches("call: add_item").count(), 5, "{}", small.text());
+    let test = scene.run(&format!("findings show {id} --yaml")).stdout;
+    let head = scene.line("show suite.yml").stdout;
+    let head: Vec<&str> = head.lines().take(3).collect();
+    scene.write("regression.yml", &format!("{}\n{test}", head.join("\n")));
+    let again = scene.run("run regression.yml --no-findings");
+    assert_eq!(again.status, 1, "{}", again.text());
+    assert!(again.stdout.contains("the server ended"), "{}", again.text());
+    assert!(scene.run(&format!("findings show {id}")).stdout.contains("requests (5 calls, minimal)"));
+}
+
+#[test]
+fn secrets_are_in_no_finding_and_come_back() {
+    let scene = Scene::bare("findings-secret");
+    let server = "import json, os, sys\nsys.dont_write_bytecode = True\nfor line in sys.stdin:\n    m = json.loads(line)\n    \
+                  r = {'protocolVersion': '2025-11-25', 'capabilities': {'tools': {}}, 'serverInfo': {'name': 's', 'version': '1'}}\n    \
+                  if m['method'] == 'tools/list':\n        r = {'tools': [{'name': 'login', 'inputSchema': {'type': 'object'}}]}\n    \
+                  if m['method'] == 'tools/call':\n        given = m['params']['arguments'].get('key')\n        \
+                  print('got', given, os.environ['KEY'], file=sys.stderr, flush=True)\n        \
+                  if given == os.environ['KEY']:\n            os._exit(7)\n        r = {'content': []}\n    \
+                  if 'id' in m:\n        print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': r}), flush=True)\n";
+    scene.write("server.py", server);
+    let suite = "suite: Secret\nserver: { command: [python3, server.py], env: { KEY: \"{{ env.API_KEY }}\" }, protocol: 2025-11-25 }\n\
+                 tests:\n  - name: login\n    call: login\n    args: { key: \"{{ env.API_KEY }}\" }\n    expect: [{ is_error: false }]\n";
+    scene.write("suite.yml", suite);
+    let seen = scene.line("API_KEY=hunter2-is-secret mcprove run suite.yml");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    let file = scene.line("list .mcprove/findings").stdout;
+    let text = scene.line(&format!("show {}", file.trim())).stdout;
+    assert!(
+        text.contains("MCPROVE_SECRET_API_KEY") && !text.contains("hunter2") && !text.contains("aHVudGVyMi1pcy1"),
+        "{text}"
+    );
+    let replay = "mcprove findings replay --all --times 1";
+    for (given, status) in [
+        ("API_KEY=hunter2-is-secret", 1),
+        ("API_KEY=hunter2-is-secret MCPROVE_SECRET_API_KEY=hunter2-is-secret", 1),
+        ("API_KEY=hunter2-is-secret MCPROVE_SECRET_API_KEY=another-one", 0),
+    ] {
+        let played = scene.line(&format!("{given} {replay}"));
+        assert_eq!(played.status, status, "{}", played.text());
+        assert!(!format!("{}{}", played.stdout, played.stderr).contains("hunter2"));
+    }
+    let missing = scene.line(replay);
+    assert!(missing.stderr.contains("`MCPROVE_SECRET_API_KEY` is not set"), "{}", missing.text());
+}
+
+#[test]
+fn severities_decide_where_they_are_asked_to() {
+    let tests =
+        "  - name: wrong\n    call: show_basket\n    expect: [{ at: result.structuredContent.items, equals: [x] }]\n";
+    let scene = scene("findings-severity", "fifth-call/server.py", tests);
+    for (flags, status) in [("", 1), (" --fail-on medium", 1), (" --fail-on high", 0), (" --fail-on critical", 0)] {
+        let seen = scene.run(&format!("run suite.yml{flags}"));
+        assert_eq!(seen.status, status, "{}", seen.text());
+        assert!(seen.stdout.contains("1 failed"), "{}", seen.text());
+    }
+    assert_eq!(kept(&scene)[0]["times"], 4);
+    assert_eq!(scene.run("run suite.yml --fail-on worst").status, 2);
+}
+
+#[test]
+fn what_cannot_be_kept_is_one_warning() {
+    let tests =
+        "  - name: wrong\n    call: show_basket\n    expect: [{ at: result.structuredContent.items, equals: [x] }]\n";
+    let scene = scene("findings-unwritable", "fifth-call/server.py", tests);
+    scene.write("taken", "");
+    let seen = scene.run("run suite.yml --state-dir taken");
+    assert_eq!((seen.status, seen.stderr.matches("warning").count()), (1, 1), "{}", seen.text());
+    assert_eq!(scene.run("findings list").status, 0);
+    assert_eq!(scene.run("findings show 123").status, 4);
+}
+
+#[test]
+fn runs_are_compared() {
+    let test = |name: &str| {
+        format!(
+            "  - name: {name}\n    call: show_basket\n    expect: [{{ at: result.structuredContent.items, equals: [x] }}]\n"
+        )
+    };
+    let scene = scene("findings-diff", "fifth-call/server.py", &(test("one") + &test("two")));
+    scene.run("run suite.yml --state-dir before --filter name(one)");
+    scene.run("run suite.yml --state-dir after --filter name(two)");
+    let worse = scene.run("findings diff before after --fail-on-regression");
+    assert_eq!(worse.status, 1, "{}", worse.text());
+    assert!(worse.stdout.contains("new: 1") && worse.stdout.contains("fixed: 1"), "{}", worse.text());
+    assert_eq!(scene.run("findings diff before after").status, 0);
+    let same = scene.run("findings diff before before --fail-on-regression");
+    assert!(same.status == 0 && same.stdout.contains("still there: 1"), "{}", same.text());
+    let exported = scene.run("findings list --json --state-dir after").stdout;
+    scene.write("after.json", &exported);
+    assert_eq!(scene.run("findings diff before after.json --fail-on-regression").status, 1);
+}
+
+#[test]
+fn ci_needs_no_suite_and_fails_whoever_serves_nothing() {
+    let scene = Scene::bare("findings-ci");
+    fs::create_dir_all(scene.folder.join("bad")).unwrap();
+    let server = root().join("examples/servers/fifth-call/server.py");
+    let seen = scene.run(&format!("ci --fail-on high -- python3 {}", server.display()));
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    assert!(seen.stderr.contains("failures by severity: "), "{}", seen.text());
+    assert!(kept(&scene).iter().any(|stored| stored["kind"] == "crash"), "{}", seen.text());
+    let none = scene.run("ci -- false");
+    assert_ne!(none.status, 0, "{}", none.text());
+}
