@@ -34,7 +34,7 @@ pub(super) type Matcher = table::Matcher<Build>;
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
 pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
 
-static MATCHERS: [&Matcher; 17] = [
+static MATCHERS: [&Matcher; 18] = [
     &text::MATCHER,
     &nowhere::MATCHER,
     &is_error::MATCHER,
@@ -56,7 +56,7 @@ static MATCHERS: [&Matcher; 17] = [
 ];
 
 /// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 17] = keys(&MATCHERS);
+pub(super) static KEYS: [Key; 18] = keys(&MATCHERS);
 
 /// One compiled matcher.
 pub(super) trait Check: fmt::Debug + Send + Sync {

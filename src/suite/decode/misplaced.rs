@@ -6,7 +6,7 @@ use crate::source::{Diagnostic, Located, Node};
 const OF_HTTP: [&str; 2] = ["status", "closed"];
 
 /// Matchers of a message of the protocol.
-const OF_MESSAGES: [&str; 13] = [
+const OF_MESSAGES: [&str; 14] = [
     "text",
     "nowhere",
     "is_error",
