@@ -273,7 +273,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     match remember(args, &first, &summary, (&files, picked)) {
         Ok(()) => keep(&args.suites.state_folder(&first), found, output),
         Err(error) => {
-            output.note(&format!("warning: {error}; neither `--last-failed` nor `mcprove findings` will know this run"))
+            output
+                .note(&format!("warning: {error}; neither `--last-failed` nor `mcprove findings` will know this run"));
         }
     }
     // Whoever stops the program while it writes reports is told so as well.

@@ -153,33 +153,33 @@ fn check_answers(twice: &[Value; 2], later: &Value, expected: &[&str]) {
     assert_eq!(found, expected);
 }
 
-fn structured(value: Value) -> Value {
+fn structured(value: &Value) -> Value {
     json!({"content": [], "structuredContent": value})
 }
 
 #[test]
 fn what_is_said_of_answers() {
     let check = |twice: [Value; 2], later: Value, expected: &[&str]| check_answers(&twice, &later, expected);
-    let steady = |value: Value| [structured(value.clone()), structured(value)];
-    check(steady(json!({"a": 1})), structured(json!({"a": 1})), &[]);
+    let steady = |value: Value| [structured(&value), structured(&value)];
+    check(steady(json!({"a": 1})), structured(&json!({"a": 1})), &[]);
     check(
         steady(json!({"a": 1})),
-        structured(json!({"a": 2})),
+        structured(&json!({"a": 2})),
         &["compatible answer-changed-value answers/t/structuredContent/a: it was `1`, and is `2`"],
     );
     check(
         steady(json!({"a": 1})),
-        structured(json!({"a": "1"})),
+        structured(&json!({"a": "1"})),
         &["breaking answer-changed-shape answers/t/structuredContent/a: `a` is a text, and was a number"],
     );
     check(
         steady(json!({"a": 1})),
-        structured(json!({})),
+        structured(&json!({})),
         &["breaking answer-changed-shape answers/t/structuredContent/a: `a` is missing"],
     );
     check(
         steady(json!({})),
-        structured(json!({"a": 1})),
+        structured(&json!({"a": 1})),
         &["compatible answer-changed-value answers/t/structuredContent/a: `a` is new"],
     );
 }
@@ -188,14 +188,14 @@ fn what_is_said_of_answers() {
 fn what_differs_from_call_to_call_is_no_drift() {
     let check = |twice: [Value; 2], later: Value, expected: &[&str]| check_answers(&twice, &later, expected);
     // What differed between two calls is not compared; what it is, is.
-    let volatile = [structured(json!({"id": 1, "list": [1]})), structured(json!({"id": 2, "list": []}))];
-    check(volatile.clone(), structured(json!({"id": 3, "list": [1, 2]})), &[]);
+    let volatile = [structured(&json!({"id": 1, "list": [1]})), structured(&json!({"id": 2, "list": []}))];
+    check(volatile.clone(), structured(&json!({"id": 3, "list": [1, 2]})), &[]);
     check(
         volatile,
-        structured(json!({"id": "x", "list": []})),
+        structured(&json!({"id": "x", "list": []})),
         &["breaking answer-changed-shape answers/t/structuredContent/id: `id` is a text, and was a number"],
     );
-    let at = |time: &str| structured(json!({"at": time, "id": "0b9c1c1e-1d2f-4a3b-8c4d-5e6f7a8b9c0d"}));
+    let at = |time: &str| structured(&json!({"at": time, "id": "0b9c1c1e-1d2f-4a3b-8c4d-5e6f7a8b9c0d"}));
     check([at("2026-01-01T10:00:00Z"), at("2026-01-01T10:00:00Z")], at("2027-02-02T11:11:11.5+02:00"), &[]);
     let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
     check([text("{\"a\": 1}"), text("{\"a\": 1}")], text("{ \"a\":1 }"), &[]);

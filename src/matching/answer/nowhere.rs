@@ -1,5 +1,7 @@
 //! `nowhere`: what no text of an answer may hold, beyond what the request itself said.
 
+use std::fmt::Write as _;
+
 use regex::Regex;
 use serde_json::Value as Json;
 
@@ -110,7 +112,7 @@ fn texts(value: &Json, each: &mut dyn FnMut(&str, &str), path: &mut String) {
         Json::String(text) => each(path, text),
         Json::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                path.push_str(&format!("[{at}]"));
+                let _ = write!(path, "[{at}]");
                 texts(item, each, path);
                 path.truncate(length);
             }

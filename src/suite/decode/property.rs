@@ -18,14 +18,14 @@ pub(in crate::suite) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Op
         found.push(Diagnostic::error("misplaced-key", message, key_span(node, key)).with_help(help));
     }
     let test = super::test(node, found)?;
-    let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    let said = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
     let property = Property {
         span: node.span,
         generate: generated(node, found),
         cases: cases(node, found),
         seed: node.get("seed").and_then(Node::whole).unwrap_or(0),
-        severity: text("severity"),
-        why: text("why"),
+        severity: said("severity"),
+        why: said("why"),
         broken: node.get("broken").cloned(),
         reference: node.get("reference").cloned(),
     };
