@@ -163,7 +163,8 @@ mod tests {
         assert_eq!(found, json!({"a": "boom"}));
         let found = shrink(&long, &mut |value| value["b"][2]["n"].as_i64().is_some_and(|number| number >= 300));
         assert_eq!(found["b"][2], json!({"n": 300}));
-        assert_eq!(shrink(&json!(1.5e300), &mut |value| value.is_f64()), json!(1.5e300));
+        let found = shrink(&json!(1.5e300), &mut |value| value.as_f64() > Some(1e30));
+        assert!(found.as_f64() < Some(2e30), "{found}");
         assert_eq!(shrink(&json!([3, 3]), &mut |_| false), json!([3, 3]));
     }
 

@@ -17,6 +17,7 @@ mod negative;
 mod offer;
 mod order;
 mod output;
+pub mod pace;
 mod planner;
 mod probe;
 mod property;

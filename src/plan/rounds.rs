@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::case::Mistake;
 use super::generated::{bare, text_node};
 use super::property::Rounds;
-use super::put;
+use super::{pace, put};
 use crate::generate::{Draw, Maker};
 use crate::source::template::{Names, fill, from_json, text_of};
 use crate::source::{Node, did_you_mean};
@@ -39,9 +39,28 @@ pub struct Values {
 #[derive(Debug)]
 enum Source {
     /// The edges, then draws; `with` stays as it is.
-    Drawn { maker: Box<Maker>, edges: Vec<Json>, with: Map<String, Json> },
+    Drawn { maker: Box<Maker>, edges: Vec<Json>, with: Map<String, Json>, purpose: Purpose },
     /// One after another, each with other names that belong to it.
     Listed(Vec<Names>),
+}
+
+/// What a value is drawn for.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    /// Whatever the suite does with it.
+    Value,
+    /// To be the arguments of a call.
+    Arguments,
+}
+
+impl Purpose {
+    /// A valid value as it may be used.
+    fn made(self, maker: &Maker, value: Json) -> Json {
+        match self {
+            Self::Value => value,
+            Self::Arguments => pace::tamed(maker, value).unwrap_or_else(|| maker.smallest().clone()),
+        }
+    }
 }
 
 impl Values {
@@ -99,8 +118,8 @@ impl Values {
         for (name, source) in &self.sources {
             match source {
                 Source::Listed(items) => names.extend(items[at % items.len()].clone()),
-                Source::Drawn { maker, edges, with } => {
-                    let drawn = || maker.random(&mut self.draw.fork(name).fork(number));
+                Source::Drawn { maker, edges, with, purpose } => {
+                    let drawn = || purpose.made(maker, maker.random(&mut self.draw.fork(name).fork(number)));
                     let value = edges.get(at).cloned().unwrap_or_else(drawn);
                     names.insert(name.clone(), with_fixed(value, with));
                 }
@@ -167,8 +186,8 @@ impl Making<'_> {
             Unready::Wrong(Mistake { code: "bad-schema", message, help: None, span: schema.span })
         };
         let maker = Maker::new(&filled).map_err(|error| wrong(error.to_string()))?;
-        let edges = edges(&maker, None);
-        Ok(Source::Drawn { maker: Box::new(maker), edges, with: Map::new() })
+        let edges = edges(&maker, Purpose::Value, None);
+        Ok(Source::Drawn { maker: Box::new(maker), edges, with: Map::new(), purpose: Purpose::Value })
     }
 
     fn each(&self, name: &str, values: &Node) -> Result<Source, Unready> {
@@ -200,8 +219,8 @@ impl Making<'_> {
         let listed = |values: Vec<Json>| values.into_iter().map(|value| Names::from_iter([(name.to_owned(), value)]));
         match (&wanted.kind, maker) {
             (ArgumentKind::Valid, Ok(maker)) => {
-                let edges = edges(&maker, known);
-                Ok(Source::Drawn { maker: Box::new(maker), edges, with })
+                let edges = edges(&maker, Purpose::Arguments, known);
+                Ok(Source::Drawn { maker: Box::new(maker), edges, with, purpose: Purpose::Arguments })
             }
             (ArgumentKind::Valid, Err(_)) => Ok(Source::Listed(listed(vec![base]).collect())),
             (ArgumentKind::Invalid, maker) => {
@@ -238,11 +257,12 @@ impl Making<'_> {
 }
 
 /// Valid values to begin with.
-fn edges(maker: &Maker, known: Option<Json>) -> Vec<Json> {
+fn edges(maker: &Maker, purpose: Purpose, known: Option<Json>) -> Vec<Json> {
     let mut edges: Vec<Json> = known.into_iter().chain([maker.smallest().clone()]).collect();
     for boundary in maker.boundaries() {
-        if !edges.contains(&boundary.value) {
-            edges.push(boundary.value);
+        let value = purpose.made(maker, boundary.value);
+        if !edges.contains(&value) {
+            edges.push(value);
         }
     }
     edges.dedup();

@@ -1,6 +1,7 @@
 //! Findings are kept, shown, played again, made small and compared, and hold no secret.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::Value;
@@ -71,7 +72,8 @@ fn five_calls_stay_five_and_become_a_test() {
         "  - name: a full basket\n    steps:\n      - call: add_item\n        args: { item: lost }\n      - call: checkout\n",
     );
     for at in 0..5 {
-        tests += &format!("      - call: add_item\n        args: {{ item: thing {at} }}\n      - call: show_basket\n");
+        let _ =
+            write!(tests, "      - call: add_item\n        args: {{ item: thing {at} }}\n      - call: show_basket\n");
     }
     tests += "        expect: [{ is_error: false }]\n";
     let scene = scene("findings-five", "fifth-call/server.py", &tests);

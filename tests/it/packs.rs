@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::Path;
 
 use mcprove::demo::flaw::Flaw;
@@ -30,12 +31,12 @@ fn every_property_holds_on_its_own_server_and_fails_on_its_twin() {
                 let (good, broken) =
                     (seen(pack, revision, test, Twin::Healthy), seen(pack, revision, test, Twin::Broken));
                 if !good.passed.contains(&test.name.value) || !good.failed.is_empty() {
-                    wrong += &format!("{name} on the correct server: {good:?}\n{}\n", good.told);
+                    let _ = write!(wrong, "{name} on the correct server: {good:?}\n{}\n", good.told);
                 }
                 if broken.failed != BTreeSet::from([test.name.value.clone()]) {
-                    wrong += &format!("{name} on its faulty server: {broken:?}\n{}\n", broken.told);
+                    let _ = write!(wrong, "{name} on its faulty server: {broken:?}\n{}\n", broken.told);
                 }
-                table += &format!("{name}\n{}\n", broken.messages.join("\n"));
+                let _ = write!(table, "{name}\n{}\n", broken.messages.join("\n"));
             }
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::super::{Weight, unknown_tool_help};
-use super::{Step, check, check_message, evaluate};
+use super::super::unknown_tool_help;
+use super::{Step, check, check_message};
 
 #[test]
 fn is_error() {
@@ -56,92 +56,6 @@ fn error() {
         &Step::tool_error("x"),
         "error [error] found `isError: true`, an error of the tool; for such errors write `is_error: true`",
     );
-}
-
-#[test]
-fn refused() {
-    check("refused: true", &Step::tool_error("no such user"), "");
-    for code in [-32602, -32601, -32002, -32600] {
-        check("refused: true", &Step::error(code, "no"), "");
-    }
-    check("refused: true", &Step::value(json!(1)), "forbidden-served [refused] answered with a success");
-    check(
-        "refused: true",
-        &Step::error(-32603, "oops"),
-        "refusal-code [refused] found error -32603, which says that the server broke; a refusal is -32600, -32601, -32602 or -32002",
-    );
-    check(
-        "refused: true",
-        &Step::error(-1, "oops"),
-        "refusal-code [refused] found error -1; a refusal is -32600, -32601, -32602 or -32002",
-    );
-    let mute = "refusal-without-reason [refused] the error has no message";
-    check("refused: true", &Step::error(-32602, " "), mute);
-    check("refused: true", &Step::result(json!({"isError": true})), mute);
-    check_message("refused: true", &Step::tool_error(""), "the call of `get_user` was refused without a reason");
-    check("refused: true", &Step::call(json!({})), "refused [refused] found no refusal");
-    let stack = Step::tool_error("Traceback (most recent call last):\n  File \"a.py\", line 3");
-    check(
-        "refused: true",
-        &stack,
-        "refusal-with-stack [refused] helps no caller, and shows what the server is made of",
-    );
-    check_message("not: { refused: true }", &stack, "the answer is what it must not be");
-}
-
-#[test]
-fn what_was_served_says_what_forbids_it() {
-    let mut served = Step::value(json!({"name": "Ann"}));
-    check_message("refused: true", &served, "the call of `get_user` was served, and must be refused");
-    served.catalog.tools[0].raw["inputSchema"]["properties"] = json!({"id": {"type": "string", "maxLength": 3}});
-    check(
-        "refused: true",
-        &served,
-        "forbidden-served [refused] answered with a success; `id`: \"nope\" is longer than 3 characters",
-    );
-    check_message(
-        "refused: true",
-        &served,
-        "the call of `get_user` was served although the tool's own schema forbids it",
-    );
-    check(
-        "refused: should",
-        &served,
-        "forbidden-served [refused] answered with a success; `id`: \"nope\" is longer than 3 characters",
-    );
-    served.params = json!({"name": "zebra", "arguments": {}});
-    check_message("refused: true", &served, "the call of `zebra` was served although the server lists no such tool");
-    let other = Step { method: "no/such", params: json!({}), ..served };
-    check_message("refused: true", &other, "`no/such` was served, and must be refused");
-}
-
-/// What only warns fails nothing, inside of other expectations neither.
-#[test]
-fn what_warns_does_not_fail() {
-    let weights =
-        |yaml: &str, step: &Step| evaluate(yaml, step).1.into_iter().map(|one| one.weight).collect::<Vec<_>>();
-    let served = Step::value(json!({"name": "Ann"}));
-    assert_eq!(weights("refused: true", &served), [Weight::Fails]);
-    assert_eq!(weights("refused: should", &served), [Weight::Warns]);
-    assert_eq!(weights("all: [{ refused: should }]", &served), [Weight::Warns]);
-    assert_eq!(weights("any: [{ refused: should }]", &served), []);
-    assert_eq!(weights("not: { refused: should }", &served), [Weight::Fails]);
-}
-
-#[test]
-fn unserved() {
-    let raw = |answers: Json| Step {
-        method: "send",
-        ..Step::call(json!({"messages": answers, "answers": answers, "silent": answers == json!([])}))
-    };
-    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no"}});
-    check("unserved: true", &raw(json!([])), "");
-    check("unserved: true", &raw(json!([error])), "");
-    let served = raw(json!([error, {"jsonrpc": "2.0", "id": 1, "result": {}}]));
-    check("unserved: true", &served, "malformed-served [unserved] answered with a success");
-    check_message("unserved: should", &served, "a message that is no valid request was served");
-    check("unserved: true", &Step::tool_error("no"), "");
-    check_message("unserved: true", &Step::value(json!(1)), "the call of `get_user` was served, and must not be");
 }
 
 #[test]

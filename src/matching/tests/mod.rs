@@ -5,6 +5,7 @@ mod answer;
 mod hostile;
 mod mistakes;
 mod path;
+mod refusals;
 mod value;
 
 use std::sync::Arc;

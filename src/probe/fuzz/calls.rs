@@ -3,11 +3,11 @@
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::pace;
 use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
 use crate::event::Call;
 use crate::generate::{Breach, Draw, Limits, Maker, Seen, Unusable, Violation};
+use crate::plan::pace;
 use crate::source::Node;
 use crate::source::template::has_template;
 use crate::suite::{Fuzz, Suite};

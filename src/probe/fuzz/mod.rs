@@ -11,7 +11,6 @@ mod drive;
 mod judge;
 mod leak;
 mod ledger;
-mod pace;
 mod problem;
 mod replay;
 mod sequence;

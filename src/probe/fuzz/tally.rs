@@ -29,6 +29,9 @@ pub(super) struct Tally {
     pub(super) restarts: u32,
 }
 
+/// From how many calls on a rate says something.
+const TELLING: u64 = 1_000;
+
 impl Tally {
     /// Takes note of the arguments of a call.
     pub(super) fn sent(&mut self, tool: usize, arguments: &[u8]) {
@@ -43,7 +46,13 @@ impl Tally {
 
     /// One sentence.
     pub(super) fn sentence(&self, branches: usize, seed: u64) -> String {
-        let mut parts = vec![format!("{}: {} served", counted(self.calls, "call"), self.served)];
+        let taken = self.seen.count().min(branches);
+        let mut parts = vec![format!(
+            "{} took {taken} of {}: {} served",
+            counted(self.calls, "call"),
+            counted(branches as u64, "schema branch"),
+            self.served
+        )];
         parts.extend(some(self.refused, "refused though valid"));
         let (against, turned_down) = self.invalid;
         if against > 0 {
@@ -51,18 +60,15 @@ impl Tally {
         }
         parts.extend(some(self.lost, "without an answer"));
         parts.extend(some(self.others, "of other tools between them"));
-        let taken = self.seen.count().min(branches);
-        let mut sentence =
-            format!("{}; {taken} of {} taken", parts.join(", "), counted(branches as u64, "schema branch"));
+        let mut sentence = parts.join(", ");
         if self.restarts > 0 {
             let _ = write!(sentence, "; {}", counted(u64::from(self.restarts), "restart"));
         }
-        format!(
-            "{sentence}; {} in {}; seed {seed}, calls {:08x}",
-            self.rate(),
-            duration_text(whole(self.spent)),
-            self.hash >> 32
-        )
+        let _ = write!(sentence, "; seed {seed}, calls {:08x}", self.hash >> 32);
+        if self.calls >= TELLING {
+            let _ = write!(sentence, "; {} in {}", self.rate(), duration_text(whole(self.spent)));
+        }
+        sentence
     }
 
     fn rate(&self) -> String {

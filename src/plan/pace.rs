@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::generate::Maker;
+
 /// Words in the names of arguments that are times.
 const TIMES: [&str; 17] = [
     "delay", "delays", "duration", "interval", "pause", "sleep", "timeout", "wait", "seconds", "secs", "sec",
@@ -16,7 +18,7 @@ const SHORT_TIMES: [&str; 6] = ["ms", "millis", "milliseconds", "us", "micros", 
 const TIMES_OVER: [&str; 7] = ["steps", "repeat", "repeats", "repetitions", "iterations", "retries", "loops"];
 
 /// The most that a number of that name may be; `None` where it says nothing about time.
-pub(super) fn most(name: &str) -> Option<f64> {
+pub fn most(name: &str) -> Option<f64> {
     let words = words(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     if has(&SHORT_TIMES) {
@@ -30,8 +32,14 @@ pub(super) fn most(name: &str) -> Option<f64> {
     }
 }
 
+/// Valid arguments that were made up, as they may be sent: quick, and leading nowhere. `None` where that makes them invalid.
+pub fn tamed(maker: &Maker, mut arguments: Value) -> Option<Value> {
+    let is_other = hurry(&mut arguments) | stay_home(&mut arguments);
+    (!is_other || maker.is_valid(&arguments)).then_some(arguments)
+}
+
 /// Makes every number small that may be a time; says whether any was not.
-pub(super) fn hurry(value: &mut Value) -> bool {
+pub fn hurry(value: &mut Value) -> bool {
     match value {
         Value::Object(members) => {
             members.iter_mut().fold(false, |changed, (name, value)| shorten(name, value) | hurry(value) | changed)
@@ -59,7 +67,7 @@ fn shorten(name: &str, value: &mut Value) -> bool {
 }
 
 /// Lets addresses of the web lead to this machine, to a port where nothing answers; says whether any did not.
-pub(super) fn stay_home(value: &mut Value) -> bool {
+pub fn stay_home(value: &mut Value) -> bool {
     match value {
         Value::Object(members) => members.values_mut().fold(false, |changed, value| stay_home(value) | changed),
         Value::Array(items) => items.iter_mut().fold(false, |changed, item| stay_home(item) | changed),
@@ -85,7 +93,7 @@ fn is_web(scheme: &str) -> bool {
 }
 
 /// The words of a name, in lower case.
-pub(super) fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for c in name.chars() {
