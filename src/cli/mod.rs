@@ -5,6 +5,7 @@
 //! Start reading in [`main`].
 
 mod baseline;
+mod calls;
 mod commands;
 mod environment;
 mod exit;

@@ -14,6 +14,7 @@ mod load;
 mod manual;
 mod merge;
 mod model;
+mod packs;
 mod recorded;
 mod rows;
 mod rules;
@@ -33,6 +34,7 @@ pub use self::model::{
     RawSend, Recalling, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server, Step, Suite, Target, Test, Then,
     ToolSelection, Wanted,
 };
+pub use self::packs::packs_manual;
 pub use self::rules::{built_in_rules, rules_manual};
 pub use self::schema::json_schema;
 pub use self::snapshot::{Per, Snapshot};

@@ -15,6 +15,7 @@ const GENERATED: &[Generated] = &[
     ("schema/finding.schema.json", || pretty(&mcprove::findings::json_schema())),
     ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
     ("docs/lints.md", mcprove::lint::manual),
+    ("docs/packs.md", mcprove::suite::packs_manual),
     ("docs/rules.md", mcprove::suite::rules_manual),
     ("docs/scans.md", mcprove::wire::scan_manual),
     ("docs/faults.md", || {

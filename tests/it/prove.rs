@@ -27,7 +27,10 @@ fn mutants(scene: &Scene, command: &str) -> Vec<(String, Value)> {
     assert!([0, 1].contains(&seen.status), "{}", seen.text());
     let report: Value = serde_json::from_str(&fs::read_to_string(scene.folder.join("proof.json")).unwrap()).unwrap();
     let proof = &report["proof"];
-    assert_eq!(proof["control"]["left_out"], Value::Array(Vec::new()), "{command}");
+    // No recording answers what is no message.
+    let is_message = |left: &&Value| !left["id"].as_str().unwrap().contains("malformed envelope");
+    let left_out: Vec<&Value> = proof["control"]["left_out"].as_array().unwrap().iter().filter(is_message).collect();
+    assert!(left_out.is_empty(), "{command}: {left_out:?}");
     let mutants = proof["mutants"].as_array().unwrap().iter();
     mutants.map(|mutant| (mutant["id"].as_str().unwrap().to_owned(), mutant.clone())).collect()
 }

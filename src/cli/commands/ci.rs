@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::run::{self, RunArgs};
+use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -31,9 +32,8 @@ pub(in crate::cli) struct CiArgs {
     /// How many calls are generated for each tool.
     #[arg(long, value_name = "N", default_value = "100")]
     cases: NonZero<u64>,
-    /// Calls this tool although it may destroy something; may be given several times.
-    #[arg(long, value_name = "TOOL")]
-    allow: Vec<String>,
+    #[command(flatten)]
+    calls: CallArgs,
     #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
@@ -66,13 +66,9 @@ fn given(words: &[String], args: &CiArgs) -> Result<Given, Mistake> {
         "schema_lint": {},
         "fuzz": {"seed": args.seed, "cases": args.cases},
     });
-    if !args.allow.is_empty() {
-        members["allow"] = json!(args.allow);
+    if let Some(members) = members.as_object_mut() {
+        members.extend(args.calls.members());
     }
-    let own = flags([
-        ("--seed", vec![args.seed.to_string()]),
-        ("--cases", vec![args.cases.to_string()]),
-        ("--allow", args.allow.clone()),
-    ]);
-    Ok(target.given(members, &own))
+    let own = flags([("--seed", vec![args.seed.to_string()]), ("--cases", vec![args.cases.to_string()])]);
+    Ok(target.given(members, &[own, args.calls.flags()].concat()))
 }

@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::run::{self, RunArgs};
+use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -39,9 +40,6 @@ pub(in crate::cli) struct FuzzArgs {
     /// Leaves out tools of this name or pattern; may be given several times.
     #[arg(long, value_name = "TOOL")]
     block: Vec<String>,
-    /// Calls this tool although it may destroy something; may be given several times.
-    #[arg(long, value_name = "TOOL")]
-    allow: Vec<String>,
     /// How many calls are under way at a time; 8 by default.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=32))]
     in_flight: Option<u64>,
@@ -54,6 +52,8 @@ pub(in crate::cli) struct FuzzArgs {
     /// How long an answer may take before a call counts as hanging; 10s by default.
     #[arg(long, value_name = "DURATION", value_parser = time)]
     request_timeout: Option<Duration>,
+    #[command(flatten)]
+    calls: CallArgs,
     #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
@@ -88,14 +88,12 @@ pub(in crate::cli) fn fuzz(mut args: FuzzArgs, environment: &Environment, output
 fn given(words: &[String], args: &FuzzArgs) -> Result<Given, Mistake> {
     let target = args.server.target(VERB, words)?;
     let seed = args.seed.unwrap_or_else(drawn);
-    let mut members = json!({"fuzz": settings(args, seed)});
-    if !args.allow.is_empty() {
-        members["allow"] = json!(args.allow);
-    }
+    let mut members = args.calls.members();
+    members.insert("fuzz".to_owned(), settings(args, seed));
     if let Some(timeout) = args.request_timeout {
-        members["run_options"] = json!({"request_timeout": typed(timeout)});
+        members.insert("run_options".to_owned(), json!({"request_timeout": typed(timeout)}));
     }
-    Ok(target.given(members, &own_flags(args, seed)))
+    Ok(target.given(members.into(), &own_flags(args, seed)))
 }
 
 /// Another one every time, short enough to be typed.
@@ -135,18 +133,18 @@ fn settings(args: &FuzzArgs, seed: u64) -> Value {
 fn own_flags(args: &FuzzArgs, seed: u64) -> Vec<String> {
     let number = |number: Option<u64>| number.map(|number| number.to_string()).into_iter().collect();
     let duration = |duration: Option<Duration>| duration.map(typed).into_iter().collect();
-    flags([
+    let own = flags([
         ("--seed", vec![seed.to_string()]),
         ("--cases", number(args.cases.map(NonZero::get))),
         ("--time", duration(args.time)),
         ("--tool", args.tool.clone()),
         ("--block", args.block.clone()),
-        ("--allow", args.allow.clone()),
         ("--in-flight", number(args.in_flight)),
         ("--max-string", number(args.max_string.map(NonZero::get))),
         ("--invalid", args.invalid.map(|share| share.to_string()).into_iter().collect()),
         ("--request-timeout", duration(args.request_timeout)),
-    ])
+    ]);
+    [own, args.calls.flags()].concat()
 }
 
 /// A duration as it is typed.

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::signals::{self, Urgency};
 use super::snapshot_text::{Told, of_changes, of_recording};
+use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -46,9 +47,8 @@ pub(in crate::cli) struct SnapshotArgs {
     /// Records only these tools, by name or pattern; may be given several times.
     #[arg(long, value_name = "TOOL")]
     tool: Vec<String>,
-    /// A tool that may be called although it may destroy something; may be given several times.
-    #[arg(long, value_name = "TOOL")]
-    allow: Vec<String>,
+    #[command(flatten)]
+    calls: CallArgs,
     /// Writes nothing, and tells what has changed since this file was written.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -185,7 +185,7 @@ impl SnapshotArgs {
         {
             return Ok((PathBuf::from(word), None));
         }
-        let members = json!({"differential": {"snapshot": DEFAULT}, "allow": self.allow});
+        let members = json!({"differential": {"snapshot": DEFAULT}});
         let given = self.server.target(VERB, &self.words)?.given(members, &[]);
         Ok((given.name.clone(), Some(given)))
     }
@@ -219,7 +219,7 @@ fn planned(args: &SnapshotArgs, output: &Output) -> Result<Plan, Exit> {
         Exit::Usage
     })?;
     suite.asked = asked;
-    suite.allow.extend(args.allow.iter().cloned());
+    args.calls.add_to(&mut suite);
     let sources = Arc::new(sources);
     let registry = ChosenRegistry::BUILTIN.get();
     plan::build(vec![suite], Selection::default(), registry, Arc::clone(&sources)).map_err(|found| {

@@ -129,7 +129,7 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
 }
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
-    let Driver { tally, ledger, calls, settings, frames, .. } = driver;
+    let Driver { ground, tally, ledger, calls, settings, frames, .. } = driver;
     let mut reason = tally.sentence(calls.callees[0].maker.branches(), settings.seed);
     let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
     let vanished: u64 = hangs
@@ -157,8 +157,13 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     let outcome = outcome(&findings, tally.served, stopped.is_some());
     if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
         let name = &calls.callees[0].name;
+        // Whoever typed a command line has no suite to write into.
+        let way = match &ground.suite.asked {
+            Some(_) => format!("--arguments '{name}={{…}}'"),
+            None => format!("arguments: {{ {name}: {{ … }} }}"),
+        };
         reason = format!(
-            "every call was refused, so nothing is known about it; give valid arguments with `arguments: {{ {name}: {{ … }} }}` ({reason})"
+            "every call was refused, so nothing is known about it; give valid arguments with `{way}` ({reason})"
         );
     }
     Probed { findings, exchanges, frames, ..Probed::because(outcome, reason) }
