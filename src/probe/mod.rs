@@ -19,7 +19,7 @@ use crate::session::{ServerIdentity, Session};
 use crate::suite::Suite;
 use crate::wire::Catalog;
 
-pub use self::drift::{Wanted, record};
+pub use self::drift::{UNANSWERED, Wanted, record};
 
 /// A future of unknown type.
 pub type Eventually<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -6,8 +6,8 @@ use crate::plan::{Case, SuitePlan};
 pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
     if let Some(asked) = &planned.suite.asked {
         let pick = match &case.rule {
-            Some(rule) => format!(" --rule {}", rule.id),
-            None => format!(" --filter {}", shell_words::quote(&field("name", &case.name))),
+            Some(rule) if asked.starts_with("mcprove compliance ") => format!(" --rule {}", rule.id),
+            Some(_) | None => format!(" --filter {}", shell_words::quote(&field("name", &case.name))),
         };
         let (command, target) = match asked.split_once(" -- ") {
             Some((command, target)) => (command, format!(" -- {target}")),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::explain;
 use super::run::{self, RunArgs};
+use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -45,6 +46,8 @@ pub(in crate::cli) struct ComplianceArgs {
     #[arg(long)]
     list: bool,
     #[command(flatten)]
+    calls: CallArgs,
+    #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
     run: RunArgs,
@@ -59,6 +62,7 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
     match given(&words, &args) {
         Ok(given) => {
             args.run.suites.given = Some(given);
+            args.run.keeping.must_serve = args.rule.is_empty();
             run::run(&args.run, environment, output)
         }
         Err((message, help)) => {
@@ -71,8 +75,10 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
 /// The suite that the words and flags stand for.
 fn given(words: &[String], args: &ComplianceArgs) -> Result<Given, Mistake> {
     let target = args.server.target(VERB, words)?;
-    let members = json!({"run_options": {"parallel": AT_A_TIME}, "compliance": settings(args)?});
-    Ok(target.given(members, &own_flags(args)))
+    let mut members = args.calls.members();
+    members.insert("run_options".to_owned(), json!({"parallel": AT_A_TIME}));
+    members.insert("compliance".to_owned(), settings(args)?);
+    Ok(target.given(members.into(), &[own_flags(args), args.calls.flags()].concat()))
 }
 
 /// The `compliance:` block.

@@ -240,18 +240,13 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let files: Vec<String> = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
     let picked = args.suites.picked(&plan);
     let first = plan.suites.first().map(|planned| PathBuf::from(&planned.suite.file)).unwrap_or_default();
-    let mut watch = match RunWatch::new(&args.report, args.transcript.clone(), plan.cases().count(), output) {
+    let mut watch = match watching(args, &plan, now, output) {
         Ok(watch) => watch,
         Err(error) => {
             output.error(&error.to_string(), None);
             return Exit::Environment;
         }
     };
-    watch.show(args.proving.survivors());
-    if args.proving.records() {
-        watch.record();
-    }
-    watch.keep(args.keeping.keeper(&plan, now));
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
@@ -280,8 +275,9 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     // Whoever stops the program while it writes reports is told so as well.
     summary.interrupted |= *urgency.borrow() > Urgency::None;
     let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
-    summary.failed = args.keeping.failed(summary.failed, weighed, output);
-    let exit = verdict(args, &summary, proof, output);
+    let (severities, calls) = weighed;
+    summary.failed = args.keeping.failed(summary.failed, &severities, output);
+    let exit = args.keeping.unless_unserved(verdict(args, &summary, proof, output), calls, output);
     if (written.is_err() || updated.is_err() || afterwards.is_err())
         && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)
     {
@@ -289,6 +285,17 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     } else {
         exit
     }
+}
+
+/// Whoever watches the run: reports, and what is kept of it.
+fn watching(args: &RunArgs, plan: &Plan, now: Duration, output: &Output) -> Result<RunWatch, SinkError> {
+    let mut watch = RunWatch::new(&args.report, args.transcript.clone(), plan.cases().count(), output)?;
+    watch.show(args.proving.survivors());
+    if args.proving.records() {
+        watch.record();
+    }
+    watch.keep(args.keeping.keeper(plan, now));
+    Ok(watch)
 }
 
 fn remember(

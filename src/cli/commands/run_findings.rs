@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::findings::place;
+use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
@@ -24,7 +25,7 @@ pub(super) struct KeepArgs {
     /// Does not keep findings for `mcprove findings`.
     #[arg(long)]
     pub(super) no_findings: bool,
-    /// Whether a server that serves no call of any tool fails.
+    /// Whether nothing is known of a server that serves no call of any tool.
     #[arg(skip)]
     pub(super) must_serve: bool,
 }
@@ -37,18 +38,27 @@ impl KeepArgs {
     }
 
     /// How many failures count, and how bad all of them are.
-    pub(super) fn failed(&self, all: usize, (severities, calls): (Severities, Calls), output: &Output) -> usize {
+    pub(super) fn failed(&self, all: usize, severities: &Severities, output: &Output) -> usize {
         let has_words = self.fail_on.is_some() || self.must_serve;
         if has_words && !severities.words().is_empty() {
             output.note(&format!("failures by severity: {}", severities.words()));
         }
-        let counted = self.fail_on.map_or(all, |least| severities.at_least(least));
-        if self.must_serve && calls.sent > 0 && calls.served == 0 {
-            let help = "look at what it answers: `mcprove findings list`, or run again with `--transcript frames`";
-            output.error(&format!("none of {} calls of tools was served", calls.sent), Some(help));
-            return counted.max(1);
+        self.fail_on.map_or(all, |least| severities.at_least(least))
+    }
+
+    /// The verdict, unless calls were sent and none was served: then nothing is known of what calls do.
+    pub(super) fn unless_unserved(&self, exit: Exit, calls: Calls, output: &Output) -> Exit {
+        let is_green = matches!(exit, Exit::Passed | Exit::Coverage);
+        let is_unserved = is_green && self.must_serve && calls.sent > 0 && calls.served == 0;
+        if is_unserved {
+            let help =
+                "give valid arguments with `--arguments 'TOOL={…}'`; `--transcript frames` shows what was answered";
+            output.error(
+                &format!("none of {} calls of tools was served, so nothing is known of them", calls.sent),
+                Some(help),
+            );
         }
-        counted
+        if is_unserved { Exit::Nothing } else { exit }
     }
 }
 

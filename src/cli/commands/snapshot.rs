@@ -17,10 +17,10 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::server::{Mistake, ServerArgs, Verb};
 use crate::cli::suites::{ChosenRegistry, Given};
-use crate::drift::{Change, Level, Recorded, Snapshot, compare};
+use crate::drift::{Answer, Change, Level, Outcome, Recorded, Snapshot, compare};
 use crate::event::Finding;
 use crate::plan::{self, Plan, Selection};
-use crate::probe::Wanted;
+use crate::probe::{UNANSWERED, Wanted};
 use crate::report::sink;
 use crate::runner::{self, Options, Recording, Stop};
 use crate::source::{Located, SourceFile, Sources, Span};
@@ -98,7 +98,20 @@ fn done(args: &SnapshotArgs, environment: &Environment, output: &Output) -> Resu
         Exit::Environment
     })?;
     output.note(&of_recording(&snapshot, &recording.notes, &file));
-    Ok(Exit::Passed)
+    Ok(if is_unserved(&snapshot, &recording.notes) { unserved(output) } else { Exit::Passed })
+}
+
+/// Whether tools were called, and none of them served a call.
+fn is_unserved(snapshot: &Snapshot, notes: &[String]) -> bool {
+    let answers: Vec<&Answer> = snapshot.servers.iter().flat_map(|recorded| &recorded.answers).collect();
+    let is_called = notes.iter().any(|note| note.contains(UNANSWERED)) || !answers.is_empty();
+    is_called && !answers.iter().any(|answer| answer.outcome == Outcome::Served)
+}
+
+fn unserved(output: &Output) -> Exit {
+    let help = "give valid arguments with `--arguments 'TOOL={…}'`, or record no answers with `--no-answers`";
+    output.error("no call of a tool was served, so the recording says nothing of answers", Some(help));
+    Exit::Nothing
 }
 
 /// The file that the suite names, or one beside it.

@@ -16,7 +16,7 @@ use crate::session::{Request, Session};
 use crate::source::template::{Names, fill};
 use crate::suite::Differential;
 
-pub use self::record::{Wanted, record};
+pub use self::record::{UNANSWERED, Wanted, record};
 
 /// Compares one part of the server.
 pub(super) async fn run(

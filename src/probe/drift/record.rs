@@ -10,6 +10,9 @@ use crate::probe::{Ground, Probed};
 use crate::suite::{Recalling, ToolSelection};
 use crate::wire::Tool;
 
+/// How the sentence about a call begins that nothing answered.
+pub const UNANSWERED: &str = "no answer of ";
+
 /// What to record.
 #[derive(Debug, Clone)]
 pub struct Wanted {
@@ -44,7 +47,7 @@ pub async fn record(
                     for arguments in calls {
                         match twice(ground, (&tool.name, &arguments)).await {
                             Ok(answer) => recorded.answers.push(answer),
-                            Err(reason) => notes.push(format!("no answer of `{}` is recorded: {reason}", tool.name)),
+                            Err(reason) => notes.push(format!("{UNANSWERED}`{}` is recorded: {reason}", tool.name)),
                         }
                     }
                 }
