@@ -3,7 +3,7 @@
 //! The floor is a bare pipelined client and a fast echo server in a folder of their own, named by `MCPROVE_FLOOR`
 //! (by default `../shared/bench`); runner and floor are started in turn, and medians are printed.
 //! Over HTTP the floor is `http_floor`, and program and floor speak to one server that runs all the time.
-//! `MCPROVE_ONLY=http` measures that alone.
+//! `MCPROVE_ONLY=http` measures that alone, `MCPROVE_ONLY=fuzz` generated calls alone.
 //! Nothing here passes or fails: `docs/performance.md` quotes what it prints.
 
 #![expect(
@@ -45,9 +45,14 @@ fn main() {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("whole_process");
     fs::create_dir_all(&scratch).unwrap();
     println!("median of {RUNS} runs each; runner and floor in turn");
-    over_http(&scratch);
-    if is_http_alone() {
-        return;
+    let only = only();
+    if only.as_deref() != Some("fuzz") {
+        over_http(&scratch);
+    }
+    match only.as_deref() {
+        Some("fuzz") => return floor().iter().for_each(|floor| fuzzing(floor, &scratch)),
+        Some("http") => return,
+        _ => {}
     }
     alone("--version", &["--version"], &scratch);
     let every = scratch.join("every.yml");
@@ -62,6 +67,7 @@ fn main() {
         println!("no floor to compare with: set MCPROVE_FLOOR to its folder");
         return;
     };
+    fuzzing(&floor, &scratch);
     let echo = text(&floor.join("target/release/echo_server"));
     against_floor("500 cases, echo server", &floor, &[&echo], &scratch);
     let everything = Path::new("tests/real/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
@@ -152,6 +158,23 @@ fn against_floor(title: &str, floor: &Path, server: &[&str], scratch: &Path) {
     compared(title, &ours, &least);
 }
 
+/// Times generated calls, and as many calls of the floor with one argument, in turn; both with so many under way.
+fn fuzzing(floor: &Path, scratch: &Path) {
+    const CALLS: u32 = 100_000;
+    let echo = text(&floor.join("target/release/echo_server"));
+    let calls = CALLS.to_string();
+    let fuzz = ["fuzz", "--seed", "7", "--tool", "echo", "--invalid", "0", "--in-flight", "8", "--cases", &calls];
+    let (mut ours, mut least) = (Vec::new(), Vec::new());
+    for _ in 0..=RUNS {
+        ours.push(mcprove(&[&fuzz[..], &["--", &echo]].concat(), scratch));
+        let mut command = Command::new(floor.join("target/release/floor"));
+        command.args([&calls, "8", "echo", r#"{"message":"hi"}"#, "--", &echo]);
+        least.push(cost(&mut command));
+    }
+    compared("100,000 generated calls, echo", &ours, &least);
+    println!("  {:.0} calls a second", f64::from(CALLS) / median(&ours[1..]) * 1e3);
+}
+
 fn compared(title: &str, ours: &[Cost], least: &[Cost]) {
     let (mine, floor) = (median(&ours[1..]), median(&least[1..]));
     println!(
@@ -214,8 +237,8 @@ fn suite_of(server: &str, cases: usize, call: &str) -> String {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark has no other way to be told")]
-fn is_http_alone() -> bool {
-    std::env::var_os("MCPROVE_ONLY").is_some_and(|only| only == "http")
+fn only() -> Option<String> {
+    std::env::var("MCPROVE_ONLY").ok()
 }
 
 /// Builds the floor in the target folder, so that its own folder stays as it is.

@@ -49,6 +49,7 @@ enum Command {
     Compliance(Box<commands::compliance::ComplianceArgs>),
     #[command(mut_arg("paths", server::positional))]
     Lint(Box<commands::lint::LintArgs>),
+    #[command(mut_arg("paths", server::positional))]
     Fuzz(Box<commands::fuzz::FuzzArgs>),
     Snapshot(Box<commands::snapshot::SnapshotArgs>),
     Prove(commands::prove::ProveArgs),

@@ -149,7 +149,7 @@ impl Keeper {
             class,
             kind: identity.kind,
             severity,
-            title: finding.message.lines().next().unwrap_or_default().to_owned(),
+            title: title(result, finding),
             tool: identity.tool,
             signature: identity.signature,
             place: Place { file: result.case.file.clone(), line: result.case.line, case: result.case.id.clone() },
@@ -202,6 +202,12 @@ impl Keeper {
             }
         }
     }
+}
+
+/// What went wrong, in one line: the rule that is broken, where there is one.
+fn title(result: &CaseResult, finding: &Finding) -> String {
+    let said = || finding.message.lines().next().unwrap_or_default().to_owned();
+    result.case.rule.as_ref().map_or_else(said, |rule| format!("rule {} is broken: {}", rule.id, rule.says))
 }
 
 fn length(stored: &Stored) -> usize {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::case::{Body, Case, SkipReason};
 use super::planner::Planner;
 use super::probe::{Hazards, Probe};
-use super::witness::is_forbidden;
+use super::witness::{is_forbidden, writes_files};
 use crate::suite::Fuzz;
 use crate::wire::{Catalog, Tool};
 
@@ -51,16 +51,6 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReaso
         return None;
     };
     Some(SkipReason::NotApplicable(format!("`{0}` {does}; allow it with `allow: [{0}]`", tool.name)))
-}
-
-/// Whether a tool says that it changes something, and takes the place of a file.
-fn writes_files(tool: &Tool) -> bool {
-    let names = tool.input_schema()["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
-    let is_place = |name: &String| {
-        let name = name.to_lowercase();
-        ["path", "file", "folder", "director"].iter().any(|word| name.contains(word)) || name == "dir"
-    };
-    tool.raw["annotations"]["readOnlyHint"] == false && names.into_iter().any(is_place)
 }
 
 /// Calls of one tool, with those of all others in between.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::witness::writes_files;
 use crate::generate;
 use crate::source::Node;
 use crate::source::template::Names;
@@ -32,9 +33,13 @@ impl Offer<'_> {
     pub(super) fn names(&self, suite: &Suite) -> Names {
         let hints = self.hints(suite);
         let listed = hints.get("safe_tools").and_then(Json::as_array);
-        let is_safe = |tool: &&Tool| match listed {
-            Some(listed) => listed.iter().any(|name| name.as_str() == Some(&tool.name)),
-            None => !tool.may_destroy() || suite.allow.contains(&tool.name),
+        let is_safe = |tool: &&Tool| {
+            if let Some(listed) = listed {
+                return listed.iter().any(|name| name.as_str() == Some(&tool.name));
+            }
+            // A name that was made up is no file that anybody wants.
+            let is_harmless = !tool.may_destroy() && (!writes_files(tool) || suite.arguments.contains_key(&tool.name));
+            is_harmless || suite.allow.contains(&tool.name)
         };
         let mut safe: Vec<(&Tool, Json)> = self
             .catalog

@@ -32,6 +32,12 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
     let span = suite.name.span;
     let args = match suite.arguments.get(&tool.name) {
         Some(args) => args.clone(),
+        None if writes_files(tool) && !suite.allow.contains(&tool.name) => {
+            return Err(format!(
+                "`{0}` changes files, and no call of it is known; give one with `arguments: {{ {0}: {{ … }} }}`",
+                tool.name
+            ));
+        }
         None => generate::valid(tool.input_schema()).map(|args| from_json(&args, span)).ok_or_else(|| {
             format!("no valid arguments for `{0}` could be made from its schema; give some with `arguments: {{ {0}: {{ … }} }}`", tool.name)
         })?,
@@ -82,6 +88,16 @@ pub(super) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Nod
 /// Whether generated calls of a tool could do harm, and nobody allows them.
 pub(super) fn is_forbidden(suite: &Suite, tool: &Tool) -> bool {
     tool.may_destroy() && !suite.allow.contains(&tool.name)
+}
+
+/// Whether a tool says that it changes something, and takes the place of a file.
+pub(super) fn writes_files(tool: &Tool) -> bool {
+    let names = tool.input_schema()["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
+    let is_place = |name: &String| {
+        let name = name.to_lowercase();
+        ["path", "file", "folder", "director"].iter().any(|word| name.contains(word)) || name == "dir"
+    };
+    tool.raw["annotations"]["readOnlyHint"] == false && names.into_iter().any(is_place)
 }
 
 /// Whether nothing in a step's expectations says that the call must fail.

@@ -324,8 +324,9 @@ fn files(report: &Report) -> String {
 /// The command that explains the first rule that was broken, where the suite is no file that could be run again.
 fn explained(suites: &[Suite<'_>]) -> Option<String> {
     let mut cases = suites.iter().flat_map(|suite| suite.cases.iter().copied());
-    // Cases of generated calls say themselves how to run them again.
-    if cases.clone().next()?.again.starts_with("mcprove fuzz ") {
+    // Where there is no suite to run again, cases say themselves how to run them.
+    if ["mcprove fuzz ", "mcprove ci "].iter().any(|command| cases.clone().any(|case| case.again.starts_with(command)))
+    {
         return Some(String::new());
     }
     let again = cases.clone().next()?.again.strip_prefix("mcprove ")?;
