@@ -161,6 +161,9 @@ fn one(state: &Path, id: &str, output: &Output) -> Result<Stored, Exit> {
     }
 }
 
+/// How wide a column may be.
+const WIDEST: usize = 30;
+
 fn list(state: &Path, args: &ListArgs, output: &Output) -> Result<Exit, Exit> {
     let found = all(state, output)?;
     if args.json {
@@ -170,12 +173,17 @@ fn list(state: &Path, args: &ListArgs, output: &Output) -> Result<Exit, Exit> {
         output.note(&format!("nothing is kept in `{}`", state.display()));
         return Ok(Exit::Passed);
     }
-    let lines: String = found.iter().map(line).collect();
-    Ok(output.data(&lines))
+    Ok(output.data(&table(&found)))
 }
 
-/// A finding in one line.
-fn line(stored: &Stored) -> String {
+/// A line for each finding.
+fn table(found: &[Stored]) -> String {
+    let rows: Vec<[String; 6]> = found.iter().map(cells).collect();
+    rows.iter().map(|row| line(row, &rows)).collect()
+}
+
+/// What is said of a finding in a list; the last may be long.
+fn cells(stored: &Stored) -> [String; 6] {
     let Stored { id, kind, severity, tool, title, .. } = stored;
     let how = match (&stored.reproduction, stored.minimised) {
         (None, _) => "not playable".to_owned(),
@@ -183,8 +191,18 @@ fn line(stored: &Stored) -> String {
         (Some(_), false) => stored.length(),
     };
     let tool = if tool.is_empty() { "-" } else { tool };
-    let line = format!("{id}  {:<8}  {:<16}  {tool}  {how}  {}", severity.as_str(), kind.as_str(), short(title));
-    format!("{}\n", visible_line(&line))
+    let texts = [id, severity.as_str(), kind.as_str(), tool, &how, &short(title)];
+    texts.map(|text| visible_line(text).into_owned())
+}
+
+/// One row, in columns that are as wide as their widest cell.
+fn line(row: &[String; 6], rows: &[[String; 6]]) -> String {
+    let mut line = String::new();
+    for (at, cell) in row.iter().enumerate() {
+        let width = rows.iter().map(|row| row[at].chars().count()).max().unwrap_or_default().min(WIDEST);
+        let _ = write!(line, "{cell:width$}  ");
+    }
+    line.trim_end().to_owned() + "\n"
 }
 
 fn show(stored: &Stored, args: &ShowArgs, output: &Output) -> Exit {
@@ -297,9 +315,7 @@ fn diff(args: &DiffArgs, output: &Output) -> Result<Exit, Exit> {
     let mut text = String::new();
     for (word, found) in [("new", &compared.new), ("fixed", &compared.fixed), ("still there", &compared.still)] {
         let _ = writeln!(text, "{word}: {}", found.len());
-        for stored in found {
-            let _ = write!(text, "  {}", line(stored));
-        }
+        text.extend(table(found).lines().map(|line| format!("  {line}\n")));
     }
     let shown = output.data(&text);
     let is_worse = args.fail_on_regression && !compared.new.is_empty();
