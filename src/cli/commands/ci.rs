@@ -7,7 +7,8 @@ use std::num::NonZero;
 use clap::Args;
 use serde_json::json;
 
-use super::run::{self, RunArgs};
+use super::run::RunArgs;
+use super::run_given::run_given;
 use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
@@ -42,17 +43,9 @@ pub(in crate::cli) struct CiArgs {
 
 pub(in crate::cli) fn ci(mut args: CiArgs, environment: &Environment, output: &Output) -> Exit {
     let words = std::mem::take(&mut args.run.suites.paths);
-    match given(&words, &args) {
-        Ok(given) => {
-            args.run.suites.given = Some(given);
-            args.run.keeping.must_serve = true;
-            run::run(&args.run, environment, output)
-        }
-        Err((message, help)) => {
-            output.error(&message, Some(&help));
-            Exit::Usage
-        }
-    }
+    args.run.keeping.must_serve = true;
+    let given = given(&words, &args);
+    run_given(given, &mut args.run, environment, output)
 }
 
 /// The suite that the words and flags stand for.

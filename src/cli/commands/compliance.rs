@@ -8,7 +8,8 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::explain;
-use super::run::{self, RunArgs};
+use super::run::RunArgs;
+use super::run_given::run_given;
 use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
@@ -59,17 +60,9 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
     if args.explain.is_some() || args.list {
         return explain::explain(&asked, output);
     }
-    match given(&words, &args) {
-        Ok(given) => {
-            args.run.suites.given = Some(given);
-            args.run.keeping.must_serve = args.rule.is_empty();
-            run::run(&args.run, environment, output)
-        }
-        Err((message, help)) => {
-            output.error(&message, Some(&help));
-            Exit::Usage
-        }
-    }
+    args.run.keeping.must_serve = args.rule.is_empty();
+    let given = given(&words, &args);
+    run_given(given, &mut args.run, environment, output)
 }
 
 /// The suite that the words and flags stand for.

@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::run::{self, RunArgs};
+use super::run::RunArgs;
+use super::run_given::run_given;
 use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
@@ -72,16 +73,8 @@ fn share(text: &str) -> Result<f64, String> {
 
 pub(in crate::cli) fn fuzz(mut args: FuzzArgs, environment: &Environment, output: &Output) -> Exit {
     let words = std::mem::take(&mut args.run.suites.paths);
-    match given(&words, &args) {
-        Ok(given) => {
-            args.run.suites.given = Some(given);
-            run::run(&args.run, environment, output)
-        }
-        Err((message, help)) => {
-            output.error(&message, Some(&help));
-            Exit::Usage
-        }
-    }
+    let given = given(&words, &args);
+    run_given(given, &mut args.run, environment, output)
 }
 
 /// The suite that the words and flags stand for.

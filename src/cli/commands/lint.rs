@@ -5,7 +5,8 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::run::{self, RunArgs};
+use super::run::RunArgs;
+use super::run_given::run_given;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -55,16 +56,8 @@ pub(in crate::cli) fn lint(mut args: LintArgs, environment: &Environment, output
         return output.data(&listed());
     }
     let words = std::mem::take(&mut args.run.suites.paths);
-    match given(&words, &args) {
-        Ok(given) => {
-            args.run.suites.given = Some(given);
-            run::run(&args.run, environment, output)
-        }
-        Err((message, help)) => {
-            output.error(&message, Some(&help));
-            Exit::Usage
-        }
-    }
+    let given = given(&words, &args);
+    run_given(given, &mut args.run, environment, output)
 }
 
 fn explain(id: &str, output: &Output) -> Exit {

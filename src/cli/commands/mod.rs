@@ -16,6 +16,7 @@ mod replaying;
 pub(super) mod report;
 pub(super) mod run;
 mod run_findings;
+mod run_given;
 mod run_update;
 mod run_watch;
 pub(super) mod schema;
