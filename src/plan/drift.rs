@@ -57,6 +57,6 @@ pub(super) fn cases(
 /// Why a recorded call may not be made again.
 fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<String> {
     let Subject::Answers(name) = subject else { return None };
-    let may_not = catalog.tool(name)?.may_destroy() && !planner.suite.allow.contains(name);
+    let may_not = planner.suite.forbids(catalog.tool(name)?);
     may_not.then(|| format!("`{name}` may destroy something; allow it with `allow: [{name}]`"))
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::case::{Body, Case, SkipReason};
 use super::planner::Planner;
 use super::probe::{Hazards, Probe};
-use super::witness::{is_forbidden, writes_files};
 use crate::suite::Fuzz;
 use crate::wire::{Catalog, Tool};
 
@@ -43,9 +42,9 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReaso
     if settings.block.selects(&tool.name) {
         return Some(SkipReason::Asked(format!("`{}` is blocked", tool.name)));
     }
-    let does = if is_forbidden(planner.suite, tool) {
+    let does = if planner.suite.forbids(tool) {
         "may destroy something"
-    } else if writes_files(tool) && !planner.suite.allow.contains(&tool.name) {
+    } else if planner.suite.forbids_made_up(tool) {
         "changes files, and generated names would fill a folder"
     } else {
         return None;

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::witness::writes_files;
 use crate::generate;
 use crate::source::Node;
 use crate::source::template::Names;
@@ -38,8 +37,7 @@ impl Offer<'_> {
                 return listed.iter().any(|name| name.as_str() == Some(&tool.name));
             }
             // A name that was made up is no file that anybody wants.
-            let is_harmless = !tool.may_destroy() && (!writes_files(tool) || suite.arguments.contains_key(&tool.name));
-            is_harmless || suite.allow.contains(&tool.name)
+            !suite.forbids(tool) && (!suite.forbids_made_up(tool) || suite.arguments.contains_key(&tool.name))
         };
         let mut safe: Vec<(&Tool, Json)> = self
             .catalog

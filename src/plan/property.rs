@@ -17,6 +17,8 @@ pub struct Rounds {
     pub property: Arc<Property>,
     /// Tools that may destroy something and that nobody allowed: no round calls them.
     pub forbidden: BTreeSet<String>,
+    /// Tools that no arguments are made up for, since they write files.
+    pub spared: BTreeSet<String>,
     /// Arguments by tool that are known to be valid, unfilled.
     pub known: BTreeMap<String, Node>,
     /// What the draws of this case are told apart by.
@@ -38,10 +40,12 @@ impl Rounds {
 /// The case of a property, ready to run in rounds, or skipped where it would destroy something.
 pub(super) fn prepared(suite: &Suite, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
     let (Some(property), Body::Script(script)) = (&test.property, &mut case.body) else { return case };
-    let forbidden = catalog.tools.iter().filter(|tool| tool.may_destroy() && !suite.allow.contains(&tool.name));
+    let forbidden = catalog.tools.iter().filter(|tool| suite.forbids(tool));
+    let spared = catalog.tools.iter().filter(|tool| suite.forbids_made_up(tool));
     let rounds = Rounds {
         property: Arc::clone(property),
         forbidden: forbidden.map(|tool| tool.name.clone()).collect(),
+        spared: spared.map(|tool| tool.name.clone()).collect(),
         known: catalog.tools.iter().filter_map(|tool| known_arguments(suite, tool)).collect(),
         key: format!("{}/{}", test.name.value, case.row.as_deref().unwrap_or(&case.name)),
     };

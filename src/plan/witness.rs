@@ -20,7 +20,7 @@ pub(super) struct Witness {
 
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
 pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<Witness, String> {
-    if is_forbidden(suite, tool) {
+    if suite.forbids(tool) {
         return Err(forbidden(&tool.name));
     }
     if tool.raw["execution"]["taskSupport"] == "required" {
@@ -32,7 +32,7 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
     let span = suite.name.span;
     let args = match suite.arguments.get(&tool.name) {
         Some(args) => args.clone(),
-        None if writes_files(tool) && !suite.allow.contains(&tool.name) => {
+        None if suite.forbids_made_up(tool) => {
             return Err(format!(
                 "`{0}` changes files, and no call of it is known; give one with `arguments: {{ {0}: {{ … }} }}`",
                 tool.name
@@ -50,14 +50,14 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
 pub(super) fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Catalog) -> Option<Witness> {
     let repeatable =
         test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.unavailable.is_none();
-    if !repeatable || is_forbidden(suite, tool) {
+    if !repeatable || suite.forbids(tool) {
         return None;
     }
     let at = test.steps.iter().position(|step| called_tool(step) == Some(&tool.name) && expects_success(step))?;
     let steps: Vec<Step> = test.steps[..=at].to_vec();
     let is_harmless = |step: &Step| {
         let tool = called_tool(step).and_then(|name| catalog.tool(name));
-        raw::is_repeatable(step) && tool.is_none_or(|tool| !is_forbidden(suite, tool))
+        raw::is_repeatable(step) && tool.is_none_or(|tool| !suite.forbids(tool))
     };
     let harmless = test.setup.iter().chain(&steps).chain(&test.teardown).all(is_harmless);
     let editable =
@@ -83,21 +83,6 @@ pub(super) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Nod
     let own = own.filter_map(|step| step.action.as_call()?.1).find(|args| !has_template(args));
     let known = own.or_else(|| suite.arguments.get(&tool.name))?;
     Some((tool.name.clone(), known.clone()))
-}
-
-/// Whether generated calls of a tool could do harm, and nobody allows them.
-pub(super) fn is_forbidden(suite: &Suite, tool: &Tool) -> bool {
-    tool.may_destroy() && !suite.allow.contains(&tool.name)
-}
-
-/// Whether a tool says that it changes something, and takes the place of a file.
-pub(super) fn writes_files(tool: &Tool) -> bool {
-    let names = tool.input_schema()["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
-    let is_place = |name: &String| {
-        let name = name.to_lowercase();
-        ["path", "file", "folder", "director"].iter().any(|word| name.contains(word)) || name == "dir"
-    };
-    tool.raw["annotations"]["readOnlyHint"] == false && names.into_iter().any(is_place)
 }
 
 /// Whether nothing in a step's expectations says that the call must fail.

@@ -106,6 +106,17 @@ impl Tool {
         words(&self.name).split_whitespace().any(|word| DESTRUCTIVE_VERBS.contains(&word))
     }
 
+    /// Whether it says that it changes something, and takes the place of a file: names that were made up fill a folder.
+    pub fn writes_files(&self) -> bool {
+        let is_place = |name: &String| {
+            let name = name.to_lowercase();
+            ["path", "file", "folder", "director"].iter().any(|word| name.contains(word)) || name == "dir"
+        };
+        let mut names =
+            self.input_schema()["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
+        self.raw["annotations"]["readOnlyHint"] == false && names.any(is_place)
+    }
+
     /// Whether a generated call could do harm: said so by its hints, or by its name where it has none.
     pub fn may_destroy(&self) -> bool {
         let hint = |name: &str| self.raw["annotations"][name].as_bool();

@@ -61,7 +61,7 @@ pub async fn record(
 /// The arguments with which a tool is called; `Err` says why it is not.
 fn calls(tool: &Tool, wanted: &Wanted, ground: &Ground<'_>) -> Result<Vec<Value>, String> {
     let name = &tool.name;
-    if tool.may_destroy() && !ground.suite.allow.contains(name) {
+    if ground.suite.forbids(tool) {
         return Err(format!("it may destroy something; allow it with `--allow {name}`"));
     }
     let earlier = wanted.calls.iter().filter(|(tool, _)| tool == name);
@@ -69,7 +69,13 @@ fn calls(tool: &Tool, wanted: &Wanted, ground: &Ground<'_>) -> Result<Vec<Value>
     if !earlier.is_empty() {
         return Ok(earlier);
     }
-    let made = given(ground, name).or_else(|| generate::valid(tool.input_schema()));
+    let known = given(ground, name);
+    if known.is_none() && ground.suite.forbids_made_up(tool) {
+        return Err(format!(
+            "it changes files; give a call with `--arguments '{name}={{…}}'`, or allow it with `--allow {name}`"
+        ));
+    }
+    let made = known.or_else(|| generate::valid(tool.input_schema()));
     let none =
         || "no valid arguments could be made from its schema; a suite can give some with `arguments:`".to_owned();
     Ok(vec![made.ok_or_else(none)?])

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::source::{Located, Node};
+use crate::wire::Tool;
 
 pub use self::block::{
     Allowed, Block, Differential, Fuzz, IgnoredChange, NegativeCheck, NegativePath, Recalling, SchemaLint,
@@ -63,4 +64,16 @@ pub struct Suite {
     pub rules: Vec<Arc<Test>>,
     /// The blocks in the order in which they run.
     pub blocks: Vec<Block>,
+}
+
+impl Suite {
+    /// Whether generated calls of a tool could do harm, and nobody allows them.
+    pub fn forbids(&self, tool: &Tool) -> bool {
+        tool.may_destroy() && !self.allow.contains(&tool.name)
+    }
+
+    /// Whether a tool may not be called with arguments that were made up, although it may be with others.
+    pub fn forbids_made_up(&self, tool: &Tool) -> bool {
+        tool.writes_files() && !self.allow.contains(&tool.name)
+    }
 }
