@@ -120,7 +120,12 @@ fn guide(name: &str) -> Scene {
 fn commands() -> String {
     let mut table = String::from("| command | what it does |\n| --- | --- |\n");
     for (command, help) in mcprove::cli::help().iter().skip(1) {
-        writeln!(table, "| `{command}` | {} |", help.split("\n\n").next().unwrap().replace('\n', " ")).unwrap();
+        writeln!(
+            table,
+            "| `{command}` | {} |",
+            help.split("\n\n").next().unwrap().replace('\n', " ").trim_end_matches('.')
+        )
+        .unwrap();
     }
     table
 }

@@ -49,6 +49,20 @@ pub(crate) fn crop(text: &str, width: usize) -> String {
     cropped
 }
 
+/// Like [`crop`], but takes the beginning of the longest path first: in a frame of a stack, file and line come last.
+fn crop_frame(line: &str, width: usize) -> String {
+    let line = visible_line(line);
+    let excess = columns(&line).saturating_sub(width);
+    let ends = |c: char| c.is_whitespace() || "\"'()<>".contains(c);
+    let is_path = |word: &&str| word.contains(['/', '\\']) && (!word.contains("://") || word.starts_with("file:"));
+    let path = line.split(ends).filter(is_path).max_by_key(|word| columns(word));
+    let Some(path) = path.filter(|_| excess > 0) else { return crop(&line, width) };
+    // What stays begins at a separator; `…` takes one of the columns that become free.
+    let kept = path.match_indices(['/', '\\']).map(|(at, _)| path.split_at(at));
+    let kept = kept.clone().find(|(dropped, _)| columns(dropped) > excess).or(kept.last());
+    crop(&kept.map_or(line.to_string(), |(_, kept)| line.replacen(path, &format!("…{kept}"), 1)), width)
+}
+
 /// What follows `left` so that `right` stands at the right edge; on the next line where there is no room.
 pub(super) fn flush_right(left: &str, right: &str, style: &Style) -> String {
     if right.is_empty() {
@@ -86,7 +100,7 @@ pub(super) fn block(text: &str, keep: Keep, width: usize) -> String {
         Keep::First(count) => (0, count.min(lines.len())),
         Keep::Last(count) => (lines.len().saturating_sub(count), lines.len()),
     };
-    let mut shown: Vec<String> = lines[from..to].iter().map(|line| crop(line, width)).collect();
+    let mut shown: Vec<String> = lines[from..to].iter().map(|line| crop_frame(line, width)).collect();
     if from > 0 {
         shown.insert(0, format!("… {} before these", plural(from, "line")));
     }
@@ -163,6 +177,9 @@ mod tests {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(block("a\nb\nc\n", Keep::Last(2), 10), "… 1 line before these\nb\nc");
         assert_eq!(block("a\nb\r\nc", Keep::First(1), 10), "a\n… 2 lines more");
+        let frame = "  File \"/home/me/project/src/server.py\", line 31, in call";
+        assert_eq!(block(frame, Keep::Last(2), 45), "  File \"…/src/server.py\", line 31, in call");
+        assert_eq!(block("at f (file:///home/me/a.js:3:1)", Keep::Last(2), 24), "at f (…/me/a.js:3:1)");
         let style = Style::new(Color::Never, 40);
         assert_eq!(flush_right("left", "right", &style), format!("{}right", " ".repeat(31)));
         assert_eq!(flush_right(&"l".repeat(39), "right", &style), format!("\n{}right", " ".repeat(35)));

@@ -4,6 +4,7 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
+sys.tracebacklimit = 0  # How long paths are differs from machine to machine.
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers"))
 from little import TOOLS, Refused, Server, text, tool  # noqa: E402
 
