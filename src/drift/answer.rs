@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::change::{Change, Level};
-use super::steady::pointed;
+use super::steady::{pointed, spelled_out};
 use super::{Answer, Outcome, Recorded};
 
 /// What has changed about the answers of one tool, as far as it was called again.
@@ -32,6 +32,7 @@ fn answer(old: &Answer, new: &Answer) -> Vec<Change> {
         let says = format!("the call `{}` was {}, and is {}", old.arguments, words(old.outcome), words(new.outcome));
         return vec![Change::new(level, what, at, says).with_values(Some(&old.told), Some(&new.told))];
     }
+    let (old, new) = (&spelled_out(old, new), &spelled_out(new, old));
     let mut found = Vec::new();
     let comparison = Comparison { volatile: [&old.volatile, &new.volatile], is_error: old.outcome != Outcome::Served };
     comparison.values(&old.told, &new.told, (&at, ""), &mut found);

@@ -37,6 +37,22 @@ fn told_once(told: &mut Value) {
     }
 }
 
+/// The answer with its texts spelled out that repeat the structured content, where the same text of another does not.
+pub(super) fn spelled_out(answer: &Answer, other: &Answer) -> Answer {
+    let mut whole = answer.clone();
+    let structured = &answer.told["structuredContent"];
+    let blocks = whole.told.get_mut("content").and_then(Value::as_array_mut);
+    for (place, block) in blocks.into_iter().flatten().enumerate() {
+        if block.get("json") != Some(&json!(TWIN)) || other.told["content"][place].get("json") == Some(&json!(TWIN)) {
+            continue;
+        }
+        block["json"] = structured.clone();
+        let below = answer.volatile.iter().filter_map(|pointer| pointer.strip_prefix("/structuredContent"));
+        whole.volatile.extend(below.map(|below| format!("/content/{place}/json{below}")));
+    }
+    whole
+}
+
 /// One recorded answer of two that were given to the same call; `None` where they have nothing in common.
 pub fn masked(call: (&str, &Value), first: (Outcome, Value), second: &(Outcome, Value)) -> Option<Answer> {
     let (outcome, mut told) = first;

@@ -36,9 +36,7 @@ fn renamed(old: &Value, before: &Recorded, after: &Recorded) -> Option<String> {
 }
 
 fn definition((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
-    let anything = json!({});
-    let schema = |tool: &Value, key: &str| tool.get(key).cloned().unwrap_or_else(|| anything.clone());
-    let (was, is) = (schema(old, "inputSchema"), schema(new, "inputSchema"));
+    let (was, is) = (arguments(old), arguments(new));
     let mut found = compare_schemas(Direction::Sent, &was, &is, &format!("{at}/input"));
     let place = format!("{at}/output");
     match (old.get("outputSchema"), new.get("outputSchema")) {
@@ -57,6 +55,15 @@ fn definition((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
     found.extend(task_support((old, new), at));
     found.extend(words((old, new), at, &["name", "inputSchema", "outputSchema", "annotations", "execution"]));
     found
+}
+
+/// The schema of its arguments, which are an object even where the schema does not say so.
+fn arguments(tool: &Value) -> Value {
+    let mut schema = tool.get("inputSchema").cloned().unwrap_or_else(|| json!({}));
+    if let Some(fields) = schema.as_object_mut() {
+        fields.entry("type").or_insert_with(|| json!("object"));
+    }
+    schema
 }
 
 /// A hint: what holds without it, and the value that lets callers do more.

@@ -106,7 +106,7 @@ impl Tool {
         words(&self.name).split_whitespace().any(|word| DESTRUCTIVE_VERBS.contains(&word))
     }
 
-    /// Whether it says that it changes something, and takes the place of a file: names that were made up fill a folder.
+    /// Whether its hints or its name say that it changes something, and it takes the place of a file: names that were made up fill a folder.
     pub fn writes_files(&self) -> bool {
         let is_place = |name: &String| {
             let name = name.to_lowercase();
@@ -114,7 +114,7 @@ impl Tool {
         };
         let mut names =
             self.input_schema()["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
-        self.raw["annotations"]["readOnlyHint"] == false && names.any(is_place)
+        !self.only_reads() && names.any(is_place)
     }
 
     /// Whether a generated call could do harm: said so by its hints, or by its name where it has none.
@@ -132,9 +132,10 @@ impl Tool {
 }
 
 /// Verbs that name a change that is easily undone, or that adds something.
-const CHANGING_VERBS: [&str; 25] = [
-    "add", "append", "apply", "commit", "copy", "create", "edit", "enable", "insert", "install", "make", "mkdir",
-    "modify", "new", "patch", "put", "replace", "save", "set", "store", "touch", "update", "upload", "upsert", "write",
+const CHANGING_VERBS: [&str; 30] = [
+    "add", "append", "apply", "clone", "commit", "copy", "create", "download", "edit", "enable", "export", "extract",
+    "init", "insert", "install", "make", "mkdir", "modify", "new", "patch", "put", "replace", "save", "set", "store",
+    "touch", "update", "upload", "upsert", "write",
 ];
 
 /// Verbs that name a change no test can take back.
@@ -269,5 +270,22 @@ mod tests {
         check(json!({"name": "write", "annotations": {"readOnlyHint": false}}), true);
         check(json!({"name": "write", "annotations": {"readOnlyHint": false, "destructiveHint": false}}), false);
         check(json!({"name": "write", "annotations": {"destructiveHint": true}}), true);
+    }
+
+    #[test]
+    fn tools_that_write_files_take_a_place_and_change_something() {
+        let takes = |name: &str| json!({"name": "x", "inputSchema": {"properties": {name: {}}}, "annotations": {}});
+        let check = |name: &str, argument: &str, hint: Option<bool>, expected: bool| {
+            let mut raw = takes(argument);
+            raw["name"] = name.into();
+            raw["annotations"]["readOnlyHint"] = hint.into();
+            assert_eq!(Tool::new(raw).writes_files(), expected, "{name} {argument} {hint:?}");
+        };
+        check("create_directory", "path", None, true);
+        check("create_directory", "path", Some(false), true);
+        check("create_directory", "path", Some(true), false);
+        check("list_directory", "path", None, false);
+        check("create_user", "name", Some(false), false);
+        check("exportGraph", "targetFile", None, true);
     }
 }

@@ -71,6 +71,38 @@ fn what_lints_say_of_real_servers() {
     scene.assert_nothing_survives();
 }
 
+/// What has changed between releases of one server, and that nothing has between two starts of one release.
+#[test]
+fn releases_of_real_servers_differ_where_they_do() {
+    if !is_installed() {
+        return;
+    }
+    let scene = Scene::new("real/releases");
+    fs::create_dir(scene.folder.join("files")).unwrap();
+    let mut seen = String::new();
+    let releases = [("server-filesystem-2026.1.14", "server-filesystem"), ("server-memory-2025.4.25", "server-memory")];
+    for (old, new) in releases {
+        let command = |package: &str| {
+            let start = root().join("tests/real/node_modules").join(package).join("dist/index.js");
+            format!(
+                "MEMORY_FILE_PATH={}/memory.json mcprove snapshot -- node {} files",
+                scene.folder.display(),
+                start.display()
+            )
+        };
+        let with = |options: &str, package: &str| command(package).replace(" -- ", &format!(" {options} -- "));
+        assert_eq!(scene.line(&with(&format!("-o {old}.json"), old)).status, 0, "{old} is recorded");
+        let again = scene.line(&with(&format!("--against {old}.json --fail-on cosmetic"), old));
+        assert_eq!((again.status, again.stdout.as_str()), (0, "nothing has changed\n"), "{old}: {}", again.stderr);
+        let drift = scene.line(&with(&format!("--against {old}.json"), &format!("@modelcontextprotocol/{new}")));
+        let _ = writeln!(seen, "{old} and later: exit {}\n{}", drift.status, drift.stdout);
+    }
+    snapshot("releases-real", &seen);
+    let made: Vec<_> = fs::read_dir(scene.folder.join("files")).unwrap().collect();
+    assert!(made.is_empty(), "recording made {made:?}");
+    scene.assert_nothing_survives();
+}
+
 /// The findings and the providers of a report, a line each.
 fn told(report: &Value) -> String {
     let mut text = String::new();

@@ -1,5 +1,6 @@
 //! What was recorded and what has changed, as people read it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -18,6 +19,12 @@ pub(super) struct Told<'a> {
 
 /// The longest value that is shown, in characters.
 const LONGEST: usize = 70;
+
+/// More changes of one kind than this are told as a few and a number.
+const MANY: usize = 6;
+
+/// How many of them are told.
+const FEW: usize = 3;
 
 /// What a file holds.
 pub(super) fn of_recording(snapshot: &Snapshot, notes: &[String], file: &Path) -> String {
@@ -51,9 +58,7 @@ pub(super) fn of_changes(told: &[Told<'_>]) -> String {
             let _ = writeln!(text, "{}, {protocol}", visible_line(name));
         }
         for level in Level::ALL {
-            for change in changes.iter().filter(|change| change.level == level) {
-                text += &of_change(change);
-            }
+            text += &of_level(&changes.iter().filter(|change| change.level == level).collect::<Vec<_>>());
         }
     }
     let all = || told.iter().flat_map(|told| &told.changes);
@@ -64,6 +69,29 @@ pub(super) fn of_changes(told: &[Told<'_>]) -> String {
         0 => writeln!(text, "nothing has changed"),
         _ => writeln!(text, "{}", counts.join(", ")),
     };
+    text
+}
+
+/// The changes of one level; of many that say the same of different things, a few and how many more there are.
+fn of_level(changes: &[&Change]) -> String {
+    // Names stand between backticks.
+    let alike = |change: &Change| (change.what, change.says.split('`').step_by(2).collect::<Vec<_>>().concat());
+    let mut found: BTreeMap<_, usize> = BTreeMap::new();
+    for change in changes {
+        *found.entry(alike(change)).or_default() += 1;
+    }
+    let mut text = String::new();
+    let mut told: BTreeMap<_, usize> = BTreeMap::new();
+    for change in changes {
+        let (found, told) = (found[&alike(change)], told.entry(alike(change)).or_default());
+        *told += 1;
+        if found <= MANY || *told <= FEW {
+            text += &of_change(change);
+        }
+        if found > MANY && *told == FEW {
+            let _ = writeln!(text, "            and {} more like it; `--format json` tells all", found - FEW);
+        }
+    }
     text
 }
 

@@ -214,6 +214,13 @@ fn what_differs_from_call_to_call_is_no_drift() {
         both(2),
         &["compatible answer-changed-value answers/t/structuredContent/hits: it was `1`, and is `2`"],
     );
+    // Nor is it one where older clients were all that there was.
+    let told = "answer-changed-value answers/t/structuredContent: `structuredContent` is new";
+    check([text("{\"hits\": 1}"), text("{\"hits\": 1}")], both(1), &[&format!("compatible {told}")]);
+    check([text("{\"hits\": 1}"), text("{\"hits\": 2}")], both(3), &[&format!("compatible {told}")]);
+    let told = "answer-changed-shape answers/t/structuredContent: `structuredContent` is missing";
+    check([both(1), both(1)], text("{\"hits\": 1}"), &[&format!("breaking {told}")]);
+    check([both(1), both(2)], text("{\"hits\": 3}"), &[&format!("breaking {told}")]);
     let failed = json!({"content": [], "isError": true});
     check(
         [text("x"), text("x")],

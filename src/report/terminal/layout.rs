@@ -58,8 +58,8 @@ fn crop_frame(line: &str, width: usize) -> String {
     let path = line.split(ends).filter(is_path).max_by_key(|word| columns(word));
     let Some(path) = path.filter(|_| excess > 0) else { return crop(&line, width) };
     // What stays begins at a separator; `…` takes one of the columns that become free.
-    let kept = path.match_indices(['/', '\\']).map(|(at, _)| path.split_at(at));
-    let kept = kept.clone().find(|(dropped, _)| columns(dropped) > excess).or(kept.last());
+    let mut kept = path.match_indices(['/', '\\']).map(|(at, _)| path.split_at(at));
+    let kept = kept.clone().find(|(dropped, _)| columns(dropped) > excess).or(kept.next_back());
     crop(&kept.map_or(line.to_string(), |(_, kept)| line.replacen(path, &format!("…{kept}"), 1)), width)
 }
 
