@@ -1,5 +1,6 @@
 //! One case as a `testcase` element.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -53,9 +54,17 @@ fn properties(result: &CaseResult) -> Vec<(&'static str, String)> {
         ("judged", result.judged.join(",")),
         ("known", result.known().unwrap_or_default().to_owned()),
         ("again", result.again.clone()),
+        ("findings", findings(result)),
         ("repetitions", result.passed_of().map(|(passed, of)| format!("passed {passed} of {of}")).unwrap_or_default()),
     ];
     all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// The names under which `mcprove findings` knows what is wrong.
+fn findings(result: &CaseResult) -> String {
+    let found = result.findings.iter().filter(|_| result.outcome == Outcome::Failed);
+    let ids: BTreeSet<String> = found.map(|finding| result.identity(finding).id).collect();
+    ids.into_iter().collect::<Vec<_>>().join(",")
 }
 
 fn status(result: &CaseResult) -> TestCaseStatus {
