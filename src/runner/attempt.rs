@@ -5,20 +5,21 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::exchange::{NO_SESSION_ID, NOT_CANCELLED, Speaker, blank};
+use super::exchange::{NO_SESSION_ID, NOT_CANCELLED, Speaker};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
-use super::phases::{self, Conversation, violations};
+use super::phases::{self, Conversation, Unserved, violations};
 use super::pool::Turn;
 use super::raw::expects_the_end;
+use super::restart::{joined, split_at_restart};
 use super::snapshot::Recorder;
-use super::{again, finding, rounds};
+use super::{again, alone, finding, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
 use crate::source::template::{Names, fill, from_json};
 use crate::source::{Sources, duration_text};
-use crate::suite::{Action, Level as RuleLevel, Step};
+use crate::suite::{Level as RuleLevel, Step};
 
 /// Why a case that was under way has no verdict.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -73,16 +74,10 @@ pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, boun
     let attempted = match case.session {
         SessionNeed::Shared => match bounds.unless_stopped(lane.session()).await {
             Ok(opened) => {
-                let mut attempted = run(lane, &opened, case, script, bounds).await;
-                let found = opened.session.take_violations(&case.id);
-                let found = if found.is_empty() {
-                    Vec::new()
-                } else {
-                    let frames = opened.session.frames();
-                    violations(&lane.scanned.sift(Some(case), found, &frames), &frames)
-                };
-                add_violations(&mut attempted, found);
-                attempted
+                let attempted = in_company(lane, &opened, case, script, bounds).await;
+                let again = Bounds { turn: Turn::Again, ..*bounds };
+                let alone = Box::pin(in_own_session(lane, case, script, &again));
+                alone::unless_clear(lane, &opened, attempted, alone).await
             }
             Err(none) => without_session(none),
         },
@@ -117,6 +112,17 @@ impl Bounds<'_> {
             () = self.stop.wait() => Err(NoSession::Interrupted),
         }
     }
+}
+
+/// Runs a script in the session that other cases use too.
+async fn in_company(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+    let mut attempted = run(lane, opened, case, script, bounds).await;
+    let found = opened.session.take_violations(&case.id);
+    if !found.is_empty() {
+        let frames = opened.session.frames();
+        add_violations(&mut attempted, violations(&lane.scanned.sift(Some(case), found, &frames), &frames));
+    }
+    attempted
 }
 
 /// Runs a script in sessions that nobody shares; every `restart` step begins another one.
@@ -170,39 +176,6 @@ async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: 
     }
 }
 
-/// The part of a script before its first `restart`, and what comes after it.
-fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
-    let restart = script.steps.iter().position(|step| matches!(step.action, Action::Restart));
-    let later = restart.map(|at| {
-        let steps = script.steps.split_off(at + 1);
-        script.steps.pop();
-        Script { steps, ..Script::default() }
-    });
-    (script, later)
-}
-
-fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
-    if let Some(mut earlier) = earlier {
-        let offset = earlier.exchanges.len() + 1;
-        for found in &mut later.findings {
-            found.exchange = found.exchange.map(|index| index + offset);
-        }
-        earlier.exchanges.push(blank("", "restart".to_owned()));
-        earlier.exchanges.append(&mut later.exchanges);
-        later.exchanges = earlier.exchanges;
-        // Only doubts let a case go on after its restart.
-        if later.outcome == Outcome::Passed && earlier.outcome == Outcome::Warned {
-            later.outcome = Outcome::Warned;
-        }
-        if matches!(later.outcome, Outcome::Passed | Outcome::Warned) {
-            later.reason = later.reason.or(earlier.reason);
-        }
-        later.findings.append(&mut earlier.findings);
-        // Frames are numbered per session; those of the last one are the ones to look at.
-    }
-    later
-}
-
 fn without_session(none: NoSession) -> Attempted {
     let verdict = match none {
         NoSession::NotSpoken(reason) => Verdict::because(Outcome::Skipped, reason),
@@ -240,7 +213,7 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
 async fn bounded(conversation: &mut Conversation<'_>, script: &Script, case: &Case, bounds: &Bounds<'_>) -> Verdict {
     let sources = conversation.sources;
     let in_time = tokio::select! {
-        verdict = timeout(rounds::patience(script, bounds.left), judged(conversation, script, bounds.left)) => verdict.ok(),
+        verdict = timeout(rounds::patience(script, bounds.left), judged(conversation, case, script, bounds.left)) => verdict.ok(),
         () = bounds.stop.wait() => return Verdict::because(Outcome::Inconclusive, INTERRUPTED),
     };
     in_time.unwrap_or_else(|| too_slow(conversation, sources, case, bounds.timeout))
@@ -275,7 +248,7 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     (attempted(verdict, conversation.exchanges, spoken, frames), names)
 }
 
-async fn judged(conversation: &mut Conversation<'_>, script: &Script, left: Duration) -> Verdict {
+async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Script, left: Duration) -> Verdict {
     conversation.rounds.clone_from(&script.rounds);
     if let Err(found) = conversation.all("setup", &script.setup).await {
         return Verdict { reason: Some("its setup failed".to_owned()), ..Verdict::found(Outcome::Errored, found) };
@@ -286,7 +259,10 @@ async fn judged(conversation: &mut Conversation<'_>, script: &Script, left: Dura
         return Verdict::because(Outcome::Inconclusive, reason);
     }
     match conversation.witness(&script.witness).await {
-        Err(reason) => return Verdict::because(Outcome::Inconclusive, reason),
+        Err(Unserved::Refused(reason)) => return Verdict::because(Outcome::Inconclusive, reason),
+        Err(Unserved::Unanswered(found)) => {
+            return unserved(vec![finding::at(found, conversation.sources, case.span, "this case")]);
+        }
         Ok(found) if !found.is_empty() => return Verdict::found(Outcome::Failed, found),
         Ok(_) => {}
     }

@@ -6,6 +6,7 @@
 
 mod again;
 mod ahead;
+mod alone;
 mod attempt;
 mod case;
 mod closing;
@@ -25,6 +26,7 @@ mod raw;
 mod raw_http;
 mod recording;
 mod resolve;
+mod restart;
 mod reviewing;
 mod rounds;
 mod scanning;

@@ -37,6 +37,14 @@ pub(super) struct Conversation<'a> {
     pub(super) served: u64,
 }
 
+/// Why a valid call says nothing of what comes after it.
+pub(super) enum Unserved {
+    /// The server refused it; the sentence says what with.
+    Refused(String),
+    /// It got no answer, which is a failure whatever was to come after it.
+    Unanswered(Finding),
+}
+
 /// Why nothing is known of a cancellation.
 const CANCELLED_UNSEEN: &str = "over HTTP, 2026-07-28 cancels a request by closing its response, so nothing that the \
                                 server sends after that can be seen";
@@ -89,21 +97,23 @@ impl<'a> Conversation<'a> {
 
     /// Does steps that must be served before anything else counts; `Err` says which was not.
     /// What a served one does not fulfil is returned.
-    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, String> {
+    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, Unserved> {
         let mut found = Vec::new();
         for step in steps {
             let phase = if step.expect.is_empty() { "witness" } else { "" };
             let (index, result) = self.speak(phase, step).await;
             let title = self.exchanges[index].title.clone();
             match result {
-                Err(found) => return Err(format!("the valid call `{title}` got no answer: {}", found.message)),
+                Err(found) => {
+                    return Err(Unserved::Unanswered(Finding { exchange: Some(index), ..found }));
+                }
                 Ok(Some(heard)) if !is_served(&heard.reply.message) => {
                     let proves =
                         if step.expect.is_empty() { "a refusal proves nothing" } else { "there is nothing to check" };
                     let answer = beginning(&self.exchanges[index].received);
-                    return Err(format!(
+                    return Err(Unserved::Refused(format!(
                         "the valid call `{title}` was not served, so {proves}: it answered {answer}; give valid arguments with `arguments:`"
-                    ));
+                    )));
                 }
                 // A value that a donor captures is its own test's concern.
                 Ok(Some(heard)) if step.expect.is_empty() => drop(self.capture(step, &heard)),

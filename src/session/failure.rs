@@ -228,10 +228,16 @@ impl State {
     /// The end of the server's process as a finding, unless a request has told of it.
     pub(super) fn untold_end(&self) -> Option<Finding> {
         let exit = self.ending()?.exit.filter(|_| !self.is_end_told)?;
-        let message = "the server ended by itself after its last answer; nobody asked it to".to_owned();
-        let found = Finding::failure(FailureClass::ProcessExited, message)
+        let (message, whose, cases) = if self.company.is_empty() {
+            let message = "the server ended by itself after its last answer; nobody asked it to";
+            (message, LAST_CASE, self.last_owner().unwrap_or_default())
+        } else {
+            let message = "the server ended while requests of several cases were under way";
+            (message, "cases", self.company.iter().cloned().collect::<Vec<_>>().join("\n"))
+        };
+        let found = Finding::failure(FailureClass::ProcessExited, message.to_owned())
             .with_evidence("exit", exit.to_string())
-            .with_evidence(LAST_CASE, self.last_owner().unwrap_or_default());
+            .with_evidence(whose, cases);
         Some(with_output(found, &self.transcript.stderr_tail(STDERR_LINES), &[]))
     }
 

@@ -39,15 +39,15 @@ impl Session {
                 Some(next) if cursors.insert(next.to_string()) => cursor = Some(next),
                 Some(next) => {
                     let reason = format!("`{}` never ends: the cursor {next} came back", kind.method());
-                    return Err(self.looped(kind, reason, reply.answer_frame));
+                    return Err(self.broken(kind, reason, reply.answer_frame));
                 }
             }
         }
         let reason = format!("`{}` has more than {MOST_PAGES} pages", kind.method());
-        Err(self.looped(kind, reason, 0))
+        Err(self.broken(kind, reason, 0))
     }
 
-    fn looped(&self, kind: ListKind, reason: String, frame: u32) -> CallFailure {
+    fn broken(&self, kind: ListKind, reason: String, frame: u32) -> CallFailure {
         let failure = self.peer.lock().failure(Failure::Protocol(reason), Some(frame));
         CallFailure { method: kind.method().to_owned(), ..failure }
     }
@@ -67,12 +67,19 @@ fn whole(items: Vec<Value>, kind: ListKind, reply: Reply) -> Listing {
 }
 
 /// Everything that the server says it offers; lists that it does not promise are not asked for.
+///
+/// Tools that it promises and does not list are a failure; a refusal of another list leaves that list empty.
 pub(super) async fn catalog(session: &Session) -> Result<Catalog, CallFailure> {
     let list = async |kind: ListKind| -> Result<(Vec<Value>, Option<u32>), CallFailure> {
         if session.server.capabilities.get(kind.capability()).is_none() {
             return Ok((Vec::new(), None));
         }
         let listing = session.list(NOBODY, kind).await?;
+        // Without its tools nothing could be judged, and nothing would look wrong.
+        if let Some(error) = listing.reply.message.get("error").filter(|_| kind == ListKind::Tools) {
+            let reason = format!("`tools/list` is refused, although the server says that it has tools: {error}");
+            return Err(session.broken(kind, reason, listing.reply.answer_frame));
+        }
         Ok((listing.items, Some(listing.reply.answer_frame)))
     };
     let (tools, resources, resource_templates, prompts) = tokio::try_join!(

@@ -105,6 +105,18 @@ impl Session {
         self.peer.lock().headers.learn(catalog);
     }
 
+    /// Whether requests of several owners were under way when the server ended, so that nobody knows whose ended it.
+    pub fn ended_among_several(&self) -> bool {
+        self.peer.lock().company.len() > 1
+    }
+
+    /// Says whether it was a request of one owner that ended the server; where it was nobody's, its end is still to be told.
+    pub fn explain_end(&self, is_theirs: bool) {
+        let mut state = self.peer.lock();
+        state.is_end_explained |= is_theirs;
+        state.is_end_told = state.is_end_explained;
+    }
+
     /// The frames so far.
     pub fn frames(&self) -> Vec<Frame> {
         self.peer.lock().transcript.frames()

@@ -1,6 +1,6 @@
 //! What is under way on a connection: who waits for what, who owns which frame, what was broken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +69,10 @@ pub(super) struct State {
     pub(super) ended_at: Duration,
     /// Whether somebody has told of the end of the server.
     pub(super) is_end_told: bool,
+    /// Whose requests were under way when the server ended; nobody's names where nothing was.
+    pub(super) company: BTreeSet<String>,
+    /// Whether it is known which of them ended it.
+    pub(super) is_end_explained: bool,
     /// Whether the end of the server is our doing.
     pub(super) asked_to_end: bool,
     pub(super) violations_left_out: usize,
@@ -95,6 +99,8 @@ impl State {
             ended: None,
             ended_at: Duration::ZERO,
             is_end_told: false,
+            company: BTreeSet::new(),
+            is_end_explained: false,
             asked_to_end: false,
             violations_left_out: 0,
             headers: Headers::default(),
@@ -316,6 +322,7 @@ impl State {
         if self.ended.is_none() {
             self.ended = Some(end);
             self.ended_at = self.elapsed();
+            self.company = self.waiting.values().map(|waiting| waiting.owner.clone()).collect();
         }
         self.waiting.clear();
         self.listener = None;

@@ -179,7 +179,10 @@ fn parse(bytes: &[u8]) -> Result<Arc<Value>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         format!("is not UTF-8: byte {:#04x} at position {}", bytes[error.valid_up_to()], error.valid_up_to())
     })?;
-    serde_json::from_str(text).map(Arc::new).map_err(|_| {
+    serde_json::from_str(text).map(Arc::new).map_err(|error| {
+        if error.to_string().starts_with("recursion limit exceeded") {
+            return "is nested more than 127 levels deep, and is not read".to_owned();
+        }
         let shown: String = text.chars().take(PROBLEM_QUOTE).collect();
         let rest = if shown.len() < text.len() { " …" } else { "" };
         format!("is no JSON: {shown:?}{rest}")
