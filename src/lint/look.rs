@@ -196,3 +196,12 @@ pub(super) fn each_place(
     }
     found
 }
+
+/// One finding for each tool whose arguments have any of these keywords at the outermost level of their schema.
+pub(super) fn outermost(subject: &Subject<'_>, keywords: &[&str]) -> Vec<Found> {
+    each_place(subject, Member::INPUT, |place| {
+        let Role::Root = place.role else { return None };
+        let own: Vec<&str> = keywords.iter().copied().filter(|keyword| place.has_any(&[keyword])).collect();
+        (!own.is_empty()).then(|| format!("the outermost level has `{}`", own.join("`, `")))
+    })
+}

@@ -13,6 +13,7 @@ mod filter;
 mod fuzz;
 mod generated;
 mod lint;
+pub mod made;
 mod negative;
 mod offer;
 mod order;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::generate;
+use super::made;
 use crate::source::Node;
 use crate::source::template::Names;
 use crate::suite::{Suite, Target, block_compliance};
@@ -32,20 +32,13 @@ impl Offer<'_> {
     pub(super) fn names(&self, suite: &Suite) -> Names {
         let hints = self.hints(suite);
         let listed = hints.get("safe_tools").and_then(Json::as_array);
-        let is_safe = |tool: &&Tool| {
-            if let Some(listed) = listed {
-                return listed.iter().any(|name| name.as_str() == Some(&tool.name));
-            }
-            // A name that was made up is no file that anybody wants.
-            !suite.forbids(tool) && (!suite.forbids_made_up(tool) || suite.arguments.contains_key(&tool.name))
+        let safe = |tool: &Tool| match listed {
+            Some(listed) if !listed.iter().any(|name| name.as_str() == Some(&tool.name)) => None,
+            Some(_) => made::arguments_of_asked(suite, tool).ok(),
+            None => made::arguments(suite, tool).ok(),
         };
-        let mut safe: Vec<(&Tool, Json)> = self
-            .catalog
-            .tools
-            .iter()
-            .filter(is_safe)
-            .filter_map(|tool| Some((tool, arguments(suite, tool)?)))
-            .collect();
+        let safe = self.catalog.tools.iter().filter_map(|tool: &Tool| Some((tool, safe(tool)?.to_json())));
+        let mut safe: Vec<(&Tool, Json)> = safe.collect();
         let names: Vec<&str> = safe.iter().map(|(tool, _)| tool.name.as_str()).collect();
         let arguments: Map<String, Json> = safe.iter().map(|(tool, args)| (tool.name.clone(), args.clone())).collect();
         let mut offer = json!({
@@ -87,8 +80,10 @@ impl Offer<'_> {
 
     fn tool_hint(&self, suite: &Suite, value: &Node) -> Json {
         let name = value.text().or_else(|| value.get("name").and_then(Node::text)).unwrap_or_default();
-        let made = || self.catalog.tool(name).and_then(|tool| arguments(suite, tool));
-        let arguments = value.get("arguments").map(Node::to_json).or_else(made).unwrap_or_else(|| json!({}));
+        // Who names a tool that is slow does not want it quick.
+        let made = || Some(made::tamer(self.catalog.tool(name)?).ok()?.unhurried());
+        let given = value.get("arguments").or_else(|| suite.arguments.get(name)).map(Node::to_json);
+        let arguments = given.or_else(made).unwrap_or_else(|| json!({}));
         json!({"name": name, "arguments": arguments})
     }
 }
@@ -100,12 +95,4 @@ fn is_authorized(suite: &Suite) -> bool {
         Target::Url(http) => http.auth.is_some() || http.headers.iter().any(|(name, _)| is_credential(&name.value)),
         Target::Command(_) | Target::Builtin(_) => false,
     })
-}
-
-/// Valid arguments for a tool: those that the suite gives, or those that its schema allows.
-fn arguments(suite: &Suite, tool: &Tool) -> Option<Json> {
-    match suite.arguments.get(&tool.name) {
-        Some(args) => Some(args.to_json()),
-        None => generate::valid(tool.input_schema()),
-    }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 
 use super::case::{Body, Case, Script, SkipReason};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, bare, output_schema, text_node};
-use super::pace;
+use super::made::tamer;
 use super::planner::Planner;
 use super::witness::{Witness, witness};
-use crate::generate::Maker;
 use crate::source::template::{Names, from_json, has_template};
 use crate::source::{Node, Span};
 use crate::suite::{Action, Step, ToolSelection};
@@ -58,10 +57,9 @@ fn edges(tool: &Tool, args: &Node, span: Span) -> Vec<Step> {
     if tool.raw["annotations"]["readOnlyHint"] == false {
         return Vec::new();
     }
-    let Ok(maker) = Maker::new(tool.input_schema()) else { return Vec::new() };
+    let Ok(tamer) = tamer(tool) else { return Vec::new() };
     let ordinary = args.to_json();
-    let made = maker.boundaries().into_iter().filter_map(|edge| pace::tamed(&maker, edge.value));
-    let made = made.filter(|value| *value != ordinary);
+    let made = tamer.boundaries().into_iter().filter(|value| *value != ordinary);
     let made = made.map(|value| from_json(&value, span)).filter(|args| !has_template(args));
     let call = |args| Step {
         name: Some(format!("a call at the edge of what `{}` takes", tool.name)),

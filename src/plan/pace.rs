@@ -1,9 +1,11 @@
-//! Arguments that say how long a tool is to take, or where it is to look: times stay small, or every call that works as it
-//! should would look like one that hangs, and addresses lead nowhere, since nobody asked the rest of the world.
+//! Arguments that say how long a tool is to take, or how often it is to do what takes time: they stay small, or every
+//! call that works as it should would look like one that hangs.
+
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::generate::Maker;
+use crate::source::parse_duration;
 
 /// Words in the names of arguments that are times.
 const TIMES: [&str; 17] = [
@@ -32,64 +34,52 @@ pub fn most(name: &str) -> Option<f64> {
     }
 }
 
-/// Valid arguments that were made up, as they may be sent: quick, and leading nowhere. `None` where that makes them invalid.
-pub fn tamed(maker: &Maker, mut arguments: Value) -> Option<Value> {
-    let is_other = hurry(&mut arguments) | stay_home(&mut arguments);
-    (!is_other || maker.is_valid(&arguments)).then_some(arguments)
-}
+/// Numbers that schemas are likely to take where they do not take the smallest.
+const ROUND: [i64; 24] =
+    [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 50, 60, 100, 120, 150, 200, 250, 500, 1_000, 5_000, 10_000];
 
-/// Makes every number small that may be a time; says whether any was not.
-pub fn hurry(value: &mut Value) -> bool {
+/// What may stand in the place of a value of that name so that less time goes by, the least first; nothing where the
+/// value is no time, or a short one.
+pub(super) fn quicker(name: &str, value: &Value) -> Vec<Value> {
     match value {
-        Value::Object(members) => {
-            members.iter_mut().fold(false, |changed, (name, value)| shorten(name, value) | hurry(value) | changed)
+        Value::Number(number) => number.as_f64().map(|number| smaller(name, number)).unwrap_or_default(),
+        Value::String(text) if is_long(text) && most(name).is_some() => {
+            let short = if text.starts_with('P') { "PT1S" } else { "1s" };
+            vec![short.into()]
         }
-        Value::Array(items) => items.iter_mut().fold(false, |changed, item| hurry(item) | changed),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => Vec::new(),
     }
 }
 
-fn shorten(name: &str, value: &mut Value) -> bool {
-    let Some(number) = value.as_f64() else { return false };
-    let Some(most) = most(name) else { return false };
+/// The smallest that a number of that name may be said to be, in the order in which they are tried.
+pub(super) fn smallest(name: &str) -> Vec<Value> {
+    smaller(name, f64::INFINITY)
+}
+
+fn smaller(name: &str, number: f64) -> Vec<Value> {
+    let Some(most) = most(name) else { return Vec::new() };
     // A part of a step may be what a time is divided by.
     if number > 0.0 && number < 1.0 {
-        *value = 1.into();
-        return true;
+        return vec![1.into()];
     }
     if number <= most {
-        return false;
+        return Vec::new();
     }
     #[expect(clippy::cast_possible_truncation, reason = "the limits are small whole numbers")]
-    let whole = most as i64;
-    *value = whole.into();
-    true
+    let first = most as i64;
+    let others = ROUND
+        .into_iter()
+        .filter(|other| *other > first && f64::from(i32::try_from(*other).unwrap_or(i32::MAX)) < number);
+    std::iter::once(first).chain(others).map(Value::from).collect()
 }
 
-/// Lets addresses of the web lead to this machine, to a port where nothing answers; says whether any did not.
-pub fn stay_home(value: &mut Value) -> bool {
-    match value {
-        Value::Object(members) => members.values_mut().fold(false, |changed, value| stay_home(value) | changed),
-        Value::Array(items) => items.iter_mut().fold(false, |changed, item| stay_home(item) | changed),
-        Value::String(text) => {
-            let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| is_web(scheme)) else {
-                return false;
-            };
-            let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-            let home = format!("{scheme}://{NOWHERE}{}", &rest[host..]);
-            let is_far = home != *text;
-            *text = home;
-            is_far
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-/// A port of this machine that is reserved for what is thrown away.
-const NOWHERE: &str = "127.0.0.1:9";
-
-fn is_web(scheme: &str) -> bool {
-    ["http", "https", "ws", "wss", "ftp"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+/// Whether a text is a duration of more than a second, as `30s`, `5m` and `PT1H` are.
+fn is_long(text: &str) -> bool {
+    let standard = text.strip_prefix('P').is_some_and(|rest| {
+        rest.contains(|c: char| c.is_ascii_digit())
+            && rest.chars().all(|c| c.is_ascii_digit() || "YMWDTHS.".contains(c))
+    });
+    (standard && text != "PT1S") || parse_duration(text).is_some_and(|duration| duration > Duration::from_secs(1))
 }
 
 /// The words of a name, in lower case.
@@ -118,31 +108,30 @@ mod tests {
 
     #[test]
     fn times_stay_small() {
-        let check = |mut value: Value, expected: Value| {
-            hurry(&mut value);
-            assert_eq!(value, expected);
+        let check = |name: &str, value: Value, expected: Option<Value>| {
+            assert_eq!(quicker(name, &value).first().cloned(), expected, "{name}");
         };
-        check(json!({"ms": 1e9, "n": 1e9, "delayMs": 5000}), json!({"ms": 20, "n": 1e9, "delayMs": 20}));
-        check(
-            json!({"duration": 10, "steps": 5, "sub": [{"timeout_sec": 60}]}),
-            json!({"duration": 1, "steps": 3, "sub": [{"timeout_sec": 1}]}),
-        );
-        check(
-            json!({"duration": -1, "wait": "long", "items": 99}),
-            json!({"duration": -1, "wait": "long", "items": 99}),
-        );
+        check("ms", json!(1e9), Some(json!(20)));
+        check("delayMs", json!(5000), Some(json!(20)));
+        check("delay_seconds", json!(3600), Some(json!(1)));
+        check("steps", json!(5), Some(json!(3)));
+        check("delay", json!(0.001), Some(json!(1)));
+        check("duration", json!(-1), None);
+        check("n", json!(1e9), None);
+        check("wait", json!("long"), None);
+        check("wait", json!("10m"), Some(json!("1s")));
+        check("ttl", json!("P1D"), Some(json!("PT1S")));
+        check("wait", json!("900ms"), None);
+        check("name", json!("10m"), None);
     }
 
     #[test]
-    fn addresses_lead_nowhere() {
-        let check = |text: &str, expected: &str| {
-            let mut value = json!([text]);
-            assert_eq!((stay_home(&mut value), value), (text != expected, json!([expected])));
-        };
-        check("https://example.com/a?b", "https://127.0.0.1:9/a?b");
-        check("HTTP://u@example.com", "HTTP://127.0.0.1:9");
-        check("users://all", "users://all");
-        check("no address", "no address");
+    fn the_least_is_tried_first() {
+        let tried = |value: Value| quicker("seconds", &value);
+        assert_eq!(tried(json!(9)), [1, 2, 3, 4, 5, 6, 8].map(Value::from));
+        assert_eq!(tried(json!(1)), [] as [Value; 0]);
+        assert_eq!(smallest("steps")[..2], [3, 4].map(Value::from));
+        assert!(smallest("name").is_empty());
     }
 
     #[test]

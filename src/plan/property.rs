@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::case::{Body, Case, Script, SkipReason};
+use super::made::{Cure, Why};
 use super::witness::known_arguments;
 use crate::source::Node;
 use crate::source::template::{Names, fill_text, text_of};
@@ -25,15 +26,10 @@ pub struct Rounds {
     pub key: String,
 }
 
-/// Why a tool is not called.
-pub(super) fn forbidden(tool: &str) -> String {
-    format!("`{tool}` may destroy something; allow it with `allow: [{tool}]`")
-}
-
 impl Rounds {
     /// Why this tool must not be called; `None` where it may be.
     pub fn refusal(&self, tool: &str) -> Option<String> {
-        self.forbidden.contains(tool).then(|| forbidden(tool))
+        self.forbidden.contains(tool).then(|| Why::MayDestroy.told(tool, Cure::Suite))
     }
 }
 

@@ -6,8 +6,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::case::Mistake;
 use super::generated::{bare, text_node};
+use super::made::{Cure, Tamer, tamer};
 use super::property::Rounds;
-use super::{pace, put};
+use super::put;
 use crate::generate::{Draw, Maker};
 use crate::source::template::{Names, fill, from_json, text_of};
 use crate::source::{Node, did_you_mean};
@@ -39,27 +40,48 @@ pub struct Values {
 #[derive(Debug)]
 enum Source {
     /// The edges, then draws; `with` stays as it is.
-    Drawn { maker: Box<Maker>, edges: Vec<Json>, with: Map<String, Json>, purpose: Purpose },
+    Drawn { from: Drawn, edges: Vec<Json>, with: Map<String, Json> },
     /// One after another, each with other names that belong to it.
     Listed(Vec<Names>),
 }
 
-/// What a value is drawn for.
-#[derive(Debug, Clone, Copy)]
-enum Purpose {
-    /// Whatever the suite does with it.
-    Value,
-    /// To be the arguments of a call.
-    Arguments,
+/// What is drawn.
+#[derive(Debug)]
+enum Drawn {
+    /// A value, whatever the suite does with it.
+    Value(Box<Maker>),
+    /// Arguments of a call.
+    Arguments(Box<Tamer>),
 }
 
-impl Purpose {
-    /// A valid value as it may be used.
-    fn made(self, maker: &Maker, value: Json) -> Json {
+impl Drawn {
+    fn random(&self, draw: &mut Draw) -> Json {
         match self {
-            Self::Value => value,
-            Self::Arguments => pace::tamed(maker, value).unwrap_or_else(|| maker.smallest().clone()),
+            Self::Value(maker) => maker.random(draw),
+            Self::Arguments(tamer) => tamer.random(draw),
         }
+    }
+
+    fn is_valid(&self, value: &Json) -> bool {
+        match self {
+            Self::Value(maker) => maker.is_valid(value),
+            Self::Arguments(tamer) => tamer.maker().is_valid(value),
+        }
+    }
+
+    /// Valid values to begin with.
+    fn edges(&self, known: Option<Json>) -> Vec<Json> {
+        let (smallest, boundaries) = match self {
+            Self::Value(maker) => {
+                (maker.smallest(), maker.boundaries().into_iter().map(|boundary| boundary.value).collect())
+            }
+            Self::Arguments(tamer) => (tamer.smallest(), tamer.boundaries()),
+        };
+        let mut edges: Vec<Json> = known.into_iter().chain([smallest.clone()]).collect();
+        edges.dedup();
+        let others: Vec<Json> = boundaries.into_iter().filter(|value| !edges.contains(value)).collect();
+        edges.extend(others);
+        edges
     }
 }
 
@@ -118,8 +140,8 @@ impl Values {
         for (name, source) in &self.sources {
             match source {
                 Source::Listed(items) => names.extend(items[at % items.len()].clone()),
-                Source::Drawn { maker, edges, with, purpose } => {
-                    let drawn = || purpose.made(maker, maker.random(&mut self.draw.fork(name).fork(number)));
+                Source::Drawn { from, edges, with } => {
+                    let drawn = || from.random(&mut self.draw.fork(name).fork(number));
                     let value = edges.get(at).cloned().unwrap_or_else(drawn);
                     names.insert(name.clone(), with_fixed(value, with));
                 }
@@ -139,8 +161,8 @@ impl Values {
     pub fn fits(&self, values: &Json) -> bool {
         self.sources.iter().all(|(name, source)| match (source, values.get(name)) {
             (Source::Listed(_), _) => true,
-            (Source::Drawn { maker, with, .. }, Some(value)) => {
-                maker.is_valid(value) && with.iter().all(|(key, fixed)| value.get(key) == Some(fixed))
+            (Source::Drawn { from, with, .. }, Some(value)) => {
+                from.is_valid(value) && with.iter().all(|(key, fixed)| value.get(key) == Some(fixed))
             }
             (Source::Drawn { .. }, None) => false,
         })
@@ -186,8 +208,8 @@ impl Making<'_> {
             Unready::Wrong(Mistake { code: "bad-schema", message, help: None, span: schema.span })
         };
         let maker = Maker::new(&filled).map_err(|error| wrong(error.to_string()))?;
-        let edges = edges(&maker, Purpose::Value, None);
-        Ok(Source::Drawn { maker: Box::new(maker), edges, with: Map::new(), purpose: Purpose::Value })
+        let from = Drawn::Value(Box::new(maker));
+        Ok(Source::Drawn { edges: from.edges(None), from, with: Map::new() })
     }
 
     fn each(&self, name: &str, values: &Node) -> Result<Source, Unready> {
@@ -212,25 +234,25 @@ impl Making<'_> {
             None => Map::new(),
         };
         let known = self.rounds.known.get(&tool.name).map(|known| self.fill(known)).transpose()?;
-        let maker = Maker::new(tool.input_schema());
-        let base = match (&known, &maker) {
+        let tamer = tamer(tool);
+        let base = match (&known, &tamer) {
             (Some(known), _) => known.clone(),
-            (None, Ok(maker)) => maker.smallest().clone(),
-            (None, Err(error)) => return Err(no_arguments(tool, &error.to_string())),
+            (None, Ok(tamer)) => tamer.smallest().clone(),
+            (None, Err(why)) => return Err(Unready::NotApplicable(why.told(&tool.name, Cure::Suite))),
         };
         let base = with_fixed(base, &with);
         if !matches!(wanted.kind, ArgumentKind::Valid) {
             twins.push(call(tool, &base, &wanted.tool));
         }
         let listed = |values: Vec<Json>| values.into_iter().map(|value| Names::from_iter([(name.to_owned(), value)]));
-        match (&wanted.kind, maker) {
-            (ArgumentKind::Valid, Ok(maker)) => {
-                let edges = edges(&maker, Purpose::Arguments, known);
-                Ok(Source::Drawn { maker: Box::new(maker), edges, with, purpose: Purpose::Arguments })
+        match (&wanted.kind, tamer) {
+            (ArgumentKind::Valid, Ok(tamer)) => {
+                let from = Drawn::Arguments(Box::new(tamer));
+                Ok(Source::Drawn { edges: from.edges(known), from, with })
             }
             (ArgumentKind::Valid, Err(_)) => Ok(Source::Listed(listed(vec![base]).collect())),
-            (ArgumentKind::Invalid, maker) => {
-                let violations = maker.map(|maker| maker.violations(&base)).unwrap_or_default();
+            (ArgumentKind::Invalid, tamer) => {
+                let violations = tamer.map(|tamer| tamer.violations(&base)).unwrap_or_default();
                 let values: Vec<Json> = violations.into_iter().map(|violation| violation.value).collect();
                 if values.is_empty() {
                     let reason = format!("the schema of `{}` forbids nothing that could be tried", tool.name);
@@ -260,26 +282,6 @@ impl Making<'_> {
             Unready::Wrong(Mistake { code: "unfilled-template", message, help: None, span: node.span })
         })
     }
-}
-
-/// Valid values to begin with.
-fn edges(maker: &Maker, purpose: Purpose, known: Option<Json>) -> Vec<Json> {
-    let mut edges: Vec<Json> = known.into_iter().chain([maker.smallest().clone()]).collect();
-    for boundary in maker.boundaries() {
-        let value = purpose.made(maker, boundary.value);
-        if !edges.contains(&value) {
-            edges.push(value);
-        }
-    }
-    edges.dedup();
-    edges
-}
-
-fn no_arguments(tool: &Tool, why: &str) -> Unready {
-    let name = &tool.name;
-    Unready::NotApplicable(format!(
-        "no valid arguments for `{name}` could be made from its schema ({why}); give some with `arguments: {{ {name}: {{ … }} }}`"
-    ))
 }
 
 fn call(tool: &Tool, args: &Json, written: &Node) -> Step {

@@ -1,10 +1,9 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
 use super::generated::{bare, text_node};
-use super::property::forbidden;
+use super::made::{self, Cure};
 use super::raw;
-use crate::generate;
-use crate::source::template::{Names, from_json, has_template};
+use crate::source::template::{Names, has_template};
 use crate::source::{Node, Value};
 use crate::suite::{Action, Step, Suite, Test};
 use crate::wire::{Catalog, Tool};
@@ -20,9 +19,6 @@ pub(super) struct Witness {
 
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
 pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<Witness, String> {
-    if suite.forbids(tool) {
-        return Err(forbidden(&tool.name));
-    }
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Err(format!("`{}` is served as a task only, and generated calls are none", tool.name));
     }
@@ -30,18 +26,7 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
         return Ok(donor);
     }
     let span = suite.name.span;
-    let args = match suite.arguments.get(&tool.name) {
-        Some(args) => args.clone(),
-        None if suite.forbids_made_up(tool) => {
-            return Err(format!(
-                "`{0}` changes files, and no call of it is known; give one with `arguments: {{ {0}: {{ … }} }}`",
-                tool.name
-            ));
-        }
-        None => generate::valid(tool.input_schema()).map(|args| from_json(&args, span)).ok_or_else(|| {
-            format!("no valid arguments for `{0}` could be made from its schema; give some with `arguments: {{ {0}: {{ … }} }}`", tool.name)
-        })?,
-    };
+    let args = made::arguments(suite, tool).map_err(|why| why.told(&tool.name, Cure::Suite))?;
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
     Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
 }

@@ -6,6 +6,7 @@
 //! `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `over_http` makes ports and certificates for servers.
 //! `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources, at written files, and at the loader;
+//! `tame` looks at what is sent where nobody wrote the arguments;
 //! `testing` runs suites on servers in this process, as the tests of others do.
 //! `readme`, `ci` and `examples` at what the documentation shows and at the suites to copy.
 
@@ -32,4 +33,5 @@ mod readme;
 mod real;
 mod robustness;
 mod rules;
+mod tame;
 mod testing;

@@ -7,14 +7,11 @@ use std::num::NonZero;
 use clap::Args;
 use serde_json::json;
 
-use super::run::RunArgs;
-use super::run_given::run_given;
-use crate::cli::calls::CallArgs;
+use super::run_given::{CallingArgs, Own};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::server::{Mistake, ServerArgs, Verb, flags};
-use crate::cli::suites::Given;
+use crate::cli::server::{Verb, flags};
 
 const VERB: Verb = Verb { name: "ci", does: "check", block: "compliance: {}" };
 
@@ -34,34 +31,26 @@ pub(in crate::cli) struct CiArgs {
     #[arg(long, value_name = "N", default_value = "100")]
     cases: NonZero<u64>,
     #[command(flatten)]
-    calls: CallArgs,
-    #[command(flatten)]
-    server: ServerArgs,
-    #[command(flatten)]
-    run: RunArgs,
+    on: CallingArgs,
 }
 
 pub(in crate::cli) fn ci(mut args: CiArgs, environment: &Environment, output: &Output) -> Exit {
-    let words = std::mem::take(&mut args.run.suites.paths);
-    args.run.keeping.must_serve = true;
-    let given = given(&words, &args);
-    run_given(given, &mut args.run, environment, output)
+    args.on.run.keeping.must_serve = true;
+    let own = own(&args);
+    args.on.run_with(VERB, Ok(own), environment, output)
 }
 
-/// The suite that the words and flags stand for.
-fn given(words: &[String], args: &CiArgs) -> Result<Given, Mistake> {
-    let target = args.server.target(VERB, words)?;
-    let mut members = json!({
-        "run_options": {"parallel": AT_A_TIME},
-        "compliance": {"level": "must"},
-        "negative_path": {"tools": "*"},
-        "output_schema": {"tools": "*"},
-        "schema_lint": {},
-        "fuzz": {"seed": args.seed, "cases": args.cases},
-    });
-    if let Some(members) = members.as_object_mut() {
-        members.extend(args.calls.members());
+fn own(args: &CiArgs) -> Own {
+    let members = [
+        ("run_options", json!({"parallel": AT_A_TIME})),
+        ("compliance", json!({"level": "must"})),
+        ("negative_path", json!({"tools": "*"})),
+        ("output_schema", json!({"tools": "*"})),
+        ("schema_lint", json!({})),
+        ("fuzz", json!({"seed": args.seed, "cases": args.cases})),
+    ];
+    Own {
+        members: members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect(),
+        flags: flags([("--seed", vec![args.seed.to_string()]), ("--cases", vec![args.cases.to_string()])]),
     }
-    let own = flags([("--seed", vec![args.seed.to_string()]), ("--cases", vec![args.cases.to_string()])]);
-    Ok(target.given(members, &[own, args.calls.flags()].concat()))
 }

@@ -8,14 +8,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::explain;
-use super::run::RunArgs;
-use super::run_given::run_given;
-use crate::cli::calls::CallArgs;
+use super::run_given::{CallingArgs, Own};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::server::{Mistake, ServerArgs, Verb, flags};
-use crate::cli::suites::Given;
+use crate::cli::server::{Mistake, Verb, flags};
 
 /// How many cases run at a time: most of them wait for silence, or for a server that starts.
 const AT_A_TIME: usize = 8;
@@ -47,31 +44,23 @@ pub(in crate::cli) struct ComplianceArgs {
     #[arg(long)]
     list: bool,
     #[command(flatten)]
-    calls: CallArgs,
-    #[command(flatten)]
-    server: ServerArgs,
-    #[command(flatten)]
-    run: RunArgs,
+    on: CallingArgs,
 }
 
 pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environment, output: &Output) -> Exit {
-    let words = std::mem::take(&mut args.run.suites.paths);
-    let asked = explain::Asked { id: args.explain.as_deref(), revisions: &args.server.revision, rules: &args.rules };
+    let asked = explain::Asked { id: args.explain.as_deref(), revisions: &args.on.server.revision, rules: &args.rules };
     if args.explain.is_some() || args.list {
         return explain::explain(&asked, output);
     }
-    args.run.keeping.must_serve = args.rule.is_empty();
-    let given = given(&words, &args);
-    run_given(given, &mut args.run, environment, output)
+    args.on.run.keeping.must_serve = args.rule.is_empty();
+    let own = own(&args);
+    args.on.run_with(VERB, own, environment, output)
 }
 
-/// The suite that the words and flags stand for.
-fn given(words: &[String], args: &ComplianceArgs) -> Result<Given, Mistake> {
-    let target = args.server.target(VERB, words)?;
-    let mut members = args.calls.members();
-    members.insert("run_options".to_owned(), json!({"parallel": AT_A_TIME}));
-    members.insert("compliance".to_owned(), settings(args)?);
-    Ok(target.given(members.into(), &[own_flags(args), args.calls.flags()].concat()))
+fn own(args: &ComplianceArgs) -> Result<Own, Mistake> {
+    let members = [("run_options", json!({"parallel": AT_A_TIME})), ("compliance", settings(args)?)];
+    let members = members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect();
+    Ok(Own { members, flags: own_flags(args) })
 }
 
 /// The `compliance:` block.

@@ -6,16 +6,13 @@ use std::num::NonZero;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::run::RunArgs;
-use super::run_given::run_given;
-use crate::cli::calls::CallArgs;
+use super::run_given::{CallingArgs, Own};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::server::{Mistake, ServerArgs, Verb, flags};
-use crate::cli::suites::Given;
+use crate::cli::server::{Verb, flags};
 use crate::source::parse_duration;
 
 const VERB: Verb = Verb { name: "fuzz", does: "call", block: "fuzz: {}" };
@@ -54,11 +51,7 @@ pub(in crate::cli) struct FuzzArgs {
     #[arg(long, value_name = "DURATION", value_parser = time)]
     request_timeout: Option<Duration>,
     #[command(flatten)]
-    calls: CallArgs,
-    #[command(flatten)]
-    server: ServerArgs,
-    #[command(flatten)]
-    run: RunArgs,
+    on: CallingArgs,
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -71,22 +64,18 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("`{text}` is no share; write a number from 0 to 1, such as `0.2`"))
 }
 
-pub(in crate::cli) fn fuzz(mut args: FuzzArgs, environment: &Environment, output: &Output) -> Exit {
-    let words = std::mem::take(&mut args.run.suites.paths);
-    let given = given(&words, &args);
-    run_given(given, &mut args.run, environment, output)
+pub(in crate::cli) fn fuzz(args: FuzzArgs, environment: &Environment, output: &Output) -> Exit {
+    let own = own(&args);
+    args.on.run_with(VERB, Ok(own), environment, output)
 }
 
-/// The suite that the words and flags stand for.
-fn given(words: &[String], args: &FuzzArgs) -> Result<Given, Mistake> {
-    let target = args.server.target(VERB, words)?;
+fn own(args: &FuzzArgs) -> Own {
     let seed = args.seed.unwrap_or_else(drawn);
-    let mut members = args.calls.members();
-    members.insert("fuzz".to_owned(), settings(args, seed));
+    let mut members = Map::from_iter([("fuzz".to_owned(), settings(args, seed))]);
     if let Some(timeout) = args.request_timeout {
         members.insert("run_options".to_owned(), json!({"request_timeout": typed(timeout)}));
     }
-    Ok(target.given(members.into(), &own_flags(args, seed)))
+    Own { members, flags: own_flags(args, seed) }
 }
 
 /// Another one every time, short enough to be typed.
@@ -126,7 +115,7 @@ fn settings(args: &FuzzArgs, seed: u64) -> Value {
 fn own_flags(args: &FuzzArgs, seed: u64) -> Vec<String> {
     let number = |number: Option<u64>| number.map(|number| number.to_string()).into_iter().collect();
     let duration = |duration: Option<Duration>| duration.map(typed).into_iter().collect();
-    let own = flags([
+    flags([
         ("--seed", vec![seed.to_string()]),
         ("--cases", number(args.cases.map(NonZero::get))),
         ("--time", duration(args.time)),
@@ -136,8 +125,7 @@ fn own_flags(args: &FuzzArgs, seed: u64) -> Vec<String> {
         ("--max-string", number(args.max_string.map(NonZero::get))),
         ("--invalid", args.invalid.map(|share| share.to_string()).into_iter().collect()),
         ("--request-timeout", duration(args.request_timeout)),
-    ]);
-    [own, args.calls.flags()].concat()
+    ])
 }
 
 /// A duration as it is typed.

@@ -1,11 +1,55 @@
 //! The run of a suite that nobody wrote down, for the commands that take a server.
 
+use clap::Args;
+use serde_json::{Map, Value};
+
 use super::run::{RunArgs, run};
+use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::server::Mistake;
+use crate::cli::server::{Mistake, ServerArgs, Verb};
 use crate::cli::suites::Given;
+
+/// What every command takes that calls the tools of a server, beside what is its own.
+#[derive(Debug, Args)]
+pub(super) struct CallingArgs {
+    #[command(flatten)]
+    calls: CallArgs,
+    #[command(flatten)]
+    pub(super) server: ServerArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+/// What a command adds: the members of the suite, and the flags that stand for them.
+pub(super) struct Own {
+    pub(super) members: Map<String, Value>,
+    pub(super) flags: Vec<String>,
+}
+
+impl CallingArgs {
+    /// Runs the suite with what is a command's own, or says what is wrong with what was typed.
+    pub(super) fn run_with(
+        mut self,
+        verb: Verb,
+        own: Result<Own, Mistake>,
+        environment: &Environment,
+        output: &Output,
+    ) -> Exit {
+        let words = std::mem::take(&mut self.run.suites.paths);
+        let given = self.given(verb, &words, own);
+        run_given(given, &mut self.run, environment, output)
+    }
+
+    fn given(&self, verb: Verb, words: &[String], own: Result<Own, Mistake>) -> Result<Given, Mistake> {
+        let target = self.server.target(verb, words)?;
+        let Own { members, flags } = own?;
+        let mut all = self.calls.members();
+        all.extend(members);
+        Ok(target.given(all.into(), &[flags, self.calls.flags()].concat()))
+    }
+}
 
 /// Runs the suite that was made of what was typed, or says what is wrong with it.
 pub(super) fn run_given(

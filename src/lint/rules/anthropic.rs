@@ -5,10 +5,9 @@ use std::sync::LazyLock;
 use jsonschema::{Draft, Validator};
 use serde_json::json;
 
-use super::super::look::{Member, Role, each_place, each_tool};
+use super::super::look::{Member, Role, each_place, each_tool, outermost};
 use super::super::{Found, Level, Lint, Provider, Subject};
-use super::names::shown;
-use super::openai::plain_name;
+use super::names::{plain_name, shown};
 use super::{NAME, REJECTED};
 
 const TOOL_USE: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use";
@@ -91,12 +90,7 @@ fn name(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 fn top_level(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
-        let Role::Root = place.role else { return None };
-        let own: Vec<&str> =
-            ["oneOf", "anyOf", "allOf"].into_iter().filter(|keyword| place.has_any(&[keyword])).collect();
-        (!own.is_empty()).then(|| format!("the outermost level has `{}`", own.join("`, `")))
-    })
+    outermost(subject, &["oneOf", "anyOf", "allOf"])
 }
 
 fn property_name(subject: &Subject<'_>) -> Vec<Found> {

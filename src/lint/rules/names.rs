@@ -82,6 +82,16 @@ fn name_characters(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
+/// What is wrong with a name that may hold letters, digits, `_` and `-` only.
+pub(super) fn plain_name(name: &str, most: usize) -> Option<String> {
+    let count = name.chars().count();
+    if count > most {
+        return Some(format!("the name has {count} characters, and the most are {most}"));
+    }
+    let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))?;
+    Some(format!("the name holds {}", shown(strange)))
+}
+
 /// A character in a sentence.
 pub(super) fn shown(c: char) -> String {
     match c {

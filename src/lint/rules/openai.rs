@@ -1,8 +1,8 @@
 //! What `OpenAI`'s function calling refuses.
 
-use super::super::look::{Member, Role, each_place, each_tool};
+use super::super::look::{Member, Role, each_place, each_tool, outermost};
 use super::super::{Found, Level, Lint, Provider, Subject};
-use super::names::shown;
+use super::names::plain_name;
 use super::{BLOAT, NAME, REJECTED};
 
 const REFERENCE: &str = "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools";
@@ -84,23 +84,8 @@ fn name(subject: &Subject<'_>) -> Vec<Found> {
     each_tool(subject, |tool| Some(("name".to_owned(), plain_name(&tool.name, 64)?)))
 }
 
-/// What is wrong with a name that may hold letters, digits, `_` and `-` only.
-pub(super) fn plain_name(name: &str, most: usize) -> Option<String> {
-    let count = name.chars().count();
-    if count > most {
-        return Some(format!("the name has {count} characters, and the most are {most}"));
-    }
-    let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))?;
-    Some(format!("the name holds {}", shown(strange)))
-}
-
 fn top_level(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
-        let Role::Root = place.role else { return None };
-        let refused = ["oneOf", "anyOf", "allOf", "enum", "const", "not"];
-        let own: Vec<&str> = refused.into_iter().filter(|keyword| place.has_any(&[keyword])).collect();
-        (!own.is_empty()).then(|| format!("the outermost level has `{}`", own.join("`, `")))
-    })
+    outermost(subject, &["oneOf", "anyOf", "allOf", "enum", "const", "not"])
 }
 
 fn no_properties(subject: &Subject<'_>) -> Vec<Found> {

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::title::title;
 use crate::generate::{Breach, Maker, Violation};
+use crate::plan::made::Tamer;
 use crate::source::template::{from_json, is_template};
 use crate::source::{Located, Node, Value};
 use crate::suite::{NegativeCheck, NegativePath};
@@ -29,10 +30,10 @@ pub(super) struct Derived {
 
 /// Calls with arguments that the tool's schema forbids, derived from valid ones; `Err` says why there are none.
 pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Result<Derived, String> {
-    let maker = Maker::new(tool.input_schema())
+    let tamer = Tamer::new(tool.input_schema())
         .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?;
-    let basis = Basis::of(args, &maker);
-    let found = maker.violations(&basis.value);
+    let basis = Basis::of(args, &tamer);
+    let found = tamer.violations(&basis.value);
     let wanted = found.into_iter().filter(|found| {
         // Arguments that are no object are no business of the tool: they are parameters that break the protocol.
         negative.checks.contains(&check_of(found.breach)) && found.value.is_object()
@@ -45,7 +46,7 @@ pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Resul
             title: title(&violation, &basis.value),
             args: basis.written(&violation.value),
             breach: violation.breach,
-            is_advice: is_optional_null(&violation, &maker),
+            is_advice: is_optional_null(&violation, tamer.maker()),
         })
         .collect();
     Ok(Derived { left_out: count - calls.len(), calls })
@@ -139,11 +140,11 @@ struct Basis<'a> {
 
 impl<'a> Basis<'a> {
     /// Templates stand for values that nobody knows yet; the first stand-in that fits is taken for all of them.
-    fn of(args: &'a Node, maker: &Maker) -> Self {
-        let smallest = maker.smallest();
+    fn of(args: &'a Node, tamer: &Tamer) -> Self {
+        let smallest = tamer.smallest();
         let stand_ins = [None, Some(Json::from(1)), Some(Json::from(true)), Some(Json::from("text"))];
         let tried = stand_ins.iter().map(|stand_in| stood_in(args, stand_in.as_ref(), None));
-        let fits = tried.chain([stood_in(args, None, Some(smallest))]).find(|value| maker.is_valid(value));
+        let fits = tried.chain([stood_in(args, None, Some(smallest))]).find(|value| tamer.maker().is_valid(value));
         let args_fit = fits.is_some();
         Self { value: fits.unwrap_or_else(|| smallest.clone()), args: args_fit.then_some(args), written: args }
     }

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::{ask, given, offered, sent};
+use super::{ask, offered, sent};
 use crate::drift::{Answer, Outcome as Came, Recorded, masked};
 use crate::event::{Finding, Outcome};
-use crate::generate;
+use crate::plan::made::{self, Cure, Why};
 use crate::probe::{Ground, Probed};
+use crate::source::template::{Names, fill};
 use crate::suite::{Recalling, ToolSelection};
 use crate::wire::Tool;
 
@@ -51,7 +52,7 @@ pub async fn record(
                         }
                     }
                 }
-                Err(reason) => notes.push(format!("`{}` was not called: {reason}", tool.name)),
+                Err(reason) => notes.push(format!("not called: {reason}")),
             }
         }
     }
@@ -61,24 +62,17 @@ pub async fn record(
 /// The arguments with which a tool is called; `Err` says why it is not.
 fn calls(tool: &Tool, wanted: &Wanted, ground: &Ground<'_>) -> Result<Vec<Value>, String> {
     let name = &tool.name;
+    let told = |why: Why| why.told(name, Cure::Flags);
     if ground.suite.forbids(tool) {
-        return Err(format!("it may destroy something; allow it with `--allow {name}`"));
+        return Err(told(Why::MayDestroy));
     }
     let earlier = wanted.calls.iter().filter(|(tool, _)| tool == name);
     let earlier: Vec<Value> = earlier.map(|(_, arguments)| sent(ground, name, arguments)).collect();
     if !earlier.is_empty() {
         return Ok(earlier);
     }
-    let known = given(ground, name);
-    if known.is_none() && ground.suite.forbids_made_up(tool) {
-        return Err(format!(
-            "it changes files; give a call with `--arguments '{name}={{…}}'`, or allow it with `--allow {name}`"
-        ));
-    }
-    let made = known.or_else(|| generate::valid(tool.input_schema()));
-    let none =
-        || "no valid arguments could be made from its schema; a suite can give some with `arguments:`".to_owned();
-    Ok(vec![made.ok_or_else(none)?])
+    let arguments = made::arguments(ground.suite, tool).map_err(told)?;
+    Ok(vec![fill(&arguments, &Names::new())?.to_json()])
 }
 
 /// Makes a call twice, each time on a fresh server, and keeps what was the same; `Err` says why that is nothing.

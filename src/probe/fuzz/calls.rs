@@ -7,7 +7,7 @@ use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
 use crate::event::Call;
 use crate::generate::{Breach, Draw, Limits, Maker, Seen, Unusable, Violation};
-use crate::plan::pace;
+use crate::plan::made::Tamer;
 use crate::source::Node;
 use crate::source::template::has_template;
 use crate::suite::{Fuzz, Suite};
@@ -35,7 +35,7 @@ pub(super) struct Callee {
     pub(super) name: String,
     /// Whether it says that it changes nothing.
     pub(super) is_read_only: bool,
-    pub(super) maker: Maker,
+    tamer: Tamer,
     /// What it must not be called with, each breaking one rule of its schema.
     violations: Vec<Violation>,
     /// By violation: whether a server that serves it does wrong.
@@ -48,12 +48,6 @@ pub(super) struct Callee {
     texts: Vec<(String, usize)>,
     /// Arguments that take what answers hold: the name, and the number in the pool.
     wanted: Vec<(String, usize)>,
-    /// Whether any argument may be a time, or lead far away.
-    is_risky: bool,
-    /// Arguments that are times: what is left out may take long, so they are given.
-    times: Vec<String>,
-    /// A small call that is tame.
-    harmless: Value,
     /// Whether the schema says nothing beyond what each argument is by itself.
     is_plain: bool,
 }
@@ -99,11 +93,8 @@ impl Calls {
         let callee = &self.callees[tool];
         if draw.chance(self.invalid) && !callee.violations.is_empty() {
             let breach = draw.below(callee.violations.len());
-            let mut arguments = callee.violations[breach].value.clone();
-            // What was tamed may not be wrong any more.
-            if !callee.tame(&mut arguments) || !callee.maker.is_valid(&arguments) {
-                return Made { tool, arguments, breach: Some(breach) };
-            }
+            let arguments = callee.violations[breach].value.clone();
+            return Made { tool, arguments, breach: Some(breach) };
         }
         Made { tool, arguments: self.valid((number, pool), callee, &mut draw), breach: None }
     }
@@ -114,8 +105,8 @@ impl Calls {
             return callee.tour[turn].clone();
         }
         let mut value = match draw.below(100) {
-            0..15 => draw.pick(&callee.tour).unwrap_or(&callee.harmless).clone(),
-            _ => callee.maker.random(draw),
+            0..15 => draw.pick(&callee.tour).unwrap_or(callee.tamer.smallest()).clone(),
+            _ => callee.maker().random(draw),
         };
         if draw.chance(25) {
             callee.borrow(&mut value, |at| pool.values(at, number), draw);
@@ -123,10 +114,7 @@ impl Calls {
         if !callee.texts.is_empty() && draw.chance(60) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
         }
-        if callee.tame(&mut value) && !callee.maker.is_valid(&value) {
-            return callee.harmless.clone();
-        }
-        value
+        callee.tamer.tamed(value)
     }
 
     /// A call as a finding tells of it.
@@ -144,7 +132,7 @@ impl Calls {
     /// Notes the branches of the schema that a valid call takes.
     pub(super) fn mark(&self, made: &Made, seen: &mut Seen) {
         if made.tool == 0 && made.breach.is_none() {
-            self.callees[0].maker.mark(&made.arguments, seen);
+            self.callees[0].maker().mark(&made.arguments, seen);
         }
     }
 }
@@ -153,20 +141,15 @@ impl Callee {
     fn new(tool: &Tool, suite: &Suite, settings: &Fuzz, wanted: &mut Vec<Wanted>) -> Result<Self, Unusable> {
         let schema = tool.input_schema();
         let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
+        let tamer = Tamer::with_maker(schema, maker);
         let given: Vec<Value> = given(tool, suite).collect();
-        let base = given.first().filter(|given| maker.is_valid(given)).unwrap_or(maker.smallest());
+        let base = given.first().filter(|given| tamer.maker().is_valid(given)).unwrap_or(tamer.smallest());
         // Arguments that are no object break the protocol, not the tool's schema.
         let violations: Vec<Violation> =
-            maker.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
+            tamer.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
         let binding = violations.iter().map(|violation| is_binding(violation, schema)).collect();
-        let edges: Vec<Value> = maker.boundaries().into_iter().map(|boundary| boundary.value).collect();
         let properties = || schema["properties"].as_object().into_iter().flatten();
         let texts = properties().filter_map(|(name, schema)| Some((name.clone(), room(schema)?))).collect();
-        let is_time = |(name, schema): (&String, &Value)| {
-            let is_number = schema["type"] == "integer" || schema["type"] == "number";
-            (is_number && pace::most(name).is_some()).then(|| name.clone())
-        };
-        let times: Vec<String> = properties().filter_map(is_time).collect();
         let mut own = Vec::new();
         for (name, schema) in properties() {
             if let Some(argument) = Wanted::new(name, schema) {
@@ -174,46 +157,23 @@ impl Callee {
                 wanted.push(argument);
             }
         }
-        let mut callee = Self {
+        Ok(Self {
             name: tool.name.clone(),
             is_read_only: tool.raw["annotations"]["readOnlyHint"] == true,
             violations,
             binding,
             output: tool.output_schema().and_then(|schema| format::compile(schema).ok()),
-            tour: Vec::new(),
+            tour: given.into_iter().chain(tamer.boundaries()).take(TOUR).collect(),
             texts,
             wanted: own,
-            is_risky: has_times(schema) || has_addresses(schema),
-            times,
             is_plain: is_plain(schema),
-            harmless: maker.smallest().clone(),
-            maker,
-        };
-        let mut harmless = callee.harmless.clone();
-        if callee.tame(&mut harmless) && callee.maker.is_valid(&harmless) {
-            callee.harmless = harmless;
-        }
-        let tamed = |mut value: Value| {
-            let was = value.clone();
-            if callee.tame(&mut value) && !callee.maker.is_valid(&value) { was } else { value }
-        };
-        callee.tour = given.into_iter().chain(edges.into_iter().map(tamed)).take(TOUR).collect();
-        Ok(callee)
+            tamer,
+        })
     }
 
-    /// Keeps a call from taking long and from leading far away; says whether it would have.
-    fn tame(&self, value: &mut Value) -> bool {
-        if !self.is_risky {
-            return false;
-        }
-        let mut is_tamed = pace::hurry(value) | pace::stay_home(value);
-        if let Some(members) = value.as_object_mut() {
-            for name in self.times.iter().filter(|name| !members.contains_key(*name)).collect::<Vec<_>>() {
-                members.insert(name.clone(), 1.into());
-                is_tamed = true;
-            }
-        }
-        is_tamed
+    /// What makes valid calls, as far as the schema goes.
+    pub(super) fn maker(&self) -> &Maker {
+        self.tamer.maker()
     }
 
     /// Puts what an earlier answer held into one argument, where the call stays valid.
@@ -237,7 +197,7 @@ impl Callee {
         let Some(members) = value.as_object_mut() else { return };
         let is_text_only = self.is_plain && self.texts.iter().any(|(text, _)| text == name) && new.is_string();
         let old = members.insert(name.to_owned(), new);
-        if is_text_only || self.maker.is_valid(value) {
+        if is_text_only || self.maker().is_valid(value) {
             return;
         }
         let Some(members) = value.as_object_mut() else { return };
@@ -285,24 +245,6 @@ fn is_binding(violation: &Violation, schema: &Value) -> bool {
         | Breach::Null
         | Breach::ExtraProperty => false,
     }
-}
-
-/// Whether any member that a schema names may be a time.
-fn has_times(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => members.iter().any(|(name, value)| {
-            let named = value.as_object().filter(|_| name == "properties");
-            named.is_some_and(|named| named.keys().any(|name| pace::most(name).is_some())) || has_times(value)
-        }),
-        Value::Array(items) => items.iter().any(has_times),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-/// Whether any member may be an address of the web.
-fn has_addresses(schema: &Value) -> bool {
-    let text = schema.to_string();
-    ["\"uri", "\"iri", "\"url", "http", "://"].iter().any(|mark| text.replace("\"$schema\":\"http", "").contains(mark))
 }
 
 /// How many characters an argument takes that takes any text; `None` where it does not, or takes few.

@@ -217,7 +217,7 @@ impl<'a> Driver<'a> {
         self.tally.invalid.0 += u64::from(made.breach.is_some());
         // Some branches are never taken, and looking for them costs more than the call.
         let is_looked_at = self.tally.calls < MARKED || self.tally.calls.is_multiple_of(16);
-        if is_looked_at && self.tally.seen.count() < self.calls.callees[0].maker.branches() {
+        if is_looked_at && self.tally.seen.count() < self.calls.callees[0].maker().branches() {
             self.calls.mark(made, &mut self.tally.seen);
         }
     }

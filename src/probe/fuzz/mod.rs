@@ -130,7 +130,7 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     let Driver { ground, tally, ledger, calls, settings, frames, .. } = driver;
-    let mut reason = tally.sentence(calls.callees[0].maker.branches(), settings.seed);
+    let mut reason = tally.sentence(calls.callees[0].maker().branches(), settings.seed);
     let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
     let vanished: u64 = hangs
         .filter(|known| matches!(known.stage, Stage::Dropped) && known.tool.is_none_or(|tool| tool == 0))

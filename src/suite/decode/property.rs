@@ -3,7 +3,7 @@
 use super::key_span;
 use crate::source::shape::{self, Shape};
 use crate::source::template::{expression_problem, is_template};
-use crate::source::{Diagnostic, Located, Node};
+use crate::source::{Diagnostic, Located, Node, did_you_mean};
 use crate::suite::grammar::{ARGUMENTS, VALUES};
 use crate::suite::model::{ArgumentKind, Arguments, Generated, Property, Test};
 
@@ -77,15 +77,104 @@ fn check_name(name: &Located<String>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A mapping or a truth value is a schema; that it can be satisfied is checked with the suite as a whole.
+/// Every keyword of a JSON Schema in its dialects, those first that are written most.
+const KEYWORDS: [&str; 63] = [
+    "type",
+    "enum",
+    "const",
+    "properties",
+    "required",
+    "items",
+    "pattern",
+    "format",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "minProperties",
+    "maxProperties",
+    "additionalProperties",
+    "patternProperties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "prefixItems",
+    "additionalItems",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "definitions",
+    "$defs",
+    "$ref",
+    "$schema",
+    "$id",
+    "id",
+    "$anchor",
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$recursiveRef",
+    "$recursiveAnchor",
+    "$vocabulary",
+    "$comment",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+];
+
+/// A mapping is a schema; that it can be satisfied is checked with the suite as a whole.
 fn schema(value: &Node, found: &mut Vec<Diagnostic>) -> Option<Generated> {
-    if value.kind() == "a mapping" && !value.entries().is_empty() || value.text().is_some_and(is_template) {
+    if value.kind() == "a mapping" {
+        check_keys(value, found);
+        return Some(Generated::Schema(value.clone()));
+    }
+    if value.text().is_some_and(is_template) {
         return Some(Generated::Schema(value.clone()));
     }
     let message = format!("a JSON Schema or `{{ tool: … }}` is expected here, not {}", value.kind());
     let help = "write for example `{ type: string, maxLength: 50 }`".to_owned();
     found.push(Diagnostic::error("wrong-type", message, value.span).with_help(help));
     None
+}
+
+/// A schema of other keys than keywords alone takes anything, and nobody means that; an empty one says so itself.
+fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
+    let entries = schema.entries();
+    if entries.is_empty() || entries.iter().any(|(key, _)| KEYWORDS.contains(&key.value.as_str())) {
+        return;
+    }
+    let is_of_arguments = |name: &str| ARGUMENTS.all_keys().any(|key| key.name == name);
+    let unknown: Vec<_> = entries.iter().filter(|(key, _)| !is_of_arguments(&key.value)).collect();
+    if unknown.is_empty() {
+        found.extend(shape::check(schema, &Shape::Object(&ARGUMENTS)));
+    }
+    for (key, _) in unknown {
+        let message = format!("`{}` is no keyword of a JSON Schema", key.value);
+        let help = did_you_mean(&key.value, ["tool", "each"].into_iter().chain(KEYWORDS));
+        found.push(Diagnostic::error("unknown-key", message, key.span).with_help(help));
+    }
 }
 
 /// One value after another.

@@ -1,0 +1,100 @@
+//! Arguments of calls that nobody wrote: the suite's own, or those that a tool's schema takes, tamed.
+//!
+//! Whoever needs a valid call asks [`arguments`]; whoever needs many keeps a [`Tamer`].
+
+mod nowhere;
+mod tame;
+
+pub use self::tame::Tamer;
+use crate::source::Node;
+use crate::source::template::from_json;
+use crate::suite::Suite;
+use crate::wire::Tool;
+
+/// Why a tool is not called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// It may destroy something.
+    MayDestroy,
+    /// It changes files, and made-up names would be those of files that nobody wants.
+    ChangesFiles,
+    /// Nothing fits its schema, or nothing was found; in words.
+    NothingFits(String),
+}
+
+/// Where somebody says what may be called, and with what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cure {
+    /// In a suite.
+    Suite,
+    /// With flags of a command.
+    Flags,
+}
+
+impl Cure {
+    fn allow(self, tool: &str) -> String {
+        match self {
+            Self::Suite => format!("allow it with `allow: [{tool}]`"),
+            Self::Flags => format!("allow it with `--allow {tool}`"),
+        }
+    }
+
+    fn give(self, tool: &str) -> String {
+        match self {
+            Self::Suite => format!("with `arguments: {{ {tool}: {{ … }} }}`"),
+            Self::Flags => format!("with `--arguments '{tool}={{…}}'`"),
+        }
+    }
+}
+
+impl Why {
+    /// The reason as a sentence, with what to type next.
+    pub fn told(&self, tool: &str, cure: Cure) -> String {
+        match self {
+            Self::MayDestroy => format!("`{tool}` may destroy something; {}", cure.allow(tool)),
+            Self::ChangesFiles => {
+                format!("`{tool}` changes files, and no call of it is known; give one {}", cure.give(tool))
+            }
+            Self::NothingFits(why) => {
+                let made = format!("no valid arguments for `{tool}` could be made from its schema");
+                format!("{made} ({why}); give some {}", cure.give(tool))
+            }
+        }
+    }
+}
+
+/// Valid arguments of a tool: those that the suite gives, unfilled, or else small ones that its schema takes.
+///
+/// # Errors
+///
+/// Says why the tool is not called where the suite forbids it, or nothing fits.
+pub fn arguments(suite: &Suite, tool: &Tool) -> Result<Node, Why> {
+    if suite.forbids(tool) {
+        return Err(Why::MayDestroy);
+    }
+    if suite.forbids_made_up(tool) && !suite.arguments.contains_key(&tool.name) {
+        return Err(Why::ChangesFiles);
+    }
+    arguments_of_asked(suite, tool)
+}
+
+/// The same for a tool that somebody asked for by its name, whatever it does.
+///
+/// # Errors
+///
+/// Says what is wrong with its schema.
+pub fn arguments_of_asked(suite: &Suite, tool: &Tool) -> Result<Node, Why> {
+    match suite.arguments.get(&tool.name) {
+        Some(given) => Ok(given.clone()),
+        None => Ok(from_json(tamer(tool)?.smallest(), suite.name.span)),
+    }
+}
+
+/// What makes arguments of a tool.
+///
+/// # Errors
+///
+/// Says what is wrong with its schema.
+pub fn tamer(tool: &Tool) -> Result<Tamer, Why> {
+    Tamer::new(tool.input_schema()).map_err(|unusable| Why::NothingFits(unusable.to_string()))
+}
