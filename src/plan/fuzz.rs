@@ -49,7 +49,8 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReaso
     } else {
         return None;
     };
-    Some(SkipReason::NotApplicable(format!("`{0}` {does}; allow it with `allow: [{0}]`", tool.name)))
+    let way = planner.suite.way_to_allow(&tool.name);
+    Some(SkipReason::NotApplicable(format!("`{}` {does}; allow it with {way}", tool.name)))
 }
 
 /// Calls of one tool, with those of all others in between.

@@ -26,7 +26,7 @@ pub struct Rounds {
 }
 
 /// Why a tool is not called.
-pub(super) fn forbidden(tool: &str) -> String {
+fn forbidden(tool: &str) -> String {
     format!("`{tool}` may destroy something; allow it with `allow: [{tool}]`")
 }
 

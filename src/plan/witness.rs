@@ -1,7 +1,6 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
 use super::generated::{bare, text_node};
-use super::property::forbidden;
 use super::raw;
 use crate::generate;
 use crate::source::template::{Names, from_json, has_template};
@@ -21,7 +20,7 @@ pub(super) struct Witness {
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
 pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<Witness, String> {
     if suite.forbids(tool) {
-        return Err(forbidden(&tool.name));
+        return Err(format!("`{}` may destroy something; allow it with {}", tool.name, suite.way_to_allow(&tool.name)));
     }
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Err(format!("`{}` is served as a task only, and generated calls are none", tool.name));
@@ -34,12 +33,14 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
         Some(args) => args.clone(),
         None if suite.forbids_made_up(tool) => {
             return Err(format!(
-                "`{0}` changes files, and no call of it is known; give one with `arguments: {{ {0}: {{ … }} }}`",
-                tool.name
+                "`{}` changes files, and no call of it is known; give one with {}",
+                tool.name,
+                suite.way_to_give(&tool.name)
             ));
         }
         None => generate::valid(tool.input_schema()).map(|args| from_json(&args, span)).ok_or_else(|| {
-            format!("no valid arguments for `{0}` could be made from its schema; give some with `arguments: {{ {0}: {{ … }} }}`", tool.name)
+            let way = suite.way_to_give(&tool.name);
+            format!("no valid arguments for `{}` could be made from its schema; give some with {way}", tool.name)
         })?,
     };
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);

@@ -72,6 +72,19 @@ impl Suite {
         tool.may_destroy() && !self.allow.contains(&tool.name)
     }
 
+    /// How whoever reads of a forbidden tool allows it: a flag where there is no suite to write into.
+    pub fn way_to_allow(&self, tool: &str) -> String {
+        if self.asked.is_some() { format!("`--allow {tool}`") } else { format!("`allow: [{tool}]`") }
+    }
+
+    /// How whoever reads that no valid arguments of a tool are known gives some.
+    pub fn way_to_give(&self, tool: &str) -> String {
+        match self.asked {
+            Some(_) => format!("`--arguments '{tool}={{…}}'`"),
+            None => format!("`arguments: {{ {tool}: {{ … }} }}`"),
+        }
+    }
+
     /// Whether a tool may not be called with arguments that were made up, although it may be with others.
     pub fn forbids_made_up(&self, tool: &Tool) -> bool {
         tool.writes_files() && !self.allow.contains(&tool.name)
