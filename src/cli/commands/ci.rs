@@ -63,5 +63,6 @@ fn given(words: &[String], args: &CiArgs) -> Result<Given, Mistake> {
         members.extend(args.calls.members());
     }
     let own = flags([("--seed", vec![args.seed.to_string()]), ("--cases", vec![args.cases.to_string()])]);
-    Ok(target.given(members, &[own, args.calls.flags()].concat()))
+    let given = target.given(members, &[own, args.calls.flags()].concat());
+    Ok(Given { tools: args.calls.named(), ..given })
 }

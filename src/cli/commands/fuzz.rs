@@ -73,20 +73,25 @@ fn share(text: &str) -> Result<f64, String> {
 
 pub(in crate::cli) fn fuzz(mut args: FuzzArgs, environment: &Environment, output: &Output) -> Exit {
     let words = std::mem::take(&mut args.run.suites.paths);
-    let given = given(&words, &args);
+    let seed = args.seed.unwrap_or_else(drawn);
+    let given = given(&words, &args, seed);
+    if args.seed.is_none() && given.is_ok() {
+        // At the beginning: a run that hangs must be repeatable.
+        output.note(&format!("  seed {seed}, drawn; `--seed {seed}` makes the same calls again"));
+    }
     run_given(given, &mut args.run, environment, output)
 }
 
 /// The suite that the words and flags stand for.
-fn given(words: &[String], args: &FuzzArgs) -> Result<Given, Mistake> {
+fn given(words: &[String], args: &FuzzArgs, seed: u64) -> Result<Given, Mistake> {
     let target = args.server.target(VERB, words)?;
-    let seed = args.seed.unwrap_or_else(drawn);
     let mut members = args.calls.members();
     members.insert("fuzz".to_owned(), settings(args, seed));
     if let Some(timeout) = args.request_timeout {
         members.insert("run_options".to_owned(), json!({"request_timeout": typed(timeout)}));
     }
-    Ok(target.given(members.into(), &own_flags(args, seed)))
+    let given = target.given(members.into(), &own_flags(args, seed));
+    Ok(Given { tools: args.calls.named(), ..given })
 }
 
 /// Another one every time, short enough to be typed.
