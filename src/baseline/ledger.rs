@@ -139,6 +139,7 @@ fn failed(entry: &Entry, finding: Finding) -> CaseResult {
             file: entry.quote.file.clone(),
             line: entry.quote.line,
             column: entry.quote.column,
+            from_command_line: false,
             suite: "Known failures".to_owned(),
             name,
             row: None,

@@ -102,6 +102,7 @@ fn what_is_written_can_be_read_and_excuses_everything() {
         file: "a.yml".into(),
         suite: "s".into(),
         line: 1,
+        from_command_line: false,
         server: "s".into(),
         revision: "2025-11-25".into(),
         findings: vec![Finding::new("stray-output", "x")],

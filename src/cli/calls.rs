@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::source::template::from_json;
+use crate::source::{did_you_mean, visible_line};
 use crate::suite::Suite;
 
 /// What generated calls need to know that the server does not say.
@@ -29,6 +30,12 @@ fn known(text: &str) -> Result<(String, Value), String> {
     }
 }
 
+/// What to say of a flag that names a tool which the server does not have.
+pub(super) fn unknown_tool<'a>(flag: &str, name: &str, offered: impl Iterator<Item = &'a str>) -> String {
+    let help = did_you_mean(name, offered).map(|help| format!("; {help}")).unwrap_or_default();
+    format!("warning: no tool is called `{0}`, so `{flag} {0}` does nothing{help}", visible_line(name))
+}
+
 impl CallArgs {
     /// The members of a suite that say so.
     pub(super) fn members(&self) -> Map<String, Value> {
@@ -40,6 +47,12 @@ impl CallArgs {
             members.insert("arguments".to_owned(), Value::Object(self.arguments.iter().cloned().collect()));
         }
         members
+    }
+
+    /// The tools that flags name, each with its flag.
+    pub(super) fn named(&self) -> Vec<(&'static str, String)> {
+        let allowed = self.allow.iter().map(|tool| ("--allow", tool.clone()));
+        allowed.chain(self.arguments.iter().map(|(tool, _)| ("--arguments", tool.clone()))).collect()
     }
 
     /// Adds it to a suite that is read already.

@@ -7,6 +7,7 @@
 mod baseline;
 mod calls;
 mod commands;
+mod dashes;
 mod environment;
 mod exit;
 mod files;
@@ -22,7 +23,7 @@ mod targets;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use self::environment::Environment;
 use self::output::Output;
@@ -66,6 +67,11 @@ enum Command {
 }
 
 impl Command {
+    /// Whether its words are the command that starts a server.
+    fn takes_a_server(&self) -> bool {
+        matches!(self, Self::Compliance(_) | Self::Lint(_) | Self::Fuzz(_) | Self::Snapshot(_) | Self::Ci(_))
+    }
+
     /// What is not done where what the command reads has mistakes.
     fn undone(&self) -> &'static str {
         match self {
@@ -96,6 +102,10 @@ pub fn main() -> ExitCode {
         }
     };
     let output = Output::new(arguments.color, &environment, arguments.command.undone());
+    if arguments.command.takes_a_server() {
+        let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        dashes::misplaced(&Arguments::command(), &typed).inspect(|warning| output.note(warning));
+    }
     if matches!(
         arguments.command,
         Command::Run(_) | Command::Prove(_) | Command::Plan(_) | Command::Check(_) | Command::FaultCoverage(_)
@@ -134,7 +144,6 @@ fn suggest_run(error: &mut clap::Error) {
 
 /// The help text of every command, for the manual.
 pub fn help() -> Vec<(String, String)> {
-    use clap::CommandFactory;
     let mut root = Arguments::command().term_width(100);
     root.build();
     let whole = (String::from("mcprove"), root.render_help().to_string());

@@ -9,8 +9,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::suites::Given;
-use crate::redact::query_secrets;
+use crate::redact::{is_secret, query_secrets, user_of};
 use crate::wire::Revision;
+
+/// What is printed in the place of a secret, for whoever knows it to fill in.
+pub(super) const TO_FILL_IN: &str = "…";
 
 /// A mistake on the command line, and what to do.
 pub(super) type Mistake = (String, String);
@@ -51,6 +54,8 @@ pub(super) struct Target {
     server: Value,
     /// As it was typed, without what may be secret.
     shown: String,
+    /// Words that hold secrets, each with what may be printed in its place.
+    hidden: Vec<(String, String)>,
     /// The flags without which the same server would be asked something else, without what may be secret.
     flags: Vec<String>,
 }
@@ -66,17 +71,23 @@ impl ServerArgs {
     /// The server that the words name.
     pub(super) fn target(&self, verb: Verb, words: &[String]) -> Result<Target, Mistake> {
         let mut server = named(verb, words)?;
+        self.filled_in(words)?;
         if !self.header.is_empty() {
             let read = self.header.iter().map(|text| {
                 let help = "write `--header 'Authorization: Bearer {{ env.TOKEN }}'`".to_owned();
                 pair(text, ':').ok_or_else(|| (format!("`{text}` is no header"), help))
             });
-            server["headers"] = Value::Object(read.collect::<Result<Map<_, _>, _>>()?);
+            server["headers"] = object(read.collect::<Result<Vec<_>, _>>()?);
         }
         if !self.env.is_empty() {
-            let passed = |name: &String| (name.clone(), Value::from(format!("{{{{ env.{name} }}}}")));
-            let set = self.env.iter().map(|text| pair(text, '=').unwrap_or_else(|| passed(text)));
-            server["env"] = Value::Object(set.collect());
+            let passed = |name: &String| (name.clone(), format!("{{{{ env.{name} }}}}"));
+            let set: Vec<_> = self.env.iter().map(|text| pair(text, '=').unwrap_or_else(|| passed(text))).collect();
+            let secrets = set.iter().filter(|(name, value)| is_hidden(name, value));
+            let secrets: Vec<&str> = secrets.map(|(name, _)| name.as_str()).collect();
+            if !secrets.is_empty() {
+                server["secrets"] = json!(secrets);
+            }
+            server["env"] = object(set);
         }
         if let Some(folder) = &self.cwd {
             server["cwd"] = folder.display().to_string().into();
@@ -87,19 +98,33 @@ impl ServerArgs {
             revisions => json!(revisions),
         };
         // What is printed is not what is sent.
-        let shown =
-            words.iter().map(|word| query_secrets(word).fold(word.clone(), |text, secret| text.replace(secret, "…")));
-        Ok(Target { verb, server, shown: shell_words::join(shown), flags: self.public_flags() })
+        let shown = shell_words::join(words.iter().map(|word| public(word)));
+        let hidden = words.iter().map(|word| (word.clone(), public(word))).filter(|(word, shown)| word != shown);
+        Ok(Target { verb, server, shown, hidden: hidden.collect(), flags: self.public_flags() })
+    }
+
+    /// Refuses what an earlier run printed in the place of secrets.
+    fn filled_in(&self, words: &[String]) -> Result<(), Mistake> {
+        let is_open = |text: &String, mark: char| pair(text, mark).is_some_and(|(_, value)| value == TO_FILL_IN);
+        let header = self.header.iter().find(|text| is_open(text, ':')).map(|text| format!("--header '{text}'"));
+        let env = self.env.iter().find(|text| is_open(text, '=')).map(|text| format!("--env {text}"));
+        let word = words.iter().find(|word| word.contains("://") && word.contains(TO_FILL_IN)).cloned();
+        header.or(env).or(word).map_or(Ok(()), |open| Err(to_fill_in(&open)))
     }
 
     fn public_flags(&self) -> Vec<String> {
-        let is_public = |text: &&String| text.contains("{{");
-        let name_only = |text: &String| text.split('=').next().unwrap_or_default().to_owned();
-        let headers = self.header.iter().filter(is_public).cloned().collect();
+        let header = |text: &String| match pair(text, ':') {
+            Some((name, value)) if is_hidden(&name, &value) => format!("{name}: {TO_FILL_IN}"),
+            Some(_) | None => text.clone(),
+        };
+        let variable = |text: &String| match pair(text, '=') {
+            Some((name, value)) if is_hidden(&name, &value) => format!("{name}={TO_FILL_IN}"),
+            Some(_) | None => text.clone(),
+        };
         flags([
             ("--revision", self.revision.clone()),
-            ("--header", headers),
-            ("--env", self.env.iter().map(name_only).collect()),
+            ("--header", self.header.iter().map(header).collect()),
+            ("--env", self.env.iter().map(variable).collect()),
             ("--cwd", self.cwd.iter().map(|folder| folder.display().to_string()).collect()),
         ])
     }
@@ -121,7 +146,7 @@ impl Target {
         let asked = format!("mcprove {name} {flags}{dashes}{}", self.shown);
         // JSON is YAML, and a member a line can be quoted.
         let text = serde_json::to_string_pretty(&suite).unwrap_or_default();
-        Given { name: PathBuf::from(name), text, asked }
+        Given { name: PathBuf::from(name), text, asked, tools: Vec::new(), hidden: self.hidden.clone() }
     }
 }
 
@@ -131,8 +156,32 @@ pub(super) fn flags<const N: usize>(named: [(&str, Vec<String>); N]) -> Vec<Stri
     each.flat_map(|(flag, values)| values.into_iter().flat_map(move |value| [flag.to_owned(), value])).collect()
 }
 
-fn pair(text: &str, mark: char) -> Option<(String, Value)> {
-    text.split_once(mark).map(|(name, value)| (name.trim().to_owned(), Value::from(value.trim())))
+fn pair(text: &str, mark: char) -> Option<(String, String)> {
+    text.split_once(mark).map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn object(pairs: Vec<(String, String)>) -> Value {
+    pairs.into_iter().map(|(name, value)| (name, Value::from(value))).collect::<Map<_, _>>().into()
+}
+
+/// Whether a value that was typed is to be printed nowhere; what is read from the environment is named, and can be.
+fn is_hidden(name: &str, value: &str) -> bool {
+    !value.contains("{{") && is_secret(name, value)
+}
+
+/// A word as it may be printed: without credentials that are part of an address.
+fn public(word: &str) -> String {
+    let bare = query_secrets(word).fold(word.to_owned(), |text, secret| text.replace(secret, TO_FILL_IN));
+    match user_of(word) {
+        Some(user) => bare.replacen(&format!("://{user}@"), &format!("://{TO_FILL_IN}@"), 1),
+        None => bare,
+    }
+}
+
+/// What to say of a place where a secret was not printed.
+pub(super) fn to_fill_in(typed: &str) -> Mistake {
+    let help = format!("write the value in the place of the `{TO_FILL_IN}`; secrets are printed nowhere");
+    (format!("`{typed}` is not filled in"), help)
 }
 
 fn named(Verb { name, does, block }: Verb, words: &[String]) -> Result<Value, Mistake> {

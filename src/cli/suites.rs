@@ -49,6 +49,10 @@ pub(super) struct Given {
     pub(super) text: String,
     /// The command line that asked for it, without its flags.
     pub(super) asked: String,
+    /// The tools that flags name, each with its flag.
+    pub(super) tools: Vec<(&'static str, String)>,
+    /// Words that hold secrets, each with what may be printed in its place.
+    pub(super) hidden: Vec<(String, String)>,
 }
 
 /// The disk, and one file that is not on it.
@@ -163,9 +167,18 @@ fn load_given(given: &Given, sources: &mut Sources, mistakes: &mut Vec<Diagnosti
     match suite::load(&given.name, &files, sources, &mut Vec::new()) {
         Ok(suite) => vec![Suite { asked: Some(given.asked.clone()), ..suite }],
         Err(found) => {
-            mistakes.extend(found);
+            mistakes.extend(found.into_iter().map(|mistake| given.without_place(mistake)));
             Vec::new()
         }
+    }
+}
+
+impl Given {
+    /// A mistake in what was typed, without a place in a file that nobody wrote, and without secrets.
+    pub(super) fn without_place(&self, mistake: Diagnostic) -> Diagnostic {
+        let public = |text: String| self.hidden.iter().fold(text, |text, (typed, shown)| text.replace(typed, shown));
+        let (message, help) = (public(mistake.message), mistake.help.map(public));
+        Diagnostic { message, help, label: None, other: None, ..mistake }
     }
 }
 

@@ -16,6 +16,9 @@ pub struct CaseInfo {
     pub line: usize,
     /// The column, counted from one.
     pub column: usize,
+    /// Whether the suite was made from a command line, so that file and line are places on no disk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_command_line: bool,
     /// The suite's name.
     pub suite: String,
     /// The test's name, or the generated case's.

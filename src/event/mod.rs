@@ -74,6 +74,9 @@ pub struct SuiteInfo {
     pub file: String,
     /// The suite's name.
     pub name: String,
+    /// Whether the suite was made from a command line, so that its file is on no disk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_command_line: bool,
 }
 
 /// What is known of a server once it answers.
@@ -111,6 +114,9 @@ pub struct SessionJudged {
     pub suite: String,
     /// The line of the server in the suite.
     pub line: usize,
+    /// Whether the suite was made from a command line, so that file and line are places on no disk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_command_line: bool,
     /// The server's name in the suite.
     pub server: String,
     /// The negotiated revision.

@@ -276,6 +276,7 @@ fn beside(judged: &SessionJudged) -> CaseResult {
         file: judged.file.clone(),
         line: judged.line,
         column: 1,
+        from_command_line: judged.from_command_line,
         suite: judged.suite.clone(),
         name: String::new(),
         row: None,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Probe;
 use super::case::{Body, Case, Mistake, SkipReason};
+use super::made::{Cure, Why};
 use super::planner::Planner;
 use crate::drift::{Identity, Recorded, Subject};
 use crate::suite::{Differential, Recalling};
@@ -51,12 +52,30 @@ pub(super) fn cases(
         case.variants.extend(JUDGES.map(str::to_owned));
         case
     }));
+    cases.extend(unanswered(planner, settings, &recorded, catalog).map(|reason| {
+        let body = Body::Skipped(SkipReason::NotApplicable(reason));
+        planner.case(&format!("{}: answers", template.name), None, template.span, body)
+    }));
     cases
+}
+
+/// Why no answers are compared, where they were asked for and there is none to compare with.
+fn unanswered(
+    planner: &Planner<'_>,
+    settings: &Differential,
+    recorded: &Recorded,
+    catalog: &Catalog,
+) -> Option<String> {
+    let mut called = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
+    let is_wanted = settings.answers == Recalling::Made && recorded.answers.is_empty();
+    let has_any = is_wanted && called.any(|tool| !planner.suite.forbids(tool));
+    let help = "record the server again, or write `answers: false`";
+    has_any.then(|| format!("no answers are recorded in `{}`, so none are compared; {help}", settings.file))
 }
 
 /// Why a recorded call may not be made again.
 fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<String> {
     let Subject::Answers(name) = subject else { return None };
     let may_not = planner.suite.forbids(catalog.tool(name)?);
-    may_not.then(|| format!("`{name}` may destroy something; allow it with `allow: [{name}]`"))
+    may_not.then(|| Why::MayDestroy.told(name, Cure::of(planner.suite)))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::case::{Body, Case, SkipReason};
+use super::made::Cure;
 use super::planner::Planner;
 use super::probe::{Hazards, Probe};
 use crate::suite::Fuzz;
@@ -49,7 +50,8 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReaso
     } else {
         return None;
     };
-    Some(SkipReason::NotApplicable(format!("`{0}` {does}; allow it with `allow: [{0}]`", tool.name)))
+    let way = Cure::of(planner.suite).allow(&tool.name);
+    Some(SkipReason::NotApplicable(format!("`{}` {does}; {way}", tool.name)))
 }
 
 /// Calls of one tool, with those of all others in between.

@@ -26,7 +26,7 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
         return Ok(donor);
     }
     let span = suite.name.span;
-    let args = made::arguments(suite, tool).map_err(|why| why.told(&tool.name, Cure::Suite))?;
+    let args = made::arguments(suite, tool).map_err(|why| why.told(&tool.name, Cure::of(suite)))?;
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
     Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
 }

@@ -1,8 +1,12 @@
 //! Takes secrets out of everything that leaves the program, by value and in the forms in which values travel.
 
+mod guess;
+
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
+
+pub use self::guess::{is_secret, user_of};
 
 /// What stands where a secret was.
 const MASK: &str = "[redacted]";

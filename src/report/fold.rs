@@ -225,7 +225,7 @@ fn declared(a: &CaseInfo, b: &CaseInfo) -> Ordering {
 
 /// What was found in a session, as if it were a case of its own, so that every document shows it in the same way.
 pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
-    let SessionJudged { file, suite, line, server, revision, findings } = judged;
+    let SessionJudged { file, suite, line, from_command_line, server, revision, findings } = judged;
     let must = findings.iter().any(|finding| finding.level == Level::Must);
     let name = format!("protocol of {server}");
     CaseResult {
@@ -234,6 +234,7 @@ pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
             file: file.clone(),
             line: *line,
             column: 1,
+            from_command_line: *from_command_line,
             suite: suite.clone(),
             name,
             row: None,

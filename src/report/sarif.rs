@@ -25,6 +25,8 @@ pub(super) const FORMAT: Format = Format {
 
 /// The rule of a case that could not be judged.
 const INCONCLUSIVE: &str = "inconclusive";
+/// What stands where code scanning wants a file, and there is none.
+const NO_FILE: &str = "no-file";
 /// The longest value in a message.
 const VALUE: usize = 400;
 
@@ -87,7 +89,7 @@ fn result(
         "kind": kind,
         "level": level,
         "message": {"text": message(case, finding)},
-        "locations": [location(&wording::place(report, case, Some(finding)))],
+        "locations": [location(&wording::place(report, case, Some(finding)), (&case.case.id, &case.case.name))],
         "partialFingerprints": {"mcproveCase/v1": fingerprints.of(case, finding)},
         "properties": {
             "case": visible(&case.case.id),
@@ -124,7 +126,7 @@ fn survivor(report: &Report, mutant: &MutantResult, rules: &mut Rules) -> Value 
         "kind": "fail",
         "level": "note",
         "message": {"text": plain(&text)},
-        "locations": [location(&Place { file, line: 1, column: None, end_column: None })],
+        "locations": [location(&Place { file, line: 1, column: None, end_column: None }, (&mutant.id, &mutant.id))],
         "partialFingerprints": {"mcproveMutant/v1": format!("{:016x}", fnv(FNV, format!("{file}#{}", mutant.id).as_bytes()))},
         "properties": {"mutant": mutant.id, "leaf": mutant.leaf, "tools": tools},
     })
@@ -147,12 +149,21 @@ fn plain(text: &str) -> String {
     visible(text).replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }
 
-fn location(place: &Place<'_>) -> Value {
+/// Where something is written, or what it is called where nobody wrote it.
+fn location(place: &Place<'_>, (id, name): (&str, &str)) -> Value {
+    if place.file.is_empty() {
+        return json!({
+            "logicalLocations": [{"name": visible(name), "fullyQualifiedName": visible(id), "kind": "member"}],
+            // Code scanning refuses results without a file and a line.
+            "physicalLocation": {"artifactLocation": {"uri": NO_FILE}, "region": {"startLine": 1}},
+            "message": {"text": "no file belongs to this result: the server was named on the command line"},
+        });
+    }
     let mut region = Map::new();
     region.insert("startLine".to_owned(), place.line.max(1).into());
     region.extend(place.column.map(|column| ("startColumn".to_owned(), column.max(1).into())));
     region.extend(place.end_column.map(|column| ("endColumn".to_owned(), column.into())));
-    let artifact = artifact(if place.file.is_empty() { "suite" } else { place.file });
+    let artifact = artifact(place.file);
     json!({"physicalLocation": {"artifactLocation": artifact, "region": region}})
 }
 

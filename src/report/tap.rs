@@ -86,7 +86,7 @@ fn diagnostics(case: &CaseResult) -> String {
         ("message", wording::message(findings, case.reason.as_deref())),
         ("severity", severity.to_owned()),
         ("code", findings.first().map(|finding| finding.code.clone()).unwrap_or_default()),
-        ("file", info.file.clone()),
+        ("file", if info.from_command_line { String::new() } else { info.file.clone() }),
         ("id", info.id.clone()),
         ("again", case.again.clone()),
         ("details", told),
@@ -95,7 +95,10 @@ fn diagnostics(case: &CaseResult) -> String {
             let _ = writeln!(text, "  {key}: {}", quoted(&value));
         }
     }
-    let _ = writeln!(text, "  line: {}\n  duration_us: {}\n  ...", info.line, case.duration_us);
+    if !info.from_command_line {
+        let _ = writeln!(text, "  line: {}", info.line);
+    }
+    let _ = writeln!(text, "  duration_us: {}\n  ...", case.duration_us);
     text
 }
 

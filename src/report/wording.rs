@@ -50,7 +50,8 @@ pub(super) struct Place<'a> {
     pub(super) end_column: Option<usize>,
 }
 
-/// The line of the expectation, or that of the test; of what is built in, the suite that includes it.
+/// The line of the expectation, or that of the test; of what is built in, the suite that includes it. The file is empty
+/// where nobody wrote any of them.
 pub(super) fn place<'a>(report: &'a Report, result: &'a CaseResult, finding: Option<&'a Finding>) -> Place<'a> {
     let info = &result.case;
     if let Some(quote) = finding.and_then(|finding| finding.quote.as_ref()).filter(|quote| is_file(&quote.file)) {
@@ -59,10 +60,11 @@ pub(super) fn place<'a>(report: &'a Report, result: &'a CaseResult, finding: Opt
         let end_column = (marked > 0).then_some(quote.column + marked);
         return Place { file: &quote.file, line: quote.line, column: Some(quote.column), end_column };
     }
-    if is_file(&info.file) {
+    if is_file(&info.file) && !info.from_command_line {
         return Place { file: &info.file, line: info.line, column: Some(info.column), end_column: None };
     }
-    let suites = || report.started().into_iter().flat_map(|run| &run.suites).filter(|suite| is_file(&suite.file));
+    let suites =
+        || report.started().into_iter().flat_map(|run| &run.suites).filter(|suite| is_written(report, &suite.file));
     let named = suites().find(|suite| suite.name == info.suite).or_else(|| suites().next());
     Place { file: named.map_or("", |suite| &suite.file), line: 1, column: None, end_column: None }
 }
@@ -71,7 +73,18 @@ pub(super) fn place<'a>(report: &'a Report, result: &'a CaseResult, finding: Opt
 pub(super) fn suite_of<'a>(report: &'a Report, mutant: &'a MutantResult) -> Option<&'a str> {
     let named = mutant.missing.iter().map(|missing| missing.file.as_str());
     let suites = report.started().into_iter().flat_map(|run| &run.suites).map(|suite| suite.file.as_str());
-    named.chain(suites).find(|file| is_file(file))
+    named.chain(suites).find(|file| is_written(report, file))
+}
+
+/// Where a case stands, as people read it; `None` where nobody wrote it.
+pub(super) fn line(info: &CaseInfo) -> Option<String> {
+    (!info.from_command_line).then(|| format!("{}:{}", info.file, info.line))
+}
+
+/// Whether a suite is a file that somebody wrote.
+pub(super) fn is_written(report: &Report, file: &str) -> bool {
+    let mut suites = report.started().into_iter().flat_map(|run| &run.suites);
+    is_file(file) && !suites.any(|suite| suite.file == file && suite.from_command_line)
 }
 
 fn is_file(name: &str) -> bool {

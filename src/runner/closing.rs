@@ -117,9 +117,10 @@ impl Lane {
             file: planned.suite.file.clone(),
             suite: planned.suite.name.value.clone(),
             line: self.plan.sources.place(planned.suite.servers[&lane.server].span).1,
+            from_command_line: planned.suite.asked.is_some(),
             server: lane.server.clone(),
             revision: revision.to_owned(),
-            findings,
+            findings: finding::written(&planned.suite, findings),
         }));
     }
 

@@ -3,11 +3,21 @@
 use crate::event::{Finding, Level};
 use crate::matching::{Mismatch, Weight};
 use crate::source::{Quote, Sources, Span};
+use crate::suite::Suite;
 use crate::wire::Repeated;
 
 /// A finding that points at a place, unless it already points somewhere.
 pub(super) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> Finding {
     Finding { quote: found.quote.or_else(|| Some(Quote::new(sources, span, label))), ..found }
+}
+
+/// Findings as they may be told: what nobody wrote down tells nobody where to look.
+pub(super) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
+    if suite.asked.is_none() {
+        return found;
+    }
+    let is_elsewhere = |quote: &Quote| quote.file != suite.file;
+    found.into_iter().map(|found| Finding { quote: found.quote.filter(is_elsewhere), ..found }).collect()
 }
 
 /// A failed expectation.

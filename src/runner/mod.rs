@@ -47,7 +47,7 @@ use self::suite::SuiteRun;
 use self::watch::Watch;
 use crate::baseline;
 use crate::event::{Event, FORMAT, Review, RunFinished, RunStarted, SuiteInfo};
-use crate::plan::{Body, Plan};
+use crate::plan::{Body, Plan, SuitePlan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
@@ -202,10 +202,11 @@ async fn listened(
 }
 
 fn started(plan: &Plan, options: &Options) -> RunStarted {
-    let suites = plan
-        .suites
-        .iter()
-        .map(|planned| SuiteInfo { file: planned.suite.file.clone(), name: planned.suite.name.value.clone() });
+    let suites = plan.suites.iter().map(|SuitePlan { suite, .. }| SuiteInfo {
+        file: suite.file.clone(),
+        name: suite.name.value.clone(),
+        from_command_line: suite.asked.is_some(),
+    });
     let is_shuffled = plan.suites.iter().any(|planned| options.order_of(&planned.suite) == Order::Shuffled);
     RunStarted {
         format: FORMAT,

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::Options;
 use crate::plan::Plan;
-use crate::redact::{RESTORED_FROM, Redactor, names_a_secret, query_secrets};
+use crate::redact::{RESTORED_FROM, Redactor, is_secret, query_secrets};
 use crate::source::template::{Names, fill, text_of};
 use crate::suite::{Auth, Server, Suite, Target, block_compliance};
 use crate::transport::http::userinfo;
@@ -60,10 +60,17 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
                 None => Some((name.clone(), options.environment.get(name)?.clone())),
             }));
             secrets.extend(credentials(server, &names).into_iter().map(|value| ("CREDENTIAL".to_owned(), value)));
+            secrets.extend(in_words(server, &names).into_iter().map(|value| ("CREDENTIAL".to_owned(), value)));
         }
         secrets.extend(hinted(&planned.suite, &names).into_iter().map(|value| ("HINT".to_owned(), value)));
     }
-    Redactor::named(secrets)
+    // Whoever is given a whole address tells the password alone.
+    let within = |(name, value): &(String, String)| {
+        let passwords = userinfo(value).map(|user| user.passwords).unwrap_or_default();
+        passwords.into_iter().map(|password| (name.clone(), password)).collect::<Vec<_>>()
+    };
+    let within: Vec<_> = secrets.iter().flat_map(within).collect();
+    Redactor::named(secrets.into_iter().chain(within))
 }
 
 /// A secret that was taken back under a name keeps that name.
@@ -78,11 +85,24 @@ fn hinted(suite: &Suite, names: &Names) -> Vec<String> {
     tokens.filter_map(|(_, value)| Some(text_of(&fill(&value, names).ok()?.to_json()))).collect()
 }
 
+/// Credentials of addresses among the words of a command.
+fn in_words(server: &Server, names: &Names) -> Vec<String> {
+    let Target::Command(words) = &server.target else { return Vec::new() };
+    let words = words.iter().filter_map(|word| Some(text_of(&fill(word, names).ok()?.to_json())));
+    let credentials = |word: String| {
+        let passwords = userinfo(&word).map(|user| user.passwords).unwrap_or_default();
+        passwords.into_iter().chain(query_secrets(&word).map(str::to_owned)).collect::<Vec<_>>()
+    };
+    words.filter(|word| word.contains("://")).flat_map(credentials).collect()
+}
+
 /// Values of headers and of `auth` that are credentials, whole and without the word for their kind.
 fn credentials(server: &Server, names: &Names) -> Vec<String> {
     let Target::Url(http) = &server.target else { return Vec::new() };
-    let values = http.headers.iter().filter(|(name, _)| names_a_secret(&name.value));
-    let values = values.filter_map(|(_, value)| Some(text_of(&fill(value, names).ok()?.to_json())));
+    let values = http.headers.iter().filter_map(|(name, value)| {
+        let value = text_of(&fill(value, names).ok()?.to_json());
+        is_secret(&name.value, &value).then_some(value)
+    });
     let wanted = match &http.auth {
         Some(Auth::Bearer(token)) => Some(token),
         Some(Auth::ClientCredentials(credentials)) => Some(&credentials.client_secret),

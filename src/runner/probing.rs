@@ -37,10 +37,7 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
         // A probe that was told to stop tells what it has found.
         () = lingering(stop) => Probed::because(Outcome::Inconclusive, INTERRUPTED),
     };
-    let place = |found: Finding| {
-        // What nobody wrote down tells nobody where to look.
-        if suite.asked.is_some() { found } else { finding::at(found, &lane.plan.sources, case.span, "") }
-    };
+    let place = |found: Finding| finding::at(found, &lane.plan.sources, case.span, "");
     Attempted {
         outcome: probed.outcome,
         reason: probed.reason,

@@ -83,7 +83,7 @@ fn the_demo_server_shows_nothing() {
         let (exit, cases) = fuzzed(name, arguments);
         let reasons: Vec<&str> = cases.iter().filter_map(|case| case["reason"].as_str()).collect();
         assert_eq!((exit, told(&cases)), (0, Vec::new()), "{reasons:?}");
-        assert!(reasons.contains(&"`delete_user` may destroy something; allow it with `allow: [delete_user]`"));
+        assert!(reasons.contains(&"`delete_user` may destroy something; allow it with `--allow delete_user`"));
     };
     check("demo", "demo");
     check("demo-2025", "demo --revision 2025-11-25");
@@ -105,6 +105,17 @@ fn the_same_seed_makes_the_same_calls() {
     let one = calls("one-at-a-time", "--in-flight 1");
     assert_eq!(one, calls("eight-at-a-time", "--in-flight 8"));
     assert_ne!(one, calls("another-share", "--invalid 0"));
+}
+
+#[test]
+fn a_seed_that_was_drawn_is_told_before_and_after() {
+    let drawn = Scene::bare("fuzz/drawn").run("fuzz demo --tool echo --cases 3");
+    let before = drawn.stderr.split_once("  seed ").and_then(|(_, rest)| rest.split_once(", drawn; `--seed "));
+    let seed = before.map(|(seed, _)| seed).filter(|seed| seed.parse::<u64>().is_ok());
+    let after = seed.map(|seed| format!("\n  seed {seed} gives the same calls again\n"));
+    assert!(after.is_some_and(|after| drawn.stdout.contains(&after)), "{}", drawn.text());
+    let given = Scene::bare("fuzz/given").run("fuzz demo --tool echo --cases 3 --seed 7");
+    assert!(!given.stderr.contains("drawn") && given.stdout.contains("\n  seed 7 gives"), "{}", given.text());
 }
 
 #[test]

@@ -86,6 +86,21 @@ fn reports_are_written_after_an_interrupt() {
 }
 
 #[test]
+fn a_recording_that_is_stopped_speaks_of_no_reports() {
+    let scene = Scene::new("interrupted/recording");
+    let running = scene.begin("snapshot --revision 2025-11-25 -- python3 ../../servers/slow_at.py tools/list");
+    scene.wait_until("the server is never asked for its tools", || {
+        scene.line("show marks.txt").stdout.lines().any(|line| line == "tools/list")
+    });
+    running.signal("INT");
+    let seen = running.finish();
+    assert_eq!(seen.status, 130, "{}", seen.text());
+    assert!(seen.stderr.contains("stopping: ") && !seen.stderr.contains("report"), "{}", seen.text());
+    assert!(!scene.folder.join("server.snapshot.json").exists(), "nothing is recorded");
+    scene.assert_nothing_survives();
+}
+
+#[test]
 fn every_stage_can_be_stopped_over_stdio() {
     stop_everywhere("stdio", STDIO);
 }

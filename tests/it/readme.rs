@@ -28,6 +28,19 @@ const PARTS: &[Part] = &[
     ("docs/suites.md", "reference", mcprove::suite::manual),
 ];
 
+/// Behind `--` stands the command of a server, which would get the flag.
+#[test]
+fn flags_stand_before_the_dashes() {
+    let flag = Regex::new(r"(?m)^\s*mcprove (?:ci|compliance|fuzz|lint|snapshot)\b.* -- .*(--(?:against|allow|arguments|cases|fail-on|report|revision|seed))\b").unwrap();
+    let mut pages = files("docs", "md");
+    pages.push(root().join("README.md"));
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        let misplaced: Vec<&str> = flag.find_iter(&text).map(|found| found.as_str().trim()).collect();
+        assert!(misplaced.is_empty(), "{}: {misplaced:?}", page.display());
+    }
+}
+
 #[test]
 fn parts_made_from_the_code_are_up_to_date() {
     let mut stale = Vec::new();

@@ -12,7 +12,7 @@ use super::run_given::{CallingArgs, Own};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::cli::server::{Mistake, Verb, flags};
+use crate::cli::server::{Mistake, TO_FILL_IN, Verb, flags, to_fill_in};
 
 /// How many cases run at a time: most of them wait for silence, or for a server that starts.
 const AT_A_TIME: usize = 8;
@@ -71,6 +71,9 @@ fn settings(args: &ComplianceArgs) -> Result<Value, Mistake> {
         let (name, value) = text.split_once('=').ok_or_else(|| {
             (format!("`{text}` is no hint"), "write for example `--hint slow_tool=export`".to_owned())
         })?;
+        if value == TO_FILL_IN {
+            return Err(to_fill_in(&format!("--hint {text}")));
+        }
         hints.insert(name.to_owned(), hint(name, value));
     }
     settings["hints"] = hints.into();
@@ -95,9 +98,12 @@ fn hint(name: &str, value: &str) -> Value {
     }
 }
 
-/// The flags without which the same rules would be asked something else; values that may be secret are left out.
+/// The flags without which the same rules would be asked something else; values that may be secret are to be filled in.
 fn own_flags(args: &ComplianceArgs) -> Vec<String> {
-    let is_open = |text: &&String| text.contains("{{") || !text.split('=').next().unwrap_or_default().contains("token");
+    let public = |text: &String| match text.split_once('=') {
+        Some((name, value)) if name.contains("token") && !value.contains("{{") => format!("{name}={TO_FILL_IN}"),
+        Some(_) | None => text.clone(),
+    };
     let rules = args.rules.iter().map(|path| path.display().to_string());
-    flags([("--hint", args.hint.iter().filter(is_open).cloned().collect()), ("--rules", rules.collect())])
+    flags([("--hint", args.hint.iter().map(public).collect()), ("--rules", rules.collect())])
 }

@@ -65,12 +65,16 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(in crate::cli) fn fuzz(args: FuzzArgs, environment: &Environment, output: &Output) -> Exit {
-    let own = own(&args);
+    let seed = args.seed.unwrap_or_else(drawn);
+    let own = own(&args, seed);
+    if args.seed.is_none() {
+        // At the beginning: a run that hangs must be repeatable.
+        output.note(&format!("  seed {seed}, drawn; `--seed {seed}` makes the same calls again"));
+    }
     args.on.run_with(VERB, Ok(own), environment, output)
 }
 
-fn own(args: &FuzzArgs) -> Own {
-    let seed = args.seed.unwrap_or_else(drawn);
+fn own(args: &FuzzArgs, seed: u64) -> Own {
     let mut members = Map::from_iter([("fuzz".to_owned(), settings(args, seed))]);
     if let Some(timeout) = args.request_timeout {
         members.insert("run_options".to_owned(), json!({"request_timeout": typed(timeout)}));

@@ -8,7 +8,7 @@ use clap::Args;
 use super::proving::{Wanted, recording_of, suites_of};
 use super::run::{self, RunArgs, Surroundings};
 use super::run_watch::RunWatch;
-use super::signals;
+use super::signals::{self, Ending};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -59,7 +59,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
     let snapshots = Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }.into();
     let surroundings = Surroundings { environment, snapshots, known: std::sync::Arc::default(), now };
     let (wish, stop) = Stop::new();
-    let _urgency = signals::listen(wish);
+    let _urgency = signals::listen(wish, Ending::Reports);
     let options = args.options(&surroundings, stop);
     let mut watch = match RunWatch::new(&args.report, None, plan.cases().count(), output) {
         Ok(watch) => watch,

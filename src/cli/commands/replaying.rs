@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use super::findings::{MinimiseArgs, ReplayArgs, place, unplayable};
-use super::signals::{self, Urgency};
+use super::signals::{self, Ending, Urgency};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
@@ -136,7 +136,7 @@ pub(super) fn replay(
         return Exit::Nothing;
     }
     let (wish, _stop) = Stop::new();
-    let urgency = signals::listen(wish);
+    let urgency = signals::listen(wish, Ending::Plain);
     let mut worst = Verdict::Gone;
     for stored in chosen {
         match replay_one(state, stored, args, (environment, output, &urgency)) {
@@ -209,7 +209,7 @@ pub(super) fn minimise(
     };
     tell_missing(&stored, environment, output);
     let (wish, _stop) = Stop::new();
-    let urgency = signals::listen(wish);
+    let urgency = signals::listen(wish, Ending::Plain);
     let mut player = match Player::new(state, &stored, args.timeout, (environment, urgency)) {
         Ok(player) => player,
         Err(reason) => {

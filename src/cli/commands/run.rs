@@ -15,7 +15,7 @@ use super::proving::{Gating, ProvingArgs, Wanted};
 use super::run_findings::{KeepArgs, keep};
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::RunWatch;
-use super::signals::{self, Urgency};
+use super::signals::{self, Ending, Urgency};
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
 use crate::cli::environment::Environment;
@@ -277,7 +277,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
     let (severities, calls) = weighed;
     summary.failed = args.keeping.failed(summary.failed, &severities, output);
-    let exit = args.keeping.unless_unserved(verdict(args, &summary, proof, output), calls, output);
+    calls.tell_unknown(args.suites.given.as_ref().map_or(&[], |given| &given.tools), output);
+    let exit = args.keeping.unless_unserved(verdict(args, &summary, proof, output), &calls, output);
     if (written.is_err() || updated.is_err() || afterwards.is_err())
         && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)
     {
@@ -326,7 +327,7 @@ fn run_plan(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
     let options = options(stop.clone());
-    let mut urgency = signals::listen(wish);
+    let mut urgency = signals::listen(wish, Ending::Reports);
     let summary = runtime.block_on(async {
         tokio::select! {
             summary = runner::run(plan, options, registry, watch) => Some(summary),

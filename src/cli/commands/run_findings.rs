@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::findings::place;
+use crate::cli::calls::unknown_tool;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::cli::output::Output;
@@ -43,14 +44,23 @@ impl KeepArgs {
         if has_words && !severities.words().is_empty() {
             output.note(&format!("failures by severity: {}", severities.words()));
         }
-        self.fail_on.map_or(all, |least| severities.at_least(least))
+        let Some(least) = self.fail_on else { return all };
+        let counted = severities.at_least(least);
+        if all > 0 && counted == 0 {
+            let least = least.as_str();
+            output.note(&format!("none of them is {least} or worse, so `--fail-on {least}` lets them pass"));
+        }
+        counted
     }
 
     /// The verdict, unless calls were sent and none was served: then nothing is known of what calls do.
-    pub(super) fn unless_unserved(&self, exit: Exit, calls: Calls, output: &Output) -> Exit {
+    pub(super) fn unless_unserved(&self, exit: Exit, calls: &Calls, output: &Output) -> Exit {
         let is_green = matches!(exit, Exit::Passed | Exit::Coverage);
         let is_unserved = is_green && self.must_serve && calls.sent > 0 && calls.served == 0;
-        if is_unserved {
+        if is_unserved && calls.called.is_disjoint(&calls.listed) && !calls.listed.is_empty() {
+            let help = "a tool that may destroy something is called where `--allow TOOL` names it";
+            output.error("no tool of the server was called, so nothing is known of them", Some(help));
+        } else if is_unserved {
             let help =
                 "give valid arguments with `--arguments 'TOOL={…}'`; `--transcript frames` shows what was answered";
             output.error(
@@ -67,11 +77,13 @@ fn severity(text: &str) -> Result<Severity, String> {
     Severity::parse(text).ok_or_else(words)
 }
 
-/// How many calls of tools were sent, and how many of them were served.
-#[derive(Debug, Clone, Copy, Default)]
+/// How many calls of tools were sent, how many of them were served, and which tools there are.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
     sent: usize,
     served: usize,
+    called: BTreeSet<String>,
+    listed: BTreeSet<String>,
 }
 
 impl Calls {
@@ -83,10 +95,21 @@ impl Calls {
             let id = || message["id"].to_string();
             if frame.direction == Direction::Sent && message["method"] == "tools/call" {
                 self.sent += 1;
+                self.called.extend(message["params"]["name"].as_str().map(str::to_owned));
                 open.insert(id());
             } else if frame.direction == Direction::Received && message.get("result").is_some() && open.remove(&id()) {
                 self.served += usize::from(message["result"]["isError"] != true);
+            } else if let Some(tools) = message["result"]["tools"].as_array() {
+                self.listed.extend(tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
             }
+        }
+    }
+
+    /// Tells of flags that name tools which the server does not list.
+    pub(super) fn tell_unknown(&self, named: &[(&'static str, String)], output: &Output) {
+        let is_unknown = |(_, name): &&(&str, String)| !self.listed.is_empty() && !self.listed.contains(name);
+        for (flag, name) in named.iter().filter(is_unknown) {
+            output.note(&unknown_tool(flag, name, self.listed.iter().map(String::as_str)));
         }
     }
 }

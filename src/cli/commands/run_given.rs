@@ -47,7 +47,8 @@ impl CallingArgs {
         let Own { members, flags } = own?;
         let mut all = self.calls.members();
         all.extend(members);
-        Ok(target.given(all.into(), &[flags, self.calls.flags()].concat()))
+        let given = target.given(all.into(), &[flags, self.calls.flags()].concat());
+        Ok(Given { tools: self.calls.named(), ..given })
     }
 }
 

@@ -96,7 +96,7 @@ impl RunWatch {
 
     /// How bad the failures are, and how calls of tools went.
     pub(super) fn weighed(&self) -> (Severities, Calls) {
-        (self.severities, self.calls)
+        (self.severities, self.calls.clone())
     }
 
     /// Says how many survivors are shown at the end.

@@ -11,12 +11,38 @@ pub(super) enum Urgency {
     None,
     /// After cleaning up.
     Soon,
-    /// At once; reports are still written.
+    /// At once; reports are still written where there are any.
     Now,
 }
 
+/// What is still done once somebody has asked for the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Teardown runs, and reports are written.
+    Reports,
+    /// Servers are ended, and nothing else is left to do.
+    Plain,
+}
+
+impl Ending {
+    /// What is said to the first signal, and to the second.
+    fn words(self) -> [&'static str; 2] {
+        match self {
+            Self::Reports => [
+                "stopping: teardown runs, then reports are written; again to end at once",
+                "ending at once; again to leave without reports",
+            ],
+            Self::Plain => [
+                "stopping: what is under way is cut off, and servers are ended; again to end at once",
+                "ending at once; again to leave without waiting for servers",
+            ],
+        }
+    }
+}
+
 /// Listens once it returns; `stop` is told of the first signal, the receiver of each.
-pub(super) fn listen(stop: watch::Sender<bool>) -> watch::Receiver<Urgency> {
+pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending) -> watch::Receiver<Urgency> {
+    let [soon, now] = ending.words();
     let (sender, receiver) = watch::channel(Urgency::None);
     let (ready, listening) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -27,12 +53,12 @@ pub(super) fn listen(stop: watch::Sender<bool>) -> watch::Receiver<Urgency> {
             // Whoever does not wait for it loses nothing but time.
             let _ = ready.send(());
             signals.next().await;
-            tell("stopping: teardown runs, then reports are written; again to end at once");
+            tell(soon);
             // Whoever runs holds the other ends.
             let _ = stop.send(true);
             let _ = sender.send(Urgency::Soon);
             signals.next().await;
-            tell("ending at once; again to leave without reports");
+            tell(now);
             let _ = sender.send(Urgency::Now);
             signals.next().await;
             #[expect(clippy::exit, reason = "the user asked three times: nothing may hold up the end any more")]

@@ -1,5 +1,6 @@
 //! `mcprove snapshot`: records a server, and tells what has changed since.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,9 +10,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::signals::{self, Urgency};
+use super::signals::{self, Ending, Urgency};
 use super::snapshot_text::{Told, of_changes, of_recording};
-use crate::cli::calls::CallArgs;
+use crate::cli::calls::{CallArgs, unknown_tool};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -23,7 +24,7 @@ use crate::plan::{self, Plan, Selection};
 use crate::probe::{UNANSWERED, Wanted};
 use crate::report::sink;
 use crate::runner::{self, Options, Recording, Stop};
-use crate::source::{Located, SourceFile, Sources, Span};
+use crate::source::{Located, SourceFile, Sources, Span, visible_line};
 use crate::suite::{self, Files, Recalling, ToolSelection, block_differential, why_unreadable};
 
 const VERB: Verb = Verb { name: "snapshot", does: "record", block: "differential: {}" };
@@ -38,9 +39,12 @@ pub(in crate::cli) struct SnapshotArgs {
     /// `diff A.json B.json`.
     #[arg(value_name = "TARGET")]
     words: Vec<String>,
-    /// The file to write; by default the one that the suite names, or `server.snapshot.json`.
+    /// The file to write, whatever is in it; by default the one that the suite names, or `server.snapshot.json`.
     #[arg(long, short, value_name = "FILE", conflicts_with = "against")]
     output: Option<PathBuf>,
+    /// Replaces a recording that is there and says something else.
+    #[arg(long, conflicts_with = "against")]
+    update: bool,
     /// Records what the server offers, and calls no tool.
     #[arg(long)]
     no_answers: bool,
@@ -75,43 +79,76 @@ pub(in crate::cli) fn snapshot(args: &SnapshotArgs, environment: &Environment, o
 }
 
 fn done(args: &SnapshotArgs, environment: &Environment, output: &Output) -> Result<Exit, Exit> {
-    if let [word, before, after] = args.words.as_slice()
+    if let [word, files @ ..] = args.words.as_slice()
         && word == "diff"
     {
+        let [before, after] = files else {
+            output.error("`diff` compares two recordings", Some("write `mcprove snapshot diff A.json B.json`"));
+            return Err(Exit::Usage);
+        };
         let (before, after) = (read(Path::new(before), output)?, read(Path::new(after), output)?);
-        return tell(args, &before, &after.servers, output);
+        return tell(args, &before, (&after.servers, None), output);
     }
     let before = args.against.as_deref().map(|file| read(file, output)).transpose()?;
     let plan = planned(args, output)?;
     let file = args.output.clone().unwrap_or_else(|| default_file(&plan));
     let recording = recorded(args, (plan, before.as_ref()), environment, output)?;
+    args.name_known_tools((before.as_ref(), &recording.servers), output)?;
     if let Some(before) = before {
-        return tell(args, &before, &recording.servers, output);
+        let lack = uncompared(args, &before, &recording);
+        let exit = tell(args, &before, (&recording.servers, lack), output)?;
+        let Some(lack) = lack.filter(|_| exit == Exit::Passed) else { return Ok(exit) };
+        tell_notes(recording.notes.iter().filter(|note| note.contains(UNANSWERED)), output);
+        output.error(lack, Some("`--no-answers` compares what the server offers alone"));
+        return Ok(Exit::Nothing);
     }
     if recording.servers.is_empty() {
         output.error("nothing is recorded: the server speaks none of the revisions that were asked for", None);
         return Err(Exit::Nothing);
     }
+    if is_unserved(&recording) {
+        tell_notes(recording.notes.iter(), output);
+        let help = "give valid arguments with `--arguments 'TOOL={…}'`, or record no answers with `--no-answers`";
+        output.error("nothing is recorded: no call of a tool was served", Some(help));
+        return Err(Exit::Nothing);
+    }
     let snapshot = Snapshot::new(recording.servers);
+    args.spare(&file, &snapshot, output)?;
     sink::write(&file, &snapshot.text()).map_err(|error| {
         output.error(&error.to_string(), None);
         Exit::Environment
     })?;
     output.note(&of_recording(&snapshot, &recording.notes, &file));
-    Ok(if is_unserved(&snapshot, &recording.notes) { unserved(output) } else { Exit::Passed })
+    Ok(Exit::Passed)
 }
 
 /// Whether tools were called, and none of them served a call.
-fn is_unserved(snapshot: &Snapshot, notes: &[String]) -> bool {
-    let answers: Vec<&Answer> = snapshot.servers.iter().flat_map(|recorded| &recorded.answers).collect();
-    let is_called = notes.iter().any(|note| note.contains(UNANSWERED)) || !answers.is_empty();
+fn is_unserved(recording: &Recording) -> bool {
+    let answers: Vec<&Answer> = recording.servers.iter().flat_map(|recorded| &recorded.answers).collect();
+    let is_called = recording.notes.iter().any(|note| note.contains(UNANSWERED)) || !answers.is_empty();
     is_called && !answers.iter().any(|answer| answer.outcome == Outcome::Served)
 }
 
-fn unserved(output: &Output) -> Exit {
-    let help = "give valid arguments with `--arguments 'TOOL={…}'`, or record no answers with `--no-answers`";
-    output.error("no call of a tool was served, so the recording says nothing of answers", Some(help));
-    Exit::Nothing
+/// Why it says little that nothing has changed, where that is so: nothing is known of answers that nobody gave.
+fn uncompared(args: &SnapshotArgs, before: &Snapshot, now: &Recording) -> Option<&'static str> {
+    let recorded = before.servers.iter().flat_map(|recorded| &recorded.answers);
+    let tools: BTreeSet<&str> = recorded.map(|answer| answer.tool.as_str()).collect();
+    let is_lost = |note: &String| tools.iter().any(|tool| note.contains(&format!("{UNANSWERED}`{tool}`")));
+    if args.no_answers {
+        return None;
+    }
+    if now.notes.iter().any(is_lost) {
+        return Some("not every recorded call has an answer that could be compared");
+    }
+    // Refusals say little of a server that was recorded without answers: nobody gave it valid arguments.
+    let is_asked = !tools.is_empty() || now.notes.iter().any(|note| note.contains(UNANSWERED));
+    (is_asked && is_unserved(now)).then_some("no call of a tool was served, so nothing is known of answers")
+}
+
+fn tell_notes<'a>(notes: impl Iterator<Item = &'a String>, output: &Output) {
+    for note in notes {
+        output.note(&format!("  {}", visible_line(note)));
+    }
 }
 
 /// The file that the suite names, or one beside it.
@@ -124,8 +161,14 @@ fn default_file(plan: &Plan) -> PathBuf {
     planned.suite.folder.join(named.unwrap_or_else(|| format!("{}.snapshot.json", stem())))
 }
 
-/// Tells what has changed; the exit code says whether that is too much.
-fn tell(args: &SnapshotArgs, before: &Snapshot, after: &[Recorded], output: &Output) -> Result<Exit, Exit> {
+/// Tells what has changed; the exit code says whether that is too much. Where the comparison lacks something, nobody is
+/// told that nothing has changed.
+fn tell(
+    args: &SnapshotArgs,
+    before: &Snapshot,
+    (after, lack): (&[Recorded], Option<&str>),
+    output: &Output,
+) -> Result<Exit, Exit> {
     let mut told = Vec::new();
     for recorded in after {
         let Some(earlier) = before.of(&recorded.name, &recorded.protocol) else {
@@ -138,7 +181,9 @@ fn tell(args: &SnapshotArgs, before: &Snapshot, after: &[Recorded], output: &Out
     let limit = Level::parse(&args.fail_on).unwrap_or(Level::Breaking);
     let is_bad = |change: &Change| change.level >= limit;
     let exit = if told.iter().flat_map(|told| &told.changes).any(is_bad) { Exit::Findings } else { Exit::Passed };
+    let is_unchanged = told.iter().all(|told| told.changes.is_empty());
     let text = match args.format {
+        Format::Text if is_unchanged && lack.is_some() => String::new(),
         Format::Text => of_changes(&told),
         Format::Json => {
             let servers = told.iter();
@@ -171,6 +216,44 @@ fn read(file: &Path, output: &Output) -> Result<Snapshot, Exit> {
 }
 
 impl SnapshotArgs {
+    /// Leaves a recording alone that says something else, unless somebody asked for it to be replaced.
+    fn spare(&self, file: &Path, snapshot: &Snapshot, output: &Output) -> Result<(), Exit> {
+        if self.update || self.output.is_some() {
+            return Ok(());
+        }
+        let Ok(there) = fs::read(file) else { return Ok(()) };
+        let known = std::str::from_utf8(&there).ok().and_then(|text| Snapshot::parse(text).ok());
+        if known.as_ref() == Some(snapshot) {
+            return Ok(());
+        }
+        let name = file.display();
+        let (what, help) = match known {
+            Some(_) => {
+                ("another recording", format!("`--against {name}` tells what has changed, `--update` replaces it"))
+            }
+            None => ("something else", "`--update` replaces it, `--output FILE` writes another file".to_owned()),
+        };
+        output.error(&format!("nothing is recorded: `{name}` holds {what}"), Some(&help));
+        Err(Exit::Usage)
+    }
+
+    /// Refuses names that no tool has, neither as it was recorded nor as it is.
+    fn name_known_tools(&self, (before, now): (Option<&Snapshot>, &[Recorded]), output: &Output) -> Result<(), Exit> {
+        let earlier = before.into_iter().flat_map(|before| &before.servers);
+        let tools = earlier.chain(now).flat_map(|recorded| &recorded.tools);
+        let names: BTreeSet<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
+        let offered: Vec<&str> = names.iter().copied().collect();
+        for (flag, name) in self.calls.named() {
+            if !now.is_empty() && !names.contains(name.as_str()) {
+                output.note(&unknown_tool(flag, &name, offered.iter().copied()));
+            }
+        }
+        let tools = self.tools();
+        let Some(idle) = tools.idle(&offered).next().filter(|_| !now.is_empty()) else { return Ok(()) };
+        output.error(&format!("no tool answers to `--tool {}`", visible_line(&idle.value)), None);
+        Err(Exit::Usage)
+    }
+
     fn tools(&self) -> ToolSelection {
         if self.tool.is_empty() {
             return ToolSelection::All;
@@ -224,14 +307,19 @@ fn planned(args: &SnapshotArgs, output: &Output) -> Result<Plan, Exit> {
         output.error(&message, Some(&help));
         Exit::Usage
     })?;
-    let asked = given.as_ref().map(|given| given.asked.clone());
     let mut sources = Sources::default();
-    let loaded = suite::load(&path, &Unrecorded(given), &mut sources, &mut Vec::new());
+    let files = Unrecorded(given);
+    let loaded = suite::load(&path, &files, &mut sources, &mut Vec::new());
+    let Unrecorded(given) = files;
     let mut suite = loaded.map_err(|found| {
+        let found = match &given {
+            Some(given) => found.into_iter().map(|mistake| given.without_place(mistake)).collect(),
+            None => found,
+        };
         output.diagnostics(&found, &sources);
         Exit::Usage
     })?;
-    suite.asked = asked;
+    suite.asked = given.map(|given| given.asked);
     args.calls.add_to(&mut suite);
     let sources = Arc::new(sources);
     let registry = ChosenRegistry::BUILTIN.get();
@@ -254,7 +342,7 @@ fn recorded(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|_| broken("the system gives no runtime", Exit::Internal))?;
     let (wish, stop) = Stop::new();
-    let mut urgency = signals::listen(wish);
+    let mut urgency = signals::listen(wish, Ending::Plain);
     let wanted = |name: &str, protocol: &str| args.wanted(before.and_then(|before| before.of(name, protocol)));
     let options = Options { environment: Arc::clone(&environment.variables), ..Options::new(0, stop.clone()) };
     let ran = runtime.block_on(async {

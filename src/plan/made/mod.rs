@@ -32,7 +32,13 @@ pub enum Cure {
 }
 
 impl Cure {
-    fn allow(self, tool: &str) -> String {
+    /// Where whoever reads of a tool of that suite says more: with a flag where there is no file to write into.
+    pub fn of(suite: &Suite) -> Self {
+        if suite.asked.is_some() { Self::Flags } else { Self::Suite }
+    }
+
+    /// How a tool that is not called is allowed.
+    pub fn allow(self, tool: &str) -> String {
         match self {
             Self::Suite => format!("allow it with `allow: [{tool}]`"),
             Self::Flags => format!("allow it with `--allow {tool}`"),

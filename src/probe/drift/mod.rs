@@ -38,7 +38,19 @@ pub(super) async fn run(
         }
     }
     let now = now.neutral(ground.neutral);
-    verdict(settings, compare_subject(subject, recorded, &now), probed)
+    let probed = verdict(settings, compare_subject(subject, recorded, &now), probed);
+    let Subject::Answers(tool) = subject else { return probed };
+    if probed.outcome != Outcome::Passed || is_served(tool, recorded) || is_served(tool, &now) {
+        return probed;
+    }
+    let reason = format!("`{tool}` served no recorded call, then or now, so nothing is known of its answers");
+    Probed { outcome: Outcome::Inconclusive, reason: Some(reason), ..probed }
+}
+
+/// Whether a tool served a call.
+fn is_served(tool: &str, recorded: &Recorded) -> bool {
+    let mut answers = recorded.answers.iter().filter(|answer| answer.tool == tool);
+    answers.any(|answer| answer.outcome == Came::Served)
 }
 
 /// The server as it is, without answers.

@@ -62,7 +62,7 @@ pub async fn record(
 /// The arguments with which a tool is called; `Err` says why it is not.
 fn calls(tool: &Tool, wanted: &Wanted, ground: &Ground<'_>) -> Result<Vec<Value>, String> {
     let name = &tool.name;
-    let told = |why: Why| why.told(name, Cure::Flags);
+    let told = |why: Why| why.told(name, Cure::of(ground.suite));
     if ground.suite.forbids(tool) {
         return Err(told(Why::MayDestroy));
     }

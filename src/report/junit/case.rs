@@ -24,8 +24,10 @@ pub(super) fn test_case(result: &CaseResult, several_servers: bool) -> TestCase 
     let mut element = TestCase::new(text::attribute(&wording::name(info, several_servers)), status(result));
     element.set_classname(text::attribute(&text::classname(&info.file)));
     element.set_time(Duration::from_micros(result.duration_us));
-    element.extra.insert(XmlString::new("file"), text::attribute(&info.file));
-    element.extra.insert(XmlString::new("line"), text::attribute(&info.line.to_string()));
+    if !info.from_command_line {
+        element.extra.insert(XmlString::new("file"), text::attribute(&info.file));
+        element.extra.insert(XmlString::new("line"), text::attribute(&info.line.to_string()));
+    }
     for (name, value) in properties(result) {
         element.add_property(property(name, &value));
     }

@@ -4,7 +4,8 @@
 //! - `classname` is the path of the file without its extension, with dots for slashes. Jenkins makes package and class
 //!   of it, GitLab groups by it and drops cases without one; together with `name` it identifies a case everywhere.
 //! - `name` holds the row, and server and revision where a suite has several, so that no two cases fall together.
-//! - `file` and `line` make GitLab link to the suite and the GitHub actions annotate it.
+//! - `file` and `line` make GitLab link to the suite and the GitHub actions annotate it; where the suite was made from a
+//!   command line, there are none.
 //! - What could not be judged is `skipped`, never a pass; what a server did outside of any case is a case of its own.
 //! - What was proven stands in the properties of every suite, like everything else about the whole run.
 //! - Requests and answers are written for cases that need attention; the JSON report has those of all cases.
@@ -17,9 +18,9 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{Property, TestSuite, XmlString};
 
-use super::Format;
 use super::fold::{Report, Suite};
 use super::proven::Mutants;
+use super::{Format, wording};
 
 pub(super) const FORMAT: Format = Format {
     name: "junit",
@@ -47,7 +48,9 @@ fn test_suite(report: &Report, suite: &Suite<'_>) -> TestSuite {
     let mut element = TestSuite::new(text::attribute(suite.file));
     let sum = suite.cases.iter().map(|result| result.duration_us).sum();
     element.set_time(Duration::from_micros(sum));
-    element.extra.insert(XmlString::new("file"), text::attribute(suite.file));
+    if wording::is_written(report, suite.file) {
+        element.extra.insert(XmlString::new("file"), text::attribute(suite.file));
+    }
     element.add_property(property("suite", suite.name));
     if let Some(run) = report.started() {
         element.add_property(property("program", &run.program));

@@ -187,7 +187,8 @@ fn title(case: &CaseResult, several: bool) -> String {
         Outcome::Skipped => "skipped",
     };
     let name = terminal::crop(&wording::name(info, several), 160);
-    format!("**{word}** {} at {}", code(&name), code(&format!("{}:{}", info.file, info.line)))
+    let place = wording::line(info).map(|place| format!(" at {}", code(&place)));
+    format!("**{word}** {}{}", code(&name), place.unwrap_or_default())
 }
 
 fn flaky(suites: &[Suite<'_>]) -> String {

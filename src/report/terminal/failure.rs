@@ -78,10 +78,10 @@ pub(super) fn said(result: &CaseResult) -> Option<String> {
 
 fn title(result: &CaseResult, style: &Style) -> String {
     let (mark, look) = mark(result);
-    let (name, place) = (name(&result.case), format!("{}:{}", visible_line(&result.case.file), result.case.line));
+    let (name, place) = (name(&result.case), wording::line(&result.case).unwrap_or_default());
     let lines = layout::wrap(&name, style.width - 2);
     let last = lines.last().map_or("", String::as_str);
-    let place = layout::flush_right(&format!("{mark} {last}"), &place, style);
+    let place = layout::flush_right(&format!("{mark} {last}"), &visible_line(&place), style);
     let lines: Vec<String> = lines.iter().map(|line| layout::paint(line, BOLD, style)).collect();
     format!("{} {}{}\n", layout::paint(mark, look, style), lines.join("\n  "), layout::paint(&place, DIM, style))
 }

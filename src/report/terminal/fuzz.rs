@@ -1,5 +1,6 @@
 //! What generated calls came to, a line for each tool.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::event::{CaseResult, Outcome};
@@ -8,28 +9,40 @@ use crate::source::{Style, visible_line};
 use super::failure::mark;
 use super::layout::{self, DIM};
 
-/// The table of all tools that were called; nothing where none was.
+/// The table of all tools that were called, and what gives the same calls again; nothing where none was.
 pub(super) fn table<'a>(cases: impl Iterator<Item = &'a CaseResult>, style: &Style) -> String {
-    let lines: Vec<(&CaseResult, &str, &str)> = cases.filter_map(line).collect();
-    let width = lines.iter().map(|(_, name, _)| layout::columns(name)).max().unwrap_or_default().min(style.width / 3);
+    let lines: Vec<Line<'a>> = cases.filter_map(line).collect();
+    let width = lines.iter().map(|line| layout::columns(line.tool)).max().unwrap_or_default().min(style.width / 3);
     let mut text = String::new();
-    for (result, name, said) in lines {
+    for Line { result, tool, counts, .. } in &lines {
         let (sign, look) = mark(result);
-        let name = layout::crop(name, width);
-        let gap = " ".repeat(width - layout::columns(&name));
-        let said = layout::crop(&visible_line(said), style.width.saturating_sub(width + 7));
-        let (sign, said) = (layout::paint(sign, look, style), layout::paint(&said, DIM, style));
-        let _ = writeln!(text, "  {sign} {name}{gap}   {said}");
+        let tool = layout::crop(tool, width);
+        let gap = " ".repeat(width - layout::columns(&tool));
+        let counts = layout::wrap(&visible_line(counts), style.width.saturating_sub(width + 7));
+        let counts: Vec<String> = counts.iter().map(|part| layout::paint(part, DIM, style)).collect();
+        let below = format!("\n{}", " ".repeat(width + 7));
+        let _ = writeln!(text, "  {} {tool}{gap}   {}", layout::paint(sign, look, style), counts.join(&below));
+    }
+    let seeds: BTreeSet<&str> = lines.iter().map(|line| line.seed).collect();
+    for seed in seeds {
+        let _ = writeln!(text, "  seed {seed} gives the same calls again");
     }
     text
 }
 
-/// The tool of a case, and what was counted.
-fn line(result: &CaseResult) -> Option<(&CaseResult, &str, &str)> {
+/// What is told of one tool.
+struct Line<'a> {
+    result: &'a CaseResult,
+    tool: &'a str,
+    counts: &'a str,
+    seed: &'a str,
+}
+
+fn line(result: &CaseResult) -> Option<Line<'_>> {
     let is_called = result.case.probes.iter().any(|probe| probe == "fuzz") && result.outcome != Outcome::Skipped;
     let (_, tool) = result.case.name.split_once(": ")?;
     let reason = result.reason.as_deref().filter(|_| is_called)?;
     let counts = reason.rsplit_once(" (").map_or(reason, |(_, counts)| counts);
-    let (counts, _) = counts.split_once("; seed ")?;
-    Some((result, tool, counts))
+    let (counts, rest) = counts.split_once("; seed ")?;
+    Some(Line { result, tool, counts, seed: rest.split(',').next().unwrap_or_default() })
 }

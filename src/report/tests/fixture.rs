@@ -29,7 +29,7 @@ pub(super) fn events() -> Vec<Event> {
 }
 
 fn started() -> RunStarted {
-    let suite = |file: &str, name: &str| SuiteInfo { file: file.into(), name: name.into() };
+    let suite = |file: &str, name: &str| SuiteInfo { file: file.into(), name: name.into(), from_command_line: false };
     RunStarted {
         format: FORMAT,
         program: "mcprove 0.1.0".into(),
@@ -101,6 +101,7 @@ fn judged(frame: u32) -> SessionJudged {
         file: "examples/users.yml".into(),
         suite: "Users service".into(),
         line: 5,
+        from_command_line: false,
         server: "users".into(),
         revision: "2025-11-25".into(),
         findings: vec![found.with_evidence("stray output", format!("Listening on stdio {HOSTILE}"))],
@@ -133,6 +134,7 @@ fn info(line: usize, name: &str, row: Option<&str>) -> CaseInfo {
         file: "examples/users.yml".into(),
         line,
         column: 5,
+        from_command_line: false,
         suite: "Users service".into(),
         name: name.into(),
         row: row.map(str::to_owned),

@@ -2,7 +2,7 @@
 
 use reqwest::Url;
 
-use crate::redact::base64;
+use crate::redact::{base64, is_secret};
 
 /// What an address says of who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct UserInfo {
     pub url: String,
     /// The value of the header `authorization` (RFC 7617).
     pub header: String,
-    /// The password, as it is written and as it is meant; none where there is only a name.
+    /// The password, as it is written and as it is meant; a lone name that reads like a token is one.
     pub passwords: Vec<String>,
 }
 
@@ -27,7 +27,8 @@ pub fn userinfo(address: &str) -> Option<UserInfo> {
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     let meant = String::from_utf8_lossy(&secret).into_owned();
-    let passwords = password.into_iter().flat_map(|written| [written, meant.clone()]).collect();
+    let token = Some(user).filter(|user| password.is_none() && is_secret("", user));
+    let passwords = password.into_iter().flat_map(|written| [written, meant.clone()]).chain(token).collect();
     Some(UserInfo { url: url.into(), header: format!("Basic {}", base64(&pair)), passwords })
 }
 
@@ -62,6 +63,7 @@ mod tests {
         check("no address", None);
         check("http://ann:pa55@a/mcp?x=1", Some(("http://a/mcp?x=1", "Basic YW5uOnBhNTU=", &["pa55", "pa55"])));
         check("http://ann@a/", Some(("http://a/", "Basic YW5uOg==", &[])));
+        check("http://ghp-12ab34cd@a/", Some(("http://a/", "Basic Z2hwLTEyYWIzNGNkOg==", &["ghp-12ab34cd"])));
         check("http://a%40b:c%3Ad%@h/", Some(("http://h/", "Basic YUBiOmM6ZCU=", &["c%3Ad%", "c:d%"])));
     }
 }
