@@ -119,7 +119,7 @@ impl Minimised {
         }
         let _ = write!(text, ", in {attempts} {}", noun(*attempts, "attempt"));
         match (is_done, is_smaller) {
-            (false, _) => text + "; `--max-attempts` ended the search",
+            (false, _) => text + "; not everything was tried",
             (true, false) => text + ": nothing can be left out",
             (true, true) => text,
         }

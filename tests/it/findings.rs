@@ -215,6 +215,33 @@ fn secrets_are_in_no_finding_and_come_back() {
 }
 
 #[test]
+fn a_server_at_an_address_is_played_as_long_as_it_is_there() {
+    let scene = Scene::bare("findings-address");
+    let served = scene.serve("faulty --fault TOOL-CRASH");
+    let suite = "suite: Far\nserver: { url: \"URL\" }\ntests:\n  - name: get\n    call: get_user\n    args: { other: long }\n    expect: [{ is_error: true }]\n";
+    scene.write("suite.yml", &suite.replace("URL", &served.url));
+    assert_eq!(scene.run("run suite.yml").status, 1);
+    let stored = kept(&scene).remove(0);
+    let again = |command: &str| {
+        let served = scene.serve("faulty --fault TOOL-CRASH");
+        let mut stored = stored.clone();
+        stored["start"]["server"]["url"] = served.url.clone().into();
+        let id = stored["id"].as_str().unwrap();
+        scene.write(&format!(".mcprove/findings/{id}.json"), &stored.to_string());
+        scene.run(&format!("findings {command} {id}"))
+    };
+    let played = again("replay --times 3");
+    let says = "reproduced 1 of 1: the server closed the connection before it answered `tools/call`; after that nothing \
+                listens at";
+    assert!(played.status == 1 && played.stdout.contains(says), "{}", played.text());
+    let none = scene.run("findings replay --all");
+    assert_eq!(none.status, 3, "{}", none.text());
+    let small = again("minimise");
+    assert!(small.status == 0 && small.stderr.contains("there is no server any more"), "{}", small.text());
+    assert_eq!(kept(&scene)[0]["minimised"], false);
+}
+
+#[test]
 fn severities_decide_where_they_are_asked_to() {
     let tests =
         "  - name: wrong\n    call: show_basket\n    expect: [{ at: result.structuredContent.items, equals: [x] }]\n";

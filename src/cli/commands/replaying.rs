@@ -42,6 +42,8 @@ struct Interrupted;
 /// What several attempts at one sequence came to.
 #[derive(Default)]
 struct Tries {
+    /// How often there was a server to speak to.
+    played: u32,
     /// How often the same finding showed, and how it did last.
     shown: u32,
     same: Option<Box<Finding>>,
@@ -96,7 +98,9 @@ impl Player {
     fn tries(&mut self, stored: &Stored, sequence: &Reproduction, times: u32) -> Result<Tries, Interrupted> {
         let mut tries = Tries::default();
         for _ in 0..times {
-            match self.attempt(stored, sequence)? {
+            let seen = self.attempt(stored, sequence)?;
+            tries.played += u32::from(!matches!(seen, Seen::NoServer(_)));
+            match seen {
                 Seen::Again(found) => {
                     tries.shown += 1;
                     tries.same = Some(found);
@@ -205,13 +209,15 @@ fn replay_one(
     let mut seen = Vec::new();
     for sequence in stored.sequences() {
         let tries = player.tries(stored, &sequence, args.times.get())?;
-        if let Some(found) = &tries.no_server {
+        // Whoever ends a server that nobody starts again has shown what there was to show.
+        let has_shown = |tries: &Tries| tries.same.is_some() || tries.other.is_some();
+        if let Some(found) = tries.no_server.as_ref().filter(|_| !seen.iter().chain([&tries]).any(has_shown)) {
             output.error(&format!("finding {} cannot be played: {}", stored.id, player.says(found)), None);
             return Ok(Verdict::NotPlayed);
         }
-        let shows = tries.same.is_some();
+        let is_over = tries.same.is_some() || tries.no_server.is_some();
         seen.push(tries);
-        if shows {
+        if is_over {
             break;
         }
     }
@@ -223,11 +229,14 @@ fn replay_one(
 /// What was seen of each sequence that was played, the smaller one first.
 fn told(player: &Player, seen: &[Tries], times: u32) -> (String, Verdict) {
     let whole = if seen.len() > 1 { " as the last run met it, and not in its smaller form" } else { "" };
-    let same = seen.iter().find_map(|tries| Some((tries.shown, tries.same.as_ref()?)));
+    let same = seen.iter().find_map(|tries| Some((tries, tries.same.as_ref()?)));
     let other = seen.iter().find_map(|tries| tries.other.as_ref());
     match (same, other) {
-        (Some((shown, found)), _) => {
-            (format!("reproduced {shown} of {times}{whole}: {}", player.says(found)), Verdict::Shows)
+        (Some((tries, found)), _) => {
+            let often = format!("{} of {}", tries.shown, tries.played);
+            let after = tries.no_server.as_ref().map(|none| format!("; after that {}", player.says(none)));
+            let says = player.says(found) + &after.unwrap_or_default();
+            (format!("reproduced {often}{whole}: {says}"), Verdict::Shows)
         }
         (None, Some(found)) => (format!("fails in another way: {}", player.says(found)), Verdict::Shows),
         (None, None) => {
@@ -259,7 +268,7 @@ pub(super) fn minimise(
     };
     let (mut stopped, mut broken) = (player.learn(&stored).is_err(), None);
     let found = minimised(&stored, args.max_attempts.get(), &mut |candidate| {
-        if stopped {
+        if stopped || broken.is_some() {
             return None;
         }
         match player.attempt(&stored, candidate) {
@@ -287,7 +296,12 @@ pub(super) fn minimise(
             output.error(&message, Some(&help));
             Exit::Nothing
         }
-        (Some(found), _) => take_over(state, stored, found, output),
+        (Some(found), None) => take_over(state, stored, found, output),
+        (Some(found), Some(broken)) => {
+            let reason = player.says(&broken);
+            output.note(&format!("warning: the search ended early, since there is no server any more: {reason}"));
+            take_over(state, stored, Minimised { is_done: false, ..found }, output)
+        }
     }
 }
 
