@@ -20,7 +20,7 @@ pub(super) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError>
         stored.start.folder = seen_from(&base, &stored.start.folder);
         let earlier = read_one(&folder.join(file_name(&stored.id))).ok();
         let stored = match earlier {
-            Some(earlier) => stored.met_again(earlier),
+            Some(earlier) => stored.met_again(&earlier),
             None => stored,
         };
         write(&folder, &stored)?;

@@ -115,6 +115,24 @@ pub const CHANGED: &str = "changed: ";
 pub const NOT_RUN: &str = "not run: ";
 
 impl CaseResult {
+    /// A case of which nothing but its outcome is known, and the command that runs into it again.
+    pub fn beside(case: CaseInfo, outcome: Outcome, again: String) -> Self {
+        Self {
+            case,
+            outcome,
+            reason: None,
+            duration_us: 0,
+            earlier: Vec::new(),
+            repetitions: Vec::new(),
+            findings: Vec::new(),
+            exchanges: Vec::new(),
+            spoken: String::new(),
+            again,
+            judged: Vec::new(),
+            frames: Vec::new(),
+        }
+    }
+
     /// Whether nothing can be said of it here: it was not reached, or the server does not speak its revision.
     pub fn does_not_apply(&self) -> bool {
         let begins = |words| self.reason.as_deref().is_some_and(|reason| reason.starts_with(words));

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::source::map_texts;
+
 /// The kind of a finding: what a server did, whatever brought it about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -101,12 +103,12 @@ impl Reproduction {
     /// Changes every text that was sent or is looked for.
     pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
         for call in self.sessions.iter_mut().flatten() {
-            call.params = changed(std::mem::take(&mut call.params), change);
+            call.params = map_texts(std::mem::take(&mut call.params), change);
         }
         match &mut self.check {
             Check::Broken(expectations) => {
                 *expectations =
-                    std::mem::take(expectations).into_iter().map(|expected| changed(expected, change)).collect();
+                    std::mem::take(expectations).into_iter().map(|expected| map_texts(expected, change)).collect();
             }
             Check::Holds(text) => *text = change(text),
             Check::Ends | Check::Silent(_) | Check::Scan(_) | Check::Differs => {}
@@ -116,18 +118,6 @@ impl Reproduction {
     /// How many requests there are.
     pub fn calls(&self) -> usize {
         self.sessions.iter().map(Vec::len).sum()
-    }
-}
-
-/// A value with every text in it changed, names of members included.
-pub(super) fn changed(value: Value, change: &dyn Fn(&str) -> String) -> Value {
-    match value {
-        Value::String(text) => change(&text).into(),
-        Value::Array(items) => items.into_iter().map(|item| changed(item, change)).collect(),
-        Value::Object(members) => {
-            Value::Object(members.into_iter().map(|(name, value)| (change(&name), changed(value, change))).collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
 

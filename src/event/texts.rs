@@ -2,8 +2,8 @@
 //!
 //! Names, ids, places, codes and numbers are not among them: they come from the suite, and reports are built on them.
 
-use super::reproduction::changed;
 use super::{Attempt, CaseResult, Event, Exchange, Finding, LeftOut, Missing, MutantResult, Proof};
+use crate::source::map_texts;
 
 impl Event {
     /// Changes every text that may hold a secret.
@@ -36,7 +36,7 @@ impl Event {
                 reproduction.change_texts(change);
             }
             if let Some(expect) = &mut found.expect {
-                **expect = changed(std::mem::take(expect), change);
+                **expect = map_texts(std::mem::take(expect), change);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::calls::{Said, cut};
 use super::{FORMAT, Place, Start, Stored};
 use crate::event::{
-    CaseResult, Check, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
+    CaseInfo, CaseResult, Check, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
     SessionJudged,
 };
 use crate::plan::Plan;
@@ -22,6 +22,15 @@ const MOST_SESSIONS: usize = 20;
 /// The time after which a request counts as unanswered where nobody knows how long it took.
 const SILENCE_MS: u64 = 10_000;
 
+/// What a run leaves behind.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// Its findings, without secrets.
+    pub findings: Vec<Stored>,
+    /// How many more there are, with the reason why they are not kept; only reasons that hold.
+    pub left_out: Vec<(usize, String)>,
+}
+
 /// Somebody who keeps the findings of a run.
 #[derive(Debug, Default)]
 pub struct Keeper {
@@ -33,6 +42,10 @@ pub struct Keeper {
     /// Failed cases whose session is not over, or was never seen.
     pending: Vec<CaseResult>,
     kept: BTreeMap<String, Stored>,
+    /// The names of what is not kept since there are too many.
+    surplus: BTreeSet<String>,
+    /// The names of what is not kept since nobody wrote down how its server is started.
+    startless: BTreeSet<String>,
     /// By case, the names of what was kept of it.
     by_case: BTreeMap<String, Vec<String>>,
 }
@@ -57,13 +70,13 @@ impl Keeper {
             Event::CaseStarted(started) => drop(self.running.insert(started.id.clone(), Vec::new())),
             Event::CaseFinished(result) => {
                 let sessions = self.running.remove(&result.case.id).unwrap_or_default();
-                if result.outcome != Outcome::Failed || result.is_known() || self.kept.len() >= MOST {
+                if result.outcome != Outcome::Failed || result.is_known() {
                     return;
                 }
-                if sessions.is_empty() && self.pending.len() < MOST {
-                    self.pending.push((**result).clone());
-                } else {
-                    self.case(result, &sessions);
+                match (sessions.is_empty(), self.pending.len() < MOST) {
+                    (true, true) => self.pending.push((**result).clone()),
+                    (true, false) => self.surplus.extend(telling(result, true).into_iter().map(|(_, found)| found.id)),
+                    (false, _) => self.case(result, &sessions),
                 }
             }
             Event::SessionJudged(judged) => self.session_judged(judged),
@@ -89,24 +102,23 @@ impl Keeper {
         }
     }
 
-    /// What was kept, without secrets.
-    pub fn finish(mut self, redactor: &Redactor) -> Vec<Stored> {
+    /// What was kept, without secrets, and what was not.
+    pub fn finish(mut self, redactor: &Redactor) -> Kept {
         for result in std::mem::take(&mut self.pending) {
             self.case(&result, &[]);
         }
-        self.kept.into_values().map(|stored| without_secrets(stored, redactor)).collect()
+        let surplus = self.surplus.iter().filter(|id| !self.kept.contains_key(*id)).count();
+        let left_out = [
+            (surplus, format!("a run keeps {MOST} at most")),
+            (self.startless.len(), "the suite does not say how their server is started".to_owned()),
+        ];
+        let left_out = left_out.into_iter().filter(|(count, _)| *count > 0).collect();
+        let findings = self.kept.into_values().map(|stored| without_secrets(stored, redactor)).collect();
+        Kept { findings, left_out }
     }
 
     fn case(&mut self, result: &CaseResult, sessions: &[Said]) {
-        let mut kinds = BTreeSet::new();
-        for finding in &result.findings {
-            let identity = result.identity(finding);
-            let is_new = finding.level == Level::Must && finding.known.is_none();
-            let is_shown = finding.reproduction.is_some() || !sessions.is_empty() || finding.code == NOT_ISOLATED;
-            // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
-            if !is_new || !is_shown || !(kinds.insert(identity.kind) || finding.reproduction.is_some()) {
-                continue;
-            }
+        for (finding, identity) in telling(result, !sessions.is_empty()) {
             let reproduction = reproduction(result, finding, (identity.kind, sessions));
             let is_leak =
                 reproduction.as_ref().is_ok_and(|found| identity.kind == Kind::PropertyFailure && leaks(found));
@@ -127,7 +139,14 @@ impl Keeper {
         let suite = self.starts.iter().find(|((file, server), _)| {
             *server == result.case.server && result.case.id.starts_with(&format!("{file}::"))
         });
-        let Some(start) = suite.map(|(_, start)| start.clone()) else { return };
+        let Some(start) = suite.map(|(_, start)| start.clone()) else {
+            self.startless.insert(identity.id);
+            return;
+        };
+        if self.kept.len() >= MOST && !self.kept.contains_key(&identity.id) {
+            self.surplus.insert(identity.id);
+            return;
+        }
         let class = identity.class();
         let (reproduction, unplayable) = match reproduction {
             Ok(reproduction) => (Some(reproduction), None),
@@ -167,8 +186,7 @@ impl Keeper {
             last_unix_ms: self.now_unix_ms,
         };
         self.by_case.entry(result.case.id.clone()).or_default().push(stored.id.clone());
-        let is_better = self.kept.get(&stored.id).is_none_or(|known| length(&stored) < length(known));
-        if is_better && (self.kept.len() < MOST || self.kept.contains_key(&stored.id)) {
+        if self.kept.get(&stored.id).is_none_or(|known| length(&stored) < length(known)) {
             self.kept.insert(stored.id.clone(), stored);
         }
     }
@@ -202,6 +220,21 @@ impl Keeper {
             }
         }
     }
+}
+
+/// The findings of a case that are worth keeping, where its sessions are known or not.
+fn telling(result: &CaseResult, has_sessions: bool) -> Vec<(&Finding, Identity)> {
+    let (mut kinds, mut told) = (BTreeSet::new(), Vec::new());
+    for finding in &result.findings {
+        let identity = result.identity(finding);
+        let is_new = finding.level == Level::Must && finding.known.is_none();
+        let is_shown = finding.reproduction.is_some() || has_sessions || finding.code == NOT_ISOLATED;
+        // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
+        if is_new && is_shown && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {
+            told.push((finding, identity));
+        }
+    }
+    told
 }
 
 /// What went wrong, in one line: the rule that is broken, where there is one.
@@ -271,7 +304,7 @@ fn waited(result: &CaseResult, elapsed_us: u64) -> u64 {
 
 /// A case for what belongs to none.
 fn beside(judged: &SessionJudged) -> CaseResult {
-    let case = crate::event::CaseInfo {
+    let case = CaseInfo {
         id: judged.id(),
         file: judged.file.clone(),
         line: judged.line,
@@ -287,20 +320,8 @@ fn beside(judged: &SessionJudged) -> CaseResult {
         variants: Vec::new(),
         rule: None,
     };
-    CaseResult {
-        case,
-        outcome: Outcome::Failed,
-        reason: None,
-        duration_us: 0,
-        earlier: Vec::new(),
-        repetitions: Vec::new(),
-        findings: Vec::new(),
-        exchanges: Vec::new(),
-        spoken: judged.revision.clone(),
-        again: format!("mcprove run {}", shell_words::quote(&judged.file)),
-        judged: Vec::new(),
-        frames: Vec::new(),
-    }
+    let again = format!("mcprove run {}", shell_words::quote(&judged.file));
+    CaseResult { spoken: judged.revision.clone(), ..CaseResult::beside(case, Outcome::Failed, again) }
 }
 
 fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
@@ -316,4 +337,53 @@ fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
         *text = redactor.text(text);
     }
     stored
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::event::Call;
+
+    /// The end of a failed case at a server, with a finding that can be played.
+    fn failed(name: &str, server: &str) -> Event {
+        let session = SessionJudged {
+            file: "s.yml".to_owned(),
+            line: 1,
+            suite: "S".to_owned(),
+            server: server.to_owned(),
+            revision: String::new(),
+            findings: Vec::new(),
+        };
+        let call = Call { method: name.to_owned(), params: json!(null) };
+        let tool = Some(name.to_owned());
+        let found = Reproduction { kind: Kind::Crash, tool, sessions: vec![vec![call]], check: Check::Ends };
+        let found = Finding { reproduction: Some(Box::new(found)), ..Finding::new("process-exited", "it ended") };
+        let mut result = CaseResult { findings: vec![found], ..beside(&session) };
+        result.case.id = format!("s.yml::{name}@{server}/auto");
+        Event::CaseFinished(Box::new(result))
+    }
+
+    #[test]
+    fn what_is_not_kept_is_counted() {
+        let start = Start {
+            suite: "S".to_owned(),
+            name: "known".to_owned(),
+            folder: ".".into(),
+            server: json!({"command": ["server"]}),
+            variables: Map::new(),
+            answers: Map::new(),
+            timeouts_ms: BTreeMap::new(),
+        };
+        for (known, unknown, left_out) in [(MOST, 0, vec![]), (MOST + 3, 0, vec![3]), (1, 2, vec![2])] {
+            let starts = [(("s.yml".to_owned(), "known".to_owned()), start.clone())].into();
+            let mut keeper = Keeper { starts, ..Keeper::default() };
+            let servers = std::iter::repeat_n("known", known).chain(std::iter::repeat_n("unknown", unknown));
+            servers.enumerate().for_each(|(at, server)| keeper.event(&failed(&format!("tool {at}"), server)));
+            let kept = keeper.finish(&Redactor::default());
+            let counts: Vec<usize> = kept.left_out.iter().map(|(count, _)| *count).collect();
+            assert_eq!((kept.findings.len(), counts), (known.min(MOST), left_out));
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Leaves out of a finding what it does not need: requests first, then what is in their arguments.
 
+use std::fmt::Write as _;
+
 use super::Stored;
 use super::ddmin::ddmin;
 use crate::event::{Call, Finding, Reproduction};
@@ -9,6 +11,8 @@ use crate::probe::replay::ANSWER;
 /// What is left of a finding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimised {
+    /// What it was made of: the first known sequence that shows the finding.
+    pub before: Reproduction,
     /// The smallest sequence that was found.
     pub reproduction: Reproduction,
     /// How many attempts it took.
@@ -27,13 +31,17 @@ pub fn minimised(
     most: usize,
     attempt: &mut dyn FnMut(&Reproduction) -> Option<Finding>,
 ) -> Option<Minimised> {
-    let whole = stored.reproduction.as_ref()?;
-    let first = attempt(whole)?;
+    let mut attempts = 0;
+    let (before, first) = stored.sequences().into_iter().find_map(|whole| {
+        attempts += 1;
+        attempt(&whole).map(|found| (whole, found))
+    })?;
     let wanted = look(stored, &first);
-    let mut search = Search { stored, wanted, attempt, attempts: 1, most };
-    let fewer = search.fewer(whole);
-    let smaller = search.smaller(fewer);
-    Some(Minimised { reproduction: smaller, attempts: search.attempts, is_done: search.attempts < most })
+    let mut search = Search { stored, wanted, attempt, attempts, most };
+    let fewer = search.fewer(&before);
+    let reproduction = search.smaller(fewer);
+    let (attempts, is_done) = (search.attempts, search.attempts < most);
+    Some(Minimised { before, reproduction, attempts, is_done })
 }
 
 fn look(stored: &Stored, found: &Finding) -> Look {
@@ -90,6 +98,38 @@ impl Search<'_> {
         }
         best
     }
+}
+
+impl Minimised {
+    /// What became smaller, in words: `12 calls to 1, arguments from 120 to 14 characters, in 30 attempts`.
+    pub fn words(&self) -> String {
+        let Self { before, reproduction, attempts, is_done } = self;
+        let (from, to) = (before.calls(), reproduction.calls());
+        let noun = |count: usize, noun: &str| if count == 1 { noun.to_owned() } else { format!("{noun}s") };
+        let mut text = format!("{from} {}", noun(from, "call"));
+        if to < from {
+            let _ = write!(text, " to {to}");
+        }
+        let (longer, shorter) = (characters(before), characters(reproduction));
+        let is_smaller = to < from || shorter < longer;
+        if shorter < longer {
+            let _ = write!(text, ", arguments from {longer} to {shorter} characters");
+        } else if !is_smaller {
+            text += " as before";
+        }
+        let _ = write!(text, ", in {attempts} {}", noun(*attempts, "attempt"));
+        match (is_done, is_smaller) {
+            (false, _) => text + "; not everything was tried",
+            (true, false) => text + ": nothing can be left out",
+            (true, true) => text,
+        }
+    }
+}
+
+/// How many characters the arguments of all requests have as JSON.
+fn characters(reproduction: &Reproduction) -> usize {
+    let arguments = reproduction.sessions.iter().flatten().filter_map(arguments);
+    arguments.map(|arguments| arguments.to_string().chars().count()).sum()
 }
 
 /// The arguments of a call that are worth a look.

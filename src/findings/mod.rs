@@ -18,9 +18,9 @@ mod stored;
 
 pub use self::again::{Seen, again};
 pub use self::compare::{Compared, compare};
-pub use self::keeper::Keeper;
+pub use self::keeper::{Keeper, Kept};
 pub use self::minimise::{Minimised, minimised};
-pub use self::regression::{regression, steps};
+pub use self::regression::regression;
 pub use self::restore::{Restored, restored, wanted};
 pub use self::start::Start;
 pub use self::stored::{FORMAT, Place, Stored, json_schema};

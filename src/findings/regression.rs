@@ -25,7 +25,7 @@ pub fn regression(stored: &Stored) -> Option<String> {
 }
 
 /// The steps in the words of a suite; `None` where the finding cannot be played.
-pub fn steps(stored: &Stored) -> Option<Vec<Value>> {
+fn steps(stored: &Stored) -> Option<Vec<Value>> {
     let reproduction = stored.reproduction.as_ref()?;
     let mut steps = Vec::new();
     for calls in &reproduction.sessions {

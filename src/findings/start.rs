@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::plan::{Plan, Selection, SuitePlan, build};
 use crate::redact::Redactor;
-use crate::source::{Node, Sources, parse};
+use crate::source::{Node, Sources, map_texts, parse};
 use crate::suite::{Files, load};
 use crate::taxonomy::Registry;
 
@@ -71,11 +71,12 @@ impl Start {
         if redactor.is_empty() {
             return self;
         }
+        let restorable = |value: Value| map_texts(value, &|text| redactor.restorable(text));
         let map = |map: Map<String, Value>| -> Map<String, Value> {
-            map.into_iter().map(|(name, value)| (name, restorable(value, redactor))).collect()
+            map.into_iter().map(|(name, value)| (name, restorable(value))).collect()
         };
         Self {
-            server: restorable(self.server, redactor),
+            server: restorable(self.server),
             variables: map(self.variables),
             answers: map(self.answers),
             suite: redactor.text(&self.suite),
@@ -107,20 +108,6 @@ impl Start {
         let suite = load(&name, &files, &mut sources, &mut Vec::new()).map_err(first)?;
         let plan = build(vec![suite], Selection::default(), Registry::builtin(), Arc::new(sources));
         plan.map(Arc::new).map_err(first)
-    }
-}
-
-/// A value whose secrets are templates.
-fn restorable(value: Value, redactor: &Redactor) -> Value {
-    match value {
-        Value::String(text) => redactor.restorable(&text).into(),
-        Value::Array(items) => items.into_iter().map(|item| restorable(item, redactor)).collect(),
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(name, value)| (redactor.restorable(&name), restorable(value, redactor)))
-            .collect::<Map<_, _>>()
-            .into(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Start;
-use crate::event::{Call, Kind, Reproduction, Severity};
+use crate::event::{Call, Check, Kind, Reproduction, Severity};
 
 /// The version of the file.
 pub const FORMAT: u32 = 1;
@@ -44,7 +44,7 @@ pub struct Stored {
     /// Whether nothing of the sequence can be left out.
     #[serde(default)]
     pub minimised: bool,
-    /// The sequence as it was before it was minimised.
+    /// The longer sequence with which it was last met, where a smaller one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<Vec<Vec<Call>>>,
     /// What shows it, such as the exit status and the end of standard error, as name and text.
@@ -91,17 +91,32 @@ impl Stored {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The same finding, met in one more run: what was made small stays so, and of two sequences the shorter is kept.
+    /// The same finding, met in one more run: what that run said, and in front of it what earlier runs made smaller of the
+    /// same requests.
     #[must_use]
-    pub fn met_again(self, earlier: Self) -> Self {
-        let calls = |stored: &Self| stored.reproduction.as_ref().map_or(usize::MAX, Reproduction::calls);
-        let keeps = earlier.class == self.class && (earlier.minimised || calls(&earlier) < calls(&self));
-        let (times, first_unix_ms) = (earlier.times + 1, earlier.first_unix_ms);
-        if keeps && earlier.reproduction.is_some() {
-            let Self { reproduction, unplayable, minimised, original, .. } = earlier;
-            return Self { reproduction, unplayable, minimised, original, times, first_unix_ms, ..self };
+    pub fn met_again(self, earlier: &Self) -> Self {
+        let this = Self { times: earlier.times + 1, first_unix_ms: earlier.first_unix_ms, ..self };
+        let (Some(known), Some(met)) = (&earlier.reproduction, &this.reproduction) else { return this };
+        let whole = earlier.original.as_ref().unwrap_or(&known.sessions);
+        let is_of_these = [(&known.sessions, &met.sessions), (whole, &met.sessions), (&met.sessions, whole)];
+        let stays = earlier.class == this.class
+            && is_alike(&known.check, &met.check)
+            && known.calls() <= met.calls()
+            && is_of_these.into_iter().any(|(part, whole)| is_part(part, whole));
+        if !stays {
+            return this;
         }
-        Self { times, first_unix_ms, ..self }
+        let original = (known.sessions != met.sessions).then(|| met.sessions.clone());
+        let reproduction = Reproduction { sessions: known.sessions.clone(), ..met.clone() };
+        Self { reproduction: Some(reproduction), minimised: earlier.minimised, original, ..this }
+    }
+
+    /// What to play: first the sequence that was made smaller, then the one with which the finding was last met.
+    pub fn sequences(&self) -> Vec<Reproduction> {
+        let Some(small) = &self.reproduction else { return Vec::new() };
+        let whole = self.original.clone().filter(|sessions| *sessions != small.sessions);
+        let whole = whole.map(|sessions| Reproduction { sessions, ..small.clone() });
+        [Some(small.clone()), whole].into_iter().flatten().collect()
     }
 
     /// How many requests it takes, in words.
@@ -109,6 +124,24 @@ impl Stored {
         let calls = self.reproduction.as_ref().map_or(0, Reproduction::calls);
         if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
     }
+}
+
+/// Whether two look for the same; how long they wait does not matter.
+fn is_alike(one: &Check, other: &Check) -> bool {
+    matches!((one, other), (Check::Silent(_), Check::Silent(_))) || one == other
+}
+
+/// Whether a sequence is another one, or what is left of it where requests are left out before the last one.
+fn is_part(part: &[Vec<Call>], whole: &[Vec<Call>]) -> bool {
+    let ends_alike = part.last().and_then(|calls| calls.last()) == whole.last().and_then(|calls| calls.last());
+    let mut sessions = whole.iter();
+    ends_alike
+        && part.iter().all(|calls| {
+            sessions.any(|said| {
+                let mut said = said.iter();
+                calls.iter().all(|call| said.any(|other| other == call))
+            })
+        })
 }
 
 /// The JSON Schema of the file.

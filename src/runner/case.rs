@@ -216,20 +216,7 @@ fn beside(planned: &SuitePlan, at: usize, place: (&str, usize, usize), name: Str
         variants: Vec::new(),
         rule: None,
     };
-    CaseResult {
-        case,
-        outcome: Outcome::Passed,
-        reason: None,
-        duration_us: 0,
-        earlier: Vec::new(),
-        repetitions: Vec::new(),
-        findings: Vec::new(),
-        exchanges: Vec::new(),
-        spoken: String::new(),
-        again: format!("mcprove run {}", shell_words::quote(&suite.file)),
-        judged: Vec::new(),
-        frames: Vec::new(),
-    }
+    CaseResult::beside(case, Outcome::Passed, format!("mcprove run {}", shell_words::quote(&suite.file)))
 }
 
 /// The verdict on whether the cases of a lane depend on one another.

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, Cancellation, Reply, Request, Session, When};
-use crate::source::Node;
 use crate::source::template::{Names, fill, text_of};
+use crate::source::{Node, beginning};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
 use crate::wire::{Catalog, Era, ListKind, Revision};
 
@@ -280,10 +280,7 @@ pub(super) fn blank(phase: &str, title: String) -> Exchange {
     }
 }
 
+/// What is kept of a text that was sent or received.
 pub(super) fn cut(text: &str) -> String {
-    if text.len() <= KEPT {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(KEPT).collect();
-    format!("{kept}… ({} bytes in all)", text.len())
+    beginning(text, KEPT)
 }

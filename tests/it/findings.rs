@@ -25,6 +25,89 @@ fn scene(name: &str, server: &str, tests: &str) -> Scene {
     scene
 }
 
+/// A scene with a server that ends where an argument of the tool `t` has a name that `bad.txt` holds; `*` is every call.
+fn breakable(name: &str) -> Scene {
+    let scene = Scene::bare(name);
+    let server = "import json, os, sys\nsys.dont_write_bytecode = True\nbad = open('bad.txt').read()\nfor line in sys.stdin:\n    m = json.loads(line)\n    \
+                  r = {'protocolVersion': '2025-11-25', 'capabilities': {'tools': {}}, 'serverInfo': {'name': 's', 'version': '1'}}\n    \
+                  if m['method'] == 'tools/list':\n        r = {'tools': [{'name': 't', 'inputSchema': {'type': 'object'}}]}\n    \
+                  if m['method'] == 'tools/call':\n        \
+                  if bad == '*' or bad in m['params']['arguments']:\n            os._exit(1)\n        r = {'content': []}\n    \
+                  if 'id' in m:\n        print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': r}), flush=True)\n";
+    scene.write("server.py", server);
+    let call = |argument: &str| {
+        format!("      - call: t\n        args: {{ {argument}: x }}\n        expect: [{{ is_error: false }}]\n")
+    };
+    let suite = format!(
+        "suite: S\nserver: {{ command: [python3, server.py], protocol: 2025-11-25 }}\ntests:\n  - name: calls\n    steps:\n{}{}",
+        call("a"),
+        call("b")
+    );
+    scene.write("suite.yml", &suite);
+    scene
+}
+
+/// Runs the suite of a scene against its server that breaks there, and makes what it finds small.
+fn broken_and_small(scene: &Scene, bad: &str) -> String {
+    scene.write("bad.txt", bad);
+    let seen = scene.run("run suite.yml");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    assert!(seen.stderr.contains("1 finding kept"), "{}", seen.text());
+    let id = kept(scene)[0]["id"].as_str().unwrap().to_owned();
+    let small = scene.run(&format!("findings minimise {id}"));
+    assert_eq!(small.status, 0, "{}", small.text());
+    id
+}
+
+#[test]
+fn what_breaks_elsewhere_is_kept_anew() {
+    let scene = breakable("findings-elsewhere");
+    let id = broken_and_small(&scene, "a");
+    scene.write("bad.txt", "b");
+    assert_eq!(scene.run("run suite.yml").status, 1);
+    let found = kept(&scene);
+    assert_eq!((found.len(), &found[0]["minimised"], &found[0]["times"]), (1, &Value::Bool(false), &2.into()));
+    let shown = scene.run(&format!("findings show {id}"));
+    assert!(shown.stdout.contains(r#"t {"b":"x"}"#), "{}", shown.text());
+    let played = scene.run(&format!("findings replay {id} --times 1"));
+    assert_eq!(played.status, 1, "{}", played.text());
+}
+
+#[test]
+fn nothing_is_gone_that_the_last_run_met() {
+    let scene = breakable("findings-not-gone");
+    let id = broken_and_small(&scene, "*");
+    assert_eq!(kept(&scene)[0]["reproduction"]["sessions"][0][0]["params"]["arguments"], serde_json::json!({}));
+    let again = scene.run("run suite.yml");
+    assert_eq!((again.status, &kept(&scene)[0]["minimised"]), (1, &Value::Bool(true)), "{}", again.text());
+    scene.write("bad.txt", "a");
+    assert_eq!(scene.run("run suite.yml").status, 1);
+    let played = scene.run(&format!("findings replay {id} --times 1"));
+    assert_eq!(played.status, 1, "{}", played.text());
+    assert!(played.stdout.contains("as the last run met it, and not in its smaller form"), "{}", played.text());
+    let small = scene.run(&format!("findings minimise {id}"));
+    assert_eq!(small.status, 0, "{}", small.text());
+    assert!(small.stderr.contains("1 call, arguments from 9 to 8 characters, in "), "{}", small.text());
+    let played = scene.run(&format!("findings replay {id} --times 1"));
+    assert!(played.status == 1 && !played.stdout.contains("smaller form"), "{}", played.text());
+    scene.write("bad.txt", "c");
+    let small = scene.run(&format!("findings minimise {id}"));
+    assert_eq!(small.status, 4, "{}", small.text());
+    assert!(small.stderr.contains("does not show, so there is nothing to make small"), "{}", small.text());
+}
+
+#[test]
+fn what_is_too_much_is_counted() {
+    let mut tests = String::new();
+    for at in 0..205 {
+        let _ = writeln!(tests, "  - {{ name: t{at}, call: show_basket, expect: [{{ is_error: true }}] }}");
+    }
+    let scene = scene("findings-too-many", "fifth-call/server.py", &tests);
+    let seen = scene.run("run suite.yml");
+    assert!(seen.stderr.contains("200 findings kept: mcprove findings list"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("5 more are not kept: a run keeps 200 at most"), "{}", seen.stderr);
+}
+
 #[test]
 fn six_kinds_are_kept_played_and_made_small() {
     let scene = Scene::bare("findings-six");
@@ -84,6 +167,7 @@ fn five_calls_stay_five_and_become_a_test() {
     let small = scene.run(&format!("findings minimise {id}"));
     assert_eq!(small.status, 0, "{}", small.text());
     assert_eq!(small.stdout.matches("call: add_item").count(), 5, "{}", small.text());
+    assert!(small.stderr.contains("11 calls to 5, arguments from "), "{}", small.text());
     let test = scene.run(&format!("findings show {id} --yaml")).stdout;
     let head = scene.line("show suite.yml").stdout;
     let head: Vec<&str> = head.lines().take(3).collect();
@@ -128,6 +212,33 @@ fn secrets_are_in_no_finding_and_come_back() {
     }
     let missing = scene.line(replay);
     assert!(missing.stderr.contains("`MCPROVE_SECRET_API_KEY` is not set"), "{}", missing.text());
+}
+
+#[test]
+fn a_server_at_an_address_is_played_as_long_as_it_is_there() {
+    let scene = Scene::bare("findings-address");
+    let served = scene.serve("faulty --fault TOOL-CRASH");
+    let suite = "suite: Far\nserver: { url: \"URL\" }\ntests:\n  - name: get\n    call: get_user\n    args: { other: long }\n    expect: [{ is_error: true }]\n";
+    scene.write("suite.yml", &suite.replace("URL", &served.url));
+    assert_eq!(scene.run("run suite.yml").status, 1);
+    let stored = kept(&scene).remove(0);
+    let again = |command: &str| {
+        let served = scene.serve("faulty --fault TOOL-CRASH");
+        let mut stored = stored.clone();
+        stored["start"]["server"]["url"] = served.url.clone().into();
+        let id = stored["id"].as_str().unwrap();
+        scene.write(&format!(".mcprove/findings/{id}.json"), &stored.to_string());
+        scene.run(&format!("findings {command} {id}"))
+    };
+    let played = again("replay --times 3");
+    let says = "reproduced 1 of 1: the server closed the connection before it answered `tools/call`; after that nothing \
+                listens at";
+    assert!(played.status == 1 && played.stdout.contains(says), "{}", played.text());
+    let none = scene.run("findings replay --all");
+    assert_eq!(none.status, 3, "{}", none.text());
+    let small = again("minimise");
+    assert!(small.status == 0 && small.stderr.contains("there is no server any more"), "{}", small.text());
+    assert_eq!(kept(&scene)[0]["minimised"], false);
 }
 
 #[test]

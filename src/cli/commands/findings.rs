@@ -36,7 +36,8 @@ enum Action {
     Show(ShowArgs),
     /// Plays a finding to fresh servers; ends with exit code 1 where it shows again, and 0 where it is gone.
     Replay(ReplayArgs),
-    /// Leaves out of a finding what it does not need, with a fresh server for every attempt.
+    /// Leaves out of a finding what it does not need, with a fresh server for every attempt; ends with exit code 4 where
+    /// it does not show.
     #[command(alias = "minimize")]
     Minimise(MinimiseArgs),
     /// Compares the findings of two runs.

@@ -15,7 +15,7 @@ use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{Check, Finding, Reproduction};
-use crate::findings::{Seen, Stored, again, minimised, regression, restored, wanted};
+use crate::findings::{Minimised, Seen, Stored, again, minimised, regression, restored, wanted};
 use crate::probe::replay::Stage;
 use crate::runner::{Fresh, Options, Stop};
 use crate::source::visible_line;
@@ -38,6 +38,20 @@ struct Player {
 
 /// The user wants it to stop.
 struct Interrupted;
+
+/// What several attempts at one sequence came to.
+#[derive(Default)]
+struct Tries {
+    /// How often there was a server to speak to.
+    played: u32,
+    /// How often the same finding showed, and how it did last.
+    shown: u32,
+    same: Option<Box<Finding>>,
+    /// What else went wrong.
+    other: Option<Box<Finding>>,
+    /// Why there was no server.
+    no_server: Option<Box<Finding>>,
+}
 
 impl Player {
     fn new(
@@ -78,6 +92,28 @@ impl Player {
         let stage = Stage { servers: &self.fresh, catalog: &self.catalog, patience: self.patience };
         let playing = again(stored, &whole.reproduction, &stage);
         self.runtime.block_on(unless_stopped(&mut self.urgency, playing))
+    }
+
+    /// Plays a sequence so often, or until there is no server.
+    fn tries(&mut self, stored: &Stored, sequence: &Reproduction, times: u32) -> Result<Tries, Interrupted> {
+        let mut tries = Tries::default();
+        for _ in 0..times {
+            let seen = self.attempt(stored, sequence)?;
+            tries.played += u32::from(!matches!(seen, Seen::NoServer(_)));
+            match seen {
+                Seen::Again(found) => {
+                    tries.shown += 1;
+                    tries.same = Some(found);
+                }
+                Seen::Otherwise(found) => tries.other = Some(found),
+                Seen::Gone => {}
+                Seen::NoServer(found) => {
+                    tries.no_server = Some(found);
+                    break;
+                }
+            }
+        }
+        Ok(tries)
     }
 
     /// What a finding says, without secrets.
@@ -157,10 +193,10 @@ fn replay_one(
     args: &ReplayArgs,
     (environment, output, urgency): (&Environment, &Output, &watch::Receiver<Urgency>),
 ) -> Result<Verdict, Interrupted> {
-    let Some(reproduction) = &stored.reproduction else {
+    if stored.reproduction.is_none() {
         output.error(&unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)));
         return Ok(Verdict::NotPlayed);
-    };
+    }
     tell_missing(stored, environment, output);
     let mut player = match Player::new(state, stored, args.timeout, (environment, urgency.clone())) {
         Ok(player) => player,
@@ -170,43 +206,56 @@ fn replay_one(
         }
     };
     player.learn(stored)?;
-    let times = args.times.get();
-    let (mut shown, mut other, mut same) = (0, None, None);
-    for _ in 0..times {
-        match player.attempt(stored, reproduction)? {
-            Seen::Again(found) => {
-                shown += 1;
-                same = Some(found);
-            }
-            Seen::Otherwise(found) => other = Some(found),
-            Seen::Gone => {}
-            Seen::NoServer(found) => {
-                let message = format!("finding {} cannot be played: {}", stored.id, player.says(&found));
-                output.error(&message, None);
-                return Ok(Verdict::NotPlayed);
-            }
+    let mut seen = Vec::new();
+    for sequence in stored.sequences() {
+        let tries = player.tries(stored, &sequence, args.times.get())?;
+        // Whoever ends a server that nobody starts again has shown what there was to show.
+        let has_shown = |tries: &Tries| tries.same.is_some() || tries.other.is_some();
+        if let Some(found) = tries.no_server.as_ref().filter(|_| !seen.iter().chain([&tries]).any(has_shown)) {
+            output.error(&format!("finding {} cannot be played: {}", stored.id, player.says(found)), None);
+            return Ok(Verdict::NotPlayed);
+        }
+        let is_over = tries.same.is_some() || tries.no_server.is_some();
+        seen.push(tries);
+        if is_over {
+            break;
         }
     }
-    let name = format!("{} {}", stored.id, stored.class);
-    let (line, verdict) = match (same, &other) {
-        (Some(found), _) => (format!("reproduced {shown} of {times}: {}", player.says(&found)), Verdict::Shows),
-        (None, Some(found)) => (format!("fails in another way: {}", player.says(found)), Verdict::Shows),
-        (None, None) => (format!("gone: reproduced 0 of {times}"), Verdict::Gone),
-    };
-    let text = format!("{}  {line}\n", visible_line(&name));
+    let (line, verdict) = told(&player, &seen, args.times.get());
+    let text = format!("{}  {line}\n", visible_line(&format!("{} {}", stored.id, stored.class)));
     Ok(if output.data(&text) == Exit::Passed { verdict } else { Verdict::NotPlayed })
+}
+
+/// What was seen of each sequence that was played, the smaller one first.
+fn told(player: &Player, seen: &[Tries], times: u32) -> (String, Verdict) {
+    let whole = if seen.len() > 1 { " as the last run met it, and not in its smaller form" } else { "" };
+    let same = seen.iter().find_map(|tries| Some((tries, tries.same.as_ref()?)));
+    let other = seen.iter().find_map(|tries| tries.other.as_ref());
+    match (same, other) {
+        (Some((tries, found)), _) => {
+            let often = format!("{} of {}", tries.shown, tries.played);
+            let after = tries.no_server.as_ref().map(|none| format!("; after that {}", player.says(none)));
+            let says = player.says(found) + &after.unwrap_or_default();
+            (format!("reproduced {often}{whole}: {says}"), Verdict::Shows)
+        }
+        (None, Some(found)) => (format!("fails in another way: {}", player.says(found)), Verdict::Shows),
+        (None, None) => {
+            let whole = if seen.len() > 1 { ", in its smaller form and as the last run met it" } else { "" };
+            (format!("gone: reproduced 0 of {times}{whole}"), Verdict::Gone)
+        }
+    }
 }
 
 pub(super) fn minimise(
     state: &Path,
-    mut stored: Stored,
+    stored: Stored,
     args: &MinimiseArgs,
     (environment, output): (&Environment, &Output),
 ) -> Exit {
-    let Some(before) = stored.reproduction.clone() else {
+    if stored.reproduction.is_none() {
         output.error(&unplayable(&stored), Some(&format!("run the case again: `{}`", stored.again)));
         return Exit::Environment;
-    };
+    }
     tell_missing(&stored, environment, output);
     let (wish, _stop) = Stop::new();
     let urgency = signals::listen(wish, Ending::Plain);
@@ -219,7 +268,7 @@ pub(super) fn minimise(
     };
     let (mut stopped, mut broken) = (player.learn(&stored).is_err(), None);
     let found = minimised(&stored, args.max_attempts.get(), &mut |candidate| {
-        if stopped {
+        if stopped || broken.is_some() {
             return None;
         }
         match player.attempt(&stored, candidate) {
@@ -243,21 +292,29 @@ pub(super) fn minimise(
         }
         (None, None) => {
             let help = format!("`mcprove findings replay {}{}` says what it does instead", stored.id, place(state));
-            output
-                .error(&format!("finding {} does not show, so there is nothing to make small", stored.id), Some(&help));
-            Exit::Passed
+            let message = format!("finding {} does not show, so there is nothing to make small", stored.id);
+            output.error(&message, Some(&help));
+            Exit::Nothing
         }
-        (Some(found), _) => {
-            stored.minimised = found.is_done;
-            stored.original.get_or_insert(before.sessions.clone());
-            stored.reproduction = Some(found.reproduction);
-            if let Err(error) = kept::write_to(state, &stored) {
-                output.note(&format!("warning: {error}; what was made small is shown and not kept"));
-            }
-            let (from, to) = (before.calls(), stored.length());
-            let more = if found.is_done { "" } else { "; `--max-attempts` ended the search" };
-            output.note(&format!("{from} to {to} in {} attempts{more}", found.attempts));
-            output.data(&regression(&stored).unwrap_or_default())
+        (Some(found), None) => take_over(state, stored, found, output),
+        (Some(found), Some(broken)) => {
+            let reason = player.says(&broken);
+            output.note(&format!("warning: the search ended early, since there is no server any more: {reason}"));
+            take_over(state, stored, Minimised { is_done: false, ..found }, output)
         }
     }
+}
+
+/// Keeps what is left of a finding, and shows it.
+fn take_over(state: &Path, mut stored: Stored, found: Minimised, output: &Output) -> Exit {
+    output.note(&found.words());
+    stored.minimised = found.is_done;
+    if stored.original.is_none() && found.before != found.reproduction {
+        stored.original = Some(found.before.sessions);
+    }
+    stored.reproduction = Some(found.reproduction);
+    if let Err(error) = kept::write_to(state, &stored) {
+        output.note(&format!("warning: {error}; what was made small is shown and not kept"));
+    }
+    output.data(&regression(&stored).unwrap_or_default())
 }

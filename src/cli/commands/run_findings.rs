@@ -12,7 +12,7 @@ use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
-use crate::findings::{Keeper, Stored};
+use crate::findings::{Keeper, Kept};
 use crate::plan::Plan;
 use crate::runner::SessionFrames;
 use crate::wire::Direction;
@@ -152,15 +152,18 @@ impl Severities {
 }
 
 /// Keeps what a run found and says where; what cannot be kept is one warning, and the verdict stands.
-pub(super) fn keep(state: &Path, found: Vec<Stored>, output: &Output) {
-    if found.is_empty() {
-        return;
-    }
-    match kept::keep(state, found) {
-        Ok(count) => {
-            let findings = if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
-            output.note(&format!("{findings} kept: mcprove findings list{}", place(state)));
+pub(super) fn keep(state: &Path, found: Kept, output: &Output) {
+    let counted = |count: usize| if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
+    let Kept { findings, left_out } = found;
+    let is_any_kept = !findings.is_empty();
+    if is_any_kept {
+        match kept::keep(state, findings) {
+            Ok(count) => output.note(&format!("{} kept: mcprove findings list{}", counted(count), place(state))),
+            Err(error) => output.note(&format!("warning: {error}; findings of this run are not kept")),
         }
-        Err(error) => output.note(&format!("warning: {error}; findings of this run are not kept")),
+    }
+    for (count, reason) in left_out {
+        let more = if is_any_kept { format!("{count} more") } else { counted(count) };
+        output.note(&format!("{more} {} not kept: {reason}", if count == 1 { "is" } else { "are" }));
     }
 }

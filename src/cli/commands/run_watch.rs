@@ -9,7 +9,7 @@ use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::{Event, Proof, RunFinished};
-use crate::findings::{Keeper, Stored};
+use crate::findings::{Keeper, Kept};
 use crate::prove::{Recorder, Recording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
@@ -89,8 +89,8 @@ impl RunWatch {
         self.keeper = keeper;
     }
 
-    /// The findings that were kept, without secrets.
-    pub(super) fn kept(&mut self, redactor: &Redactor) -> Vec<Stored> {
+    /// The findings that were kept, without secrets, and how many were not.
+    pub(super) fn kept(&mut self, redactor: &Redactor) -> Kept {
         self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
     }
 

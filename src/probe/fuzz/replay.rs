@@ -8,6 +8,7 @@ use super::judge::judge;
 use super::problem::{self, Problem};
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, Failure, Reply, Request, Session, Told};
+use crate::source::beginning;
 use crate::wire::Era;
 
 /// How many characters of arguments and answers are shown.
@@ -68,18 +69,12 @@ pub(super) fn exchange(calls: &Calls, made: &Made, answered: Result<&Reply, &Cal
     Exchange {
         phase: String::new(),
         title: format!("tools/call {}", calls.callees[made.tool].name),
-        sent: cut(&made.arguments.to_string(), SHOWN),
-        received: answered.map_or_else(|_| String::new(), |reply| cut(&reply.message.to_string(), SHOWN)),
+        sent: beginning(&made.arguments.to_string(), SHOWN),
+        received: answered.map_or_else(|_| String::new(), |reply| beginning(&reply.message.to_string(), SHOWN)),
         frame,
         answer_frame,
         elapsed_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
     }
-}
-
-/// The beginning of a text that is long.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    let short: String = text.chars().take(most).collect();
-    if short.len() < text.len() { format!("{short}… ({} bytes in all)", text.len()) } else { short }
 }
 
 /// Says a few calls to a fresh server, and returns the last answer.

@@ -2,8 +2,8 @@
 
 use super::calls::{Calls, Made};
 use super::ledger::{Known, Stage};
-use super::replay::cut;
 use crate::event::{Exchange, Finding, Kind, Reproduction};
+use crate::source::beginning;
 
 /// How many calls of a sequence are shown.
 const MOST_SHOWN: usize = 10;
@@ -47,7 +47,8 @@ fn reproduced(kind: Kind, calls: usize, (shown, tried): (u32, u32)) -> String {
 /// The calls of a sequence, one a line, the last ones where there are many.
 fn lines(sequence: &[Made], calls: &Calls) -> String {
     let left_out = sequence.len().saturating_sub(MOST_SHOWN);
-    let line = |made: &Made| format!("{} {}", calls.callees[made.tool].name, cut(&made.arguments.to_string(), 120));
+    let line =
+        |made: &Made| format!("{} {}", calls.callees[made.tool].name, beginning(&made.arguments.to_string(), 120));
     let first = (left_out > 0).then(|| format!("({left_out} more before)"));
     first.into_iter().chain(sequence[left_out..].iter().map(line)).collect::<Vec<_>>().join("\n")
 }
@@ -57,7 +58,7 @@ fn unseen(made: &Made, calls: &Calls) -> Exchange {
     Exchange {
         phase: String::new(),
         title: format!("tools/call {}", calls.callees[made.tool].name),
-        sent: cut(&made.arguments.to_string(), 600),
+        sent: beginning(&made.arguments.to_string(), 600),
         received: String::new(),
         frame: 1,
         answer_frame: None,
