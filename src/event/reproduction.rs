@@ -102,6 +102,7 @@ pub struct Reproduction {
 impl Reproduction {
     /// Changes every text that was sent or is looked for.
     pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
+        self.tool = self.tool.take().map(|tool| change(&tool));
         for call in self.sessions.iter_mut().flatten() {
             call.params = map_texts(std::mem::take(&mut call.params), change);
         }

@@ -1,8 +1,9 @@
 //! The texts of events that may hold what servers said or what users keep secret.
 //!
-//! Names, ids, places, codes and numbers are not among them: they come from the suite, and reports are built on them.
+//! Places, codes and numbers are not among them: they come from the suite. Names and ids of cases are, since cases are
+//! made of what servers list; all of them change in the same way, so that those that were equal stay so.
 
-use super::{Attempt, CaseResult, Event, Exchange, Finding, LeftOut, Missing, MutantResult, Proof};
+use super::{Attempt, CaseResult, Coverage, Event, Exchange, Finding, LeftOut, Missing, MutantResult, Proof};
 use crate::source::map_texts;
 
 impl Event {
@@ -13,17 +14,24 @@ impl Event {
             Self::SessionJudged(judged) => judged.findings.iter_mut().for_each(|found| finding(found, change)),
             Self::ServerReady(ready) => option(&mut ready.implementation, change),
             Self::RunFinished(end) => {
+                for told in end.isolation.iter_mut().flat_map(|isolation| &mut isolation.differing) {
+                    told.id = change(&told.id);
+                    told.name = change(&told.name);
+                }
                 end.reviews.iter_mut().for_each(|review| review.change_texts(change));
+                for Coverage { declared, exercised, .. } in &mut end.coverage {
+                    declared.change_cases(change);
+                    exercised.change_cases(change);
+                }
                 if let Some(proof) = &mut end.proof {
                     proof.change_texts(change);
                 }
             }
-            Self::RunStarted(_) | Self::CaseStarted(_) => {}
+            Self::CaseStarted(started) => started.id = change(&started.id),
+            Self::RunStarted(_) => {}
         }
     }
-}
 
-impl Event {
     /// Changes what reproductions say, which is said again.
     pub fn keep_reproductions(&mut self, change: &dyn Fn(&str) -> String) {
         let findings: &mut [Finding] = match self {
@@ -48,7 +56,8 @@ impl Proof {
     /// Names of tools are the server's words; all of them change in the same way, so those that were equal stay so.
     pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
         let live = self.live.iter_mut().flat_map(|control| &mut control.left_out);
-        for LeftOut { reason, .. } in self.control.left_out.iter_mut().chain(live).chain(&mut self.left_out) {
+        for LeftOut { id, reason } in self.control.left_out.iter_mut().chain(live).chain(&mut self.left_out) {
+            *id = change(id);
             *reason = change(reason);
         }
         self.mutants.iter_mut().for_each(|result| mutant(result, change));
@@ -59,7 +68,10 @@ fn mutant(result: &mut MutantResult, change: &dyn Fn(&str) -> String) {
     result.meaning = change(&result.meaning);
     option(&mut result.reason, change);
     result.change.iter_mut().for_each(|line| *line = change(line));
-    result.kills.iter_mut().for_each(|kill| kill.message = change(&kill.message));
+    for kill in &mut result.kills {
+        kill.case = change(&kill.case);
+        kill.message = change(&kill.message);
+    }
     result.tools.iter_mut().for_each(|at| at.tool = change(&at.tool));
     for Missing { tool, could, yaml, .. } in &mut result.missing {
         option(tool, change);
@@ -69,6 +81,9 @@ fn mutant(result: &mut MutantResult, change: &dyn Fn(&str) -> String) {
 }
 
 fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
+    for text in [&mut result.case.id, &mut result.case.name, &mut result.again] {
+        *text = change(text);
+    }
     option(&mut result.reason, change);
     let earlier =
         result.earlier.iter_mut().chain(&mut result.repetitions).flat_map(|Attempt { findings, .. }| findings);

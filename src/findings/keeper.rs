@@ -330,7 +330,15 @@ fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
     if let Some(reproduction) = &mut stored.reproduction {
         reproduction.change_texts(&|text| redactor.restorable(text));
     }
-    for text in [&mut stored.title, &mut stored.tool, &mut stored.class, &mut stored.signature, &mut stored.again] {
+    let place = &mut stored.place;
+    for text in [
+        &mut place.case,
+        &mut stored.title,
+        &mut stored.tool,
+        &mut stored.class,
+        &mut stored.signature,
+        &mut stored.again,
+    ] {
         *text = redactor.text(text);
     }
     for (_, text) in &mut stored.evidence {
@@ -354,6 +362,7 @@ mod tests {
             suite: "S".to_owned(),
             server: server.to_owned(),
             revision: String::new(),
+            from_command_line: false,
             findings: Vec::new(),
         };
         let call = Call { method: name.to_owned(), params: json!(null) };

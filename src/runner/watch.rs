@@ -118,14 +118,16 @@ impl Watch<'_> {
                     self.summary.internal += 1;
                 }
                 let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
+                // Remembered from run to run, in a file.
+                let id = || self.recordings.redactor.text(&result.case.id);
                 if !case::is_unreached(result) {
-                    self.summary.decided.push(result.case.id.clone());
+                    self.summary.decided.push(id());
                 }
                 if result.is_flaky() {
-                    self.summary.flaky.push(result.case.id.clone());
+                    self.summary.flaky.push(id());
                 }
                 if has_failed && !result.is_known() || case::is_unreached(result) {
-                    self.summary.not_passed.push(result.case.id.clone());
+                    self.summary.not_passed.push(id());
                 }
             }
             Event::SessionJudged(judged) => {

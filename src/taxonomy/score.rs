@@ -134,6 +134,18 @@ pub struct Evidence {
     pub frames: Vec<u32>,
 }
 
+impl Score {
+    /// Changes the ids of the cases that make something count, all in the same way.
+    pub fn change_cases(&mut self, change: &dyn Fn(&str) -> String) {
+        for leaf in self.families.iter_mut().flat_map(|family| &mut family.by_leaf) {
+            let of_variants = leaf.by_variant.iter_mut().flat_map(|variant| &mut variant.evidence);
+            for evidence in leaf.evidence.iter_mut().chain(of_variants) {
+                evidence.case = change(&evidence.case);
+            }
+        }
+    }
+}
+
 impl Level {
     /// The word in reports.
     pub const fn word(self) -> &'static str {

@@ -38,7 +38,7 @@ def main(folder, secret):
     for path, _, files in os.walk(folder):
         for file in files:
             with open(os.path.join(path, file), encoding="utf-8", errors="replace") as opened:
-                text = opened.read()
+                text = file + "\n" + opened.read()
             for form, reading in readings(text):
                 found = next((piece for piece in wanted if piece in reading), None)
                 if found:

@@ -56,7 +56,8 @@ pub async fn record(
             }
         }
     }
-    Ok((recorded.neutral(ground.neutral), notes))
+    let neutral = |note: String| (ground.neutral)(note.into()).as_str().unwrap_or_default().to_owned();
+    Ok((recorded.neutral(ground.neutral), notes.into_iter().map(neutral).collect()))
 }
 
 /// The arguments with which a tool is called; `Err` says why it is not.

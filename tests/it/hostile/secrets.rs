@@ -32,6 +32,40 @@ fn secrets_in_a_command_that_is_not_there() {
     check("command", "command: ['{{ env.TOKEN }}', --token, '{{ env.TOKEN }}']");
 }
 
+/// Cases are named after tools, so that a server can put its secret into ids, commands and names of files.
+#[test]
+fn secrets_in_names_of_tools() {
+    let scene = Scene::new("secrets/names");
+    let listed = "{**tool(os.environ['TOKEN'], 'Ends.', {'text': {'type': 'string'}}, ['text'], USER), \
+                  'annotations': {'readOnlyHint': True}}";
+    let server = format!(
+        "import os, sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, '../../servers')\n\
+         from little import TOOLS, USER, Server, tool\nTOOLS[:] = [TOOLS[0], {listed}]\nserver = Server(0)\n\
+         correct = server.correct_call\n\
+         server.call_tool = lambda name, given: correct(name, given) if name == 'echo' else os._exit(3)\n\
+         server.serve()\n"
+    );
+    scene.write("server.py", &server);
+    let blocks =
+        "negative_path: {tools: '*'}\noutput_schema: {tools: '*'}\nfuzz: {cases: 5}\nschema_lint: {tools: '*'}";
+    let server = "{ env: { TOKEN: '{{ env.TOKEN }}' }, command: [python3, server.py] }";
+    scene.write("suite.yml", &format!("suite: names\nserver: {server}\n{blocks}\n"));
+    let formats = mcprove::report::FORMATS.iter().map(|format| format.name);
+    let reports: Vec<String> = formats.map(|format| format!("--report {format}=out/{format}")).collect();
+    let token = "TOKEN=hunter2s3cret";
+    let run = format!("{token} mcprove run suite.yml --transcript frames {}", reports.join(" "));
+    let commands =
+        [run.as_str(), "mcprove snapshot suite.yml", "mcprove findings list", "mcprove findings replay --all"];
+    for (number, command) in commands.iter().enumerate() {
+        let seen = scene.line(&if number == 0 { (*command).to_owned() } else { format!("{token} {command}") });
+        scene.write(&format!("printed-{number}"), &(seen.stdout + &seen.stderr));
+    }
+    scene.assert_nothing_survives();
+    let printed = fs::read_to_string(scene.folder.join("printed-0")).unwrap();
+    assert!(printed.contains("negative_path / [redacted] without `text`"), "{printed}");
+    assert_nowhere(&scene, "hunter2s3cret");
+}
+
 /// Runs a suite that fails in every way against a server that tells secrets, and looks at all that is written.
 fn check(name: &str, server: &str) {
     let scene = Scene::new(&format!("secrets/{name}"));
@@ -46,8 +80,13 @@ fn check(name: &str, server: &str) {
     scene.write("stderr", &seen.stderr);
     assert_ne!(seen.status, 0, "{}", seen.text());
     assert!(seen.stdout.contains("[redacted]"), "nothing was to be hidden: {}", seen.text());
+    assert_nowhere(&scene, SECRET);
+}
+
+/// Asserts that no file of a scene has the secret in its contents or its name.
+fn assert_nowhere(scene: &Scene, secret: &str) {
     let finder = root().join("tests/hostile/find_secret.py");
-    let found = Command::new("python3").arg(finder).arg(&scene.folder).arg(SECRET).output().unwrap();
+    let found = Command::new("python3").arg(finder).arg(&scene.folder).arg(secret).output().unwrap();
     let told = String::from_utf8_lossy(&found.stdout).into_owned() + &String::from_utf8_lossy(&found.stderr);
     assert!(told.is_empty(), "{told}");
 }
