@@ -10,11 +10,14 @@ use crate::report::sink::SinkError;
 /// The folder in the folder for state.
 const FOLDER: &str = "findings";
 
+/// The largest finding that is read, in bytes.
+const LARGEST: u64 = 64 << 20;
+
 /// Keeps what a run found beside what earlier runs found; returns how many there are of this run.
 pub(super) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError> {
     let folder = state.join(FOLDER);
     let failed = |reason: io::Error| SinkError { path: folder.clone(), reason };
-    state::prepare(state).and_then(|()| fs::create_dir_all(&folder)).map_err(failed)?;
+    prepare(state).map_err(failed)?;
     let (base, count) = (base(state), found.len());
     for mut stored in found {
         stored.start.folder = seen_from(&base, &stored.start.folder);
@@ -33,23 +36,31 @@ pub(super) fn write_to(state: &Path, stored: &Stored) -> Result<(), SinkError> {
     write(&state.join(FOLDER), stored)
 }
 
+/// Makes the place for findings, so that a run that found nothing can be compared with others.
+pub(super) fn prepare(state: &Path) -> io::Result<()> {
+    state::prepare(state).and_then(|()| fs::create_dir_all(state.join(FOLDER)))
+}
+
 /// Every kept finding of a folder for state, of a folder of findings, or of a file that was exported.
-pub(super) fn read(place: &Path) -> Result<Vec<Stored>, String> {
+///
+/// What a file of a folder cannot be read for is in its place.
+pub(super) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> {
     let told = |error: io::Error| format!("`{}` cannot be read: {error}", place.display());
     if place.is_file() {
         let text = fs::read_to_string(place).map_err(told)?;
-        return exported(&text).map_err(|why| format!("`{}` cannot be read: {why}", place.display()));
+        let found = exported(&text).map_err(|why| format!("`{}` cannot be read: {why}", place.display()))?;
+        return Ok(found.into_iter().map(Ok).collect());
     }
     let inner = [place.join(FOLDER), place.join(".mcprove").join(FOLDER)].into_iter().find(|folder| folder.is_dir());
     let folder = inner.unwrap_or_else(|| place.to_owned());
     let mut files: Vec<PathBuf> = fs::read_dir(&folder).map_err(told)?.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "json"));
     files.sort();
-    files.iter().map(|file| read_one(file)).collect()
+    Ok(files.iter().map(|file| read_one(file)).collect())
 }
 
-/// Every kept finding of a folder for state; none where nothing was ever kept.
-pub(super) fn kept(state: &Path) -> Result<Vec<Stored>, String> {
+/// Every kept finding of a folder for state, as [`read`] reads them; none where nothing was ever kept.
+pub(super) fn kept(state: &Path) -> Result<Vec<Result<Stored, String>>, String> {
     let folder = state.join(FOLDER);
     if folder.is_dir() { read(&folder) } else { Ok(Vec::new()) }
 }
@@ -74,6 +85,11 @@ fn exported(text: &str) -> Result<Vec<Stored>, String> {
 
 fn read_one(file: &Path) -> Result<Stored, String> {
     let told = |why: String| format!("`{}` cannot be read: {why}", file.display());
+    // Whoever may write into the folder must not keep this program waiting, or fill its memory.
+    let what = fs::metadata(file).map_err(|error| told(error.to_string()))?;
+    if !what.is_file() || what.len() > LARGEST {
+        return Err(told("it is no file of at most 64 MiB".to_owned()));
+    }
     let text = fs::read_to_string(file).map_err(|error| told(error.to_string()))?;
     Stored::read(&text).map_err(told)
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::suites::Given;
 use crate::redact::{is_secret, query_secrets, user_of};
+use crate::source::legible_json;
 use crate::wire::Revision;
 
 /// What is printed in the place of a secret, for whoever knows it to fill in.
@@ -145,7 +146,7 @@ impl Target {
         let dashes = if self.server.get("command").is_some() { "-- " } else { "" };
         let asked = format!("mcprove {name} {flags}{dashes}{}", self.shown);
         // JSON is YAML, and a member a line can be quoted.
-        let text = serde_json::to_string_pretty(&suite).unwrap_or_default();
+        let text = legible_json(&suite);
         Given { name: PathBuf::from(name), text, asked, tools: Vec::new(), hidden: self.hidden.clone() }
     }
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::source::legible_json;
 use crate::wire::Catalog;
 
 /// The number of the format; other programs can tell by it whether they understand a file.
@@ -111,7 +112,7 @@ impl Snapshot {
 
     /// The text of the file: one thing a line, in the order in which the server listed it.
     pub fn text(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        legible_json(self) + "\n"
     }
 
     /// The recording of a server; the only recording there is stands for every server.

@@ -19,7 +19,7 @@ impl Event {
                     told.name = change(&told.name);
                 }
                 end.reviews.iter_mut().for_each(|review| review.change_texts(change));
-                for Coverage { declared, exercised, .. } in &mut end.coverage {
+                if let Some(Coverage { declared, exercised, .. }) = &mut end.coverage {
                     declared.change_cases(change);
                     exercised.change_cases(change);
                 }

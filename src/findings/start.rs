@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::plan::{Plan, Selection, SuitePlan, build};
 use crate::redact::Redactor;
-use crate::source::{Node, Sources, map_texts, parse};
+use crate::source::{Node, Sources, legible_json, map_texts, parse};
 use crate::suite::{Files, load};
 use crate::taxonomy::Registry;
 
@@ -100,7 +100,7 @@ impl Start {
             members.retain(|_, value| value.as_object().is_none_or(|members| !members.is_empty()));
         }
         let name = base.join(&self.folder).join("finding.yml");
-        let files = Only { name: name.clone(), text: serde_json::to_string_pretty(&suite).unwrap_or_default() };
+        let files = Only { name: name.clone(), text: legible_json(&suite) };
         let mut sources = Sources::default();
         let first = |found: Vec<crate::source::Diagnostic>| {
             found.into_iter().next().map(|mistake| mistake.message).unwrap_or_default()

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Start;
 use crate::event::{Call, Check, Kind, Reproduction, Severity};
+use crate::source::legible_json;
 
 /// The version of the file.
 pub const FORMAT: u32 = 1;
@@ -88,7 +89,7 @@ impl Stored {
 
     /// The text of its file.
     pub fn text(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        legible_json(self) + "\n"
     }
 
     /// The same finding, met in one more run: what that run said, and in front of it what earlier runs made smaller of the

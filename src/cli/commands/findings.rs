@@ -13,7 +13,7 @@ use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{Call, Reproduction};
 use crate::findings::{Stored, compare, regression};
-use crate::source::{parse_duration, visible, visible_line};
+use crate::source::{legible_json, parse_duration, visible, visible_line};
 
 /// How much of a request is shown.
 const SHOWN: usize = 160;
@@ -134,10 +134,17 @@ pub(in crate::cli) fn findings(args: &FindingsArgs, environment: &Environment, o
 
 /// Every kept finding, the worst first.
 fn all(state: &Path, output: &Output) -> Result<Vec<Stored>, Exit> {
-    let mut found = kept::kept(state).map_err(|reason| {
+    let unreadable = |reason: String| {
         output.error(&reason, None);
         Exit::Environment
-    })?;
+    };
+    let mut found = Vec::new();
+    for one in kept::kept(state).map_err(unreadable)? {
+        match one {
+            Ok(stored) => found.push(stored),
+            Err(reason) => output.note(&format!("warning: {reason}; it is left out")),
+        }
+    }
     found.sort_by(|a, b| {
         b.severity.cmp(&a.severity).then_with(|| (a.kind, &a.tool, &a.id).cmp(&(b.kind, &b.tool, &b.id)))
     });
@@ -168,7 +175,7 @@ const WIDEST: usize = 30;
 fn list(state: &Path, args: &ListArgs, output: &Output) -> Result<Exit, Exit> {
     let found = all(state, output)?;
     if args.json {
-        return Ok(output.data(&(serde_json::to_string_pretty(&found).unwrap_or_default() + "\n")));
+        return Ok(output.data(&(legible_json(&found) + "\n")));
     }
     if found.is_empty() {
         output.note(&format!("nothing is kept in `{}`", state.display()));
@@ -307,7 +314,8 @@ pub(super) fn place(state: &Path) -> String {
 
 fn diff(args: &DiffArgs, output: &Output) -> Result<Exit, Exit> {
     let read = |path: &Path| {
-        kept::read(path).map_err(|reason| {
+        // What is left out could be the regression.
+        kept::read(path).and_then(|found| found.into_iter().collect::<Result<Vec<_>, _>>()).map_err(|reason| {
             output.error(&reason, None);
             Exit::Environment
         })

@@ -266,7 +266,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     args.known.tell(summary.unmatched, output);
     let written = args.known.write(&failures, output).and(written);
     match remember(args, &first, &summary, (&files, picked)) {
-        Ok(()) => keep(&args.suites.state_folder(&first), found, output),
+        Ok(()) => keep((&args.suites.state_folder(&first), args.suites.state_dir.is_some()), found, output),
         Err(error) => {
             output
                 .note(&format!("warning: {error}; neither `--last-failed` nor `mcprove findings` will know this run"));

@@ -152,12 +152,15 @@ impl Severities {
 }
 
 /// Keeps what a run found and says where; what cannot be kept is one warning, and the verdict stands.
-pub(super) fn keep(state: &Path, found: Kept, output: &Output) {
+///
+/// In a folder that somebody named, a run that found nothing leaves a place for findings that is empty.
+pub(super) fn keep((state, is_named): (&Path, bool), found: Kept, output: &Output) {
     let counted = |count: usize| if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
     let Kept { findings, left_out } = found;
     let is_any_kept = !findings.is_empty();
-    if is_any_kept {
+    if is_any_kept || is_named {
         match kept::keep(state, findings) {
+            Ok(0) => {}
             Ok(count) => output.note(&format!("{} kept: mcprove findings list{}", counted(count), place(state))),
             Err(error) => output.note(&format!("warning: {error}; findings of this run are not kept")),
         }
