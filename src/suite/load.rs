@@ -181,7 +181,7 @@ impl Loader<'_> {
     }
 
     fn blocks(&mut self, root: &Node, id: SourceId, folder: &Path) -> Vec<Block> {
-        let mut blocks = decode::blocks(root);
+        let mut blocks = decode::blocks(root, &mut self.found);
         for block in blocks.iter_mut().filter(|block| block.kind == BlockKind::Differential) {
             let suite = self.sources.file(id).name.clone();
             block.recorded =

@@ -196,11 +196,6 @@ impl ToolSelection {
         let patterns = if let Self::Named(patterns) = self { patterns.as_slice() } else { &[] };
         patterns.iter().filter(move |pattern| !offered.iter().any(|tool| is_match(&pattern.value, tool)))
     }
-
-    /// Whether nothing can be selected, whatever the server offers.
-    pub fn is_empty(&self) -> bool {
-        matches!(self, Self::Named(patterns) if patterns.is_empty())
-    }
 }
 
 fn is_match(pattern: &str, tool: &str) -> bool {
