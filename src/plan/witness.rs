@@ -86,7 +86,7 @@ pub(super) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Nod
 }
 
 /// Whether nothing in a step's expectations says that the call must fail.
-fn expects_success(step: &Step) -> bool {
+pub(super) fn expects_success(step: &Step) -> bool {
     let records_error = step.snapshot.as_ref().is_some_and(|snapshot| snapshot.sample.is_of_error());
     !records_error
         && step.expect.iter().all(|item| {

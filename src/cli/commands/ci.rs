@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::run::RunArgs;
 use super::run_given::run_given;
+use super::run_serving::Serving;
 use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
@@ -43,7 +44,7 @@ pub(in crate::cli) struct CiArgs {
 
 pub(in crate::cli) fn ci(mut args: CiArgs, environment: &Environment, output: &Output) -> Exit {
     let words = std::mem::take(&mut args.run.suites.paths);
-    args.run.keeping.must_serve = true;
+    args.run.keeping.serving = Serving::ServedAndListed;
     let given = given(&words, &args);
     run_given(given, &mut args.run, environment, output)
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::explain;
 use super::run::RunArgs;
 use super::run_given::run_given;
+use super::run_serving::Serving;
 use crate::cli::calls::CallArgs;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
@@ -60,7 +61,9 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
     if args.explain.is_some() || args.list {
         return explain::explain(&asked, output);
     }
-    args.run.keeping.must_serve = args.rule.is_empty();
+    if args.rule.is_empty() {
+        args.run.keeping.serving = Serving::Served;
+    }
     let given = given(&words, &args);
     run_given(given, &mut args.run, environment, output)
 }
