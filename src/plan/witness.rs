@@ -1,6 +1,7 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
 use super::generated::{bare, text_node};
+use super::given::objection;
 use super::property::forbidden;
 use super::raw;
 use crate::generate;
@@ -31,7 +32,7 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
     }
     let span = suite.name.span;
     let args = match suite.arguments.get(&tool.name) {
-        Some(args) => args.clone(),
+        Some(args) => given(tool, args)?,
         None if suite.forbids_made_up(tool) => {
             return Err(format!(
                 "`{0}` changes files, and no call of it is known; give one with `arguments: {{ {0}: {{ … }} }}`",
@@ -44,6 +45,13 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
     };
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
     Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
+}
+
+/// The arguments that the suite gives for a tool; `Err` where its schema refuses them.
+fn given(tool: &Tool, args: &Node) -> Result<Node, String> {
+    let objection = if has_template(args) { None } else { objection(tool, &args.to_json()) };
+    let reason = |why| format!("the suite's `arguments:` for `{}` break its input schema: {why}", tool.name);
+    objection.map_or_else(|| Ok(args.clone()), |why| Err(reason(why)))
 }
 
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.

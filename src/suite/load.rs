@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::grammar::{BlockKind, SUITE_SHAPE};
-use super::model::{Block, Suite, Test};
+use super::model::{Block, NamedTool, Suite, Test};
 use super::{builtin, decode, lint, merge, recorded, rows};
 use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Value, did_you_mean, shape};
 
@@ -171,6 +171,7 @@ impl Loader<'_> {
                 .map(|(tool, args)| (tool.value.clone(), args.clone()))
                 .collect(),
             allow: decode::texts(root.get("allow")).into_iter().map(|tool| tool.value).collect(),
+            names: named_tools(root),
             setup: decode::steps_around(root, "setup", found),
             teardown: decode::steps_around(root, "teardown", found),
             tests: self.tests(root, folder),
@@ -232,6 +233,13 @@ impl Loader<'_> {
         }
         tests
     }
+}
+
+/// The tools that a file names for all its cases.
+fn named_tools(root: &Node) -> Vec<NamedTool> {
+    let allowed = decode::texts(root.get("allow")).into_iter().map(|tool| NamedTool { key: "allow", tool });
+    let given = root.get("arguments").map(Node::entries).unwrap_or_default().iter();
+    allowed.chain(given.map(|(tool, _)| NamedTool { key: "arguments", tool: tool.clone() })).collect()
 }
 
 fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {

@@ -153,8 +153,8 @@ impl Callee {
     fn new(tool: &Tool, suite: &Suite, settings: &Fuzz, wanted: &mut Vec<Wanted>) -> Result<Self, Unusable> {
         let schema = tool.input_schema();
         let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
-        let given: Vec<Value> = given(tool, suite).collect();
-        let base = given.first().filter(|given| maker.is_valid(given)).unwrap_or(maker.smallest());
+        let given: Vec<Value> = given(tool, suite).filter(|given| maker.is_valid(given)).collect();
+        let base = given.first().unwrap_or(maker.smallest());
         // Arguments that are no object break the protocol, not the tool's schema.
         let violations: Vec<Violation> =
             maker.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
