@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 
 use super::grammar::{BlockKind, SUITE_SHAPE};
 use super::model::{Block, NamedTool, Suite, Test};
+use super::strangers::{self, Stranger};
 use super::{builtin, decode, lint, merge, recorded, rows};
 use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Value, did_you_mean, shape};
 
@@ -45,11 +46,19 @@ pub fn load_with(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Suite, Vec<Diagnostic>> {
-    let mut loader =
-        Loader { files, sources, open: Vec::new(), done: BTreeSet::new(), found: Vec::new(), names_server: false };
+    let mut loader = Loader {
+        files,
+        sources,
+        open: Vec::new(),
+        done: BTreeSet::new(),
+        found: Vec::new(),
+        strangers: Vec::new(),
+        names_server: false,
+    };
     let suite = loader.file(path, None);
     let names_server = loader.names_server;
     let mut found = loader.found;
+    strangers::check(&loader.strangers, loader.sources, &mut found);
     if let Some(suite) = &suite {
         if servers == Servers::Written && suite.servers.is_empty() && !names_server {
             found.push(lint::missing_server(suite));
@@ -79,6 +88,8 @@ struct Loader<'a> {
     /// What was read, so that two ways to one file include it once.
     done: BTreeSet<PathBuf>,
     found: Vec<Diagnostic>,
+    /// Variables that are set for included suites and that none of them has.
+    strangers: Vec<Stranger>,
     /// Whether any file has servers, right or wrong.
     names_server: bool,
 }
@@ -117,6 +128,7 @@ impl Loader<'_> {
         self.open.pop();
         self.done.insert(path.to_owned());
         let own = self.decode(&root, id, folder)?;
+        self.strangers.extend(strangers::of(&own, &included));
         let suite = included.into_iter().rev().fold(own, merge::under);
         // What is missing below a broken shape was reported as that shape's mistake.
         (self.found.len() == before || !suite.tests.is_empty() || !suite.blocks.is_empty()).then_some(suite)

@@ -20,6 +20,7 @@ mod rows;
 mod rules;
 mod schema;
 mod snapshot;
+mod strangers;
 
 pub use self::builtin::{builtin_names, pack_names};
 pub use self::decode::{
