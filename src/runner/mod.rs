@@ -30,6 +30,7 @@ mod reviewing;
 mod rounds;
 mod scanning;
 mod snapshot;
+mod sound;
 mod start;
 mod suite;
 mod watch;

@@ -262,7 +262,8 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
     }
     for need in &test.needs {
         if let Need::That { expression, .. } = need {
-            let offered = ["offer", "hints"].map(str::to_owned).into();
+            let mut offered: BTreeSet<String> = ["offer", "hints"].map(str::to_owned).into();
+            offered.extend(test.rows.iter().flat_map(|row| row.values.keys().cloned()));
             template::check_expression(&expression.value, expression.span, &offered, found);
         }
     }
