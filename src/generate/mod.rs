@@ -20,6 +20,6 @@ pub use boundary::Boundary;
 pub use branches::Seen;
 pub use draw::{Draw, DrawKey};
 pub use maker::{Limits, Maker, Unusable};
-pub use question::{satisfies, valid, wrong_type};
+pub use question::{objection, satisfies, valid, wrong_type};
 pub use shrink::shrink;
 pub use violation::{Breach, Violation};

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use super::Maker;
 
+/// The longest objection in characters.
+const LONGEST: usize = 160;
+
 /// A small value that satisfies the schema; `None` where none was found.
 pub fn valid(schema: &Value) -> Option<Value> {
     Maker::new(schema).ok().map(|maker| maker.smallest().clone())
@@ -24,6 +27,16 @@ pub fn wrong_type(schema: &Value) -> Option<Value> {
 /// Whether a value satisfies the schema; an unusable schema is satisfied by nothing.
 pub fn satisfies(schema: &Value, value: &Value) -> bool {
     compile(schema).is_some_and(|validator| validator.is_valid(value))
+}
+
+/// The first thing that a schema has against a value, in words; `None` where it has nothing, or is unusable.
+pub fn objection(schema: &Value, value: &Value) -> Option<String> {
+    let validator = compile(schema)?;
+    let error = validator.iter_errors(value).next()?;
+    let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+    let at = if place.is_empty() { String::new() } else { format!("`{place}`: ") };
+    let says: String = error.to_string().trim_end_matches('.').chars().take(LONGEST).collect();
+    Some(format!("{at}{says}"))
 }
 
 fn compile(schema: &Value) -> Option<Validator> {
@@ -56,6 +69,14 @@ fn same_type(schema: &Value, value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_objection_says_where() {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "number"}}});
+        assert_eq!(objection(&schema, &json!({"a": "x"})).unwrap(), "`a`: \"x\" is not of type \"number\"");
+        assert_eq!(objection(&schema, &json!({"a": 1})), None);
+        assert_eq!(objection(&json!({"type": "nothing"}), &json!(1)), None);
+    }
 
     #[test]
     fn a_wrong_type_is_wrong_for_its_type() {

@@ -32,21 +32,16 @@ pub(super) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
     unavailable(planner, block, entry)
 }
 
-/// What becomes cases once the catalog is known; `None` where the block selects nothing or does not run yet.
+/// What becomes cases once the catalog is known; `None` where the block does not run yet.
 fn template(block: &Block) -> Option<Template> {
-    let selects = !block.tools.is_empty();
     match block.kind {
         BlockKind::Compliance => block_compliance(block).map(|asked| Template::Rules(Arc::new(asked))),
-        BlockKind::NegativePath if selects => block_negative_path(block).map(Template::NegativeBlock),
-        BlockKind::OutputSchema if selects => Some(Template::OutputBlock(block.tools.clone())),
-        BlockKind::SchemaLint if selects => Some(Template::Lint(Arc::new(block_schema_lint(block)))),
+        BlockKind::NegativePath => block_negative_path(block).map(Template::NegativeBlock),
+        BlockKind::OutputSchema => Some(Template::OutputBlock(block.tools.clone())),
+        BlockKind::SchemaLint => Some(Template::Lint(Arc::new(block_schema_lint(block)))),
         BlockKind::Differential => block_differential(block).map(|settings| Template::Drift(Arc::new(settings))),
-        BlockKind::Fuzz if selects => Some(Template::Fuzz(Arc::new(block_fuzz(block)))),
-        BlockKind::NegativePath
-        | BlockKind::OutputSchema
-        | BlockKind::SchemaLint
-        | BlockKind::Fuzz
-        | BlockKind::Properties
+        BlockKind::Fuzz => Some(Template::Fuzz(Arc::new(block_fuzz(block)))),
+        BlockKind::Properties
         | BlockKind::State
         | BlockKind::Torture
         | BlockKind::Config
@@ -61,8 +56,7 @@ fn template(block: &Block) -> Option<Template> {
 /// One skipped case for each thing that a block of a later version asks for; none for an empty block.
 fn unavailable(planner: &Planner<'_>, block: &Block, entry: &BlockEntry) -> Vec<Case> {
     let items = block.settings.items();
-    let needs_tools = matches!(block.kind, BlockKind::SchemaLint | BlockKind::Fuzz);
-    if items.is_empty() && (block.settings.entries().is_empty() || needs_tools && block.tools.is_empty()) {
+    if items.is_empty() && block.settings.entries().is_empty() {
         return Vec::new();
     }
     let asked: Vec<&Node> = if items.is_empty() { vec![&block.settings] } else { items.iter().collect() };

@@ -192,7 +192,7 @@ impl Planner<'_> {
     }
 }
 
-fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake {
+pub(super) fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake {
     let is_pattern = name.value.contains(['*', '?', '[', '{']);
     let message = if is_pattern {
         format!("no tool that the server offers matches `{}`", name.value)

@@ -7,9 +7,9 @@ use super::case::{Body, Case, Mistake, SkipReason};
 use super::expand::for_each;
 use super::planner::{Planner, script};
 use super::property::prepared;
-use crate::source::template::{Names, holds};
+use crate::source::template::{Names, fill_text, holds, text_of};
 use crate::source::{Node, Span, did_you_mean};
-use crate::suite::{Carrier, Compliance, Need, Rule, Test, ToolSelection};
+use crate::suite::{Carrier, Compliance, Need, Row, Rule, Test, ToolSelection};
 
 /// The cases of a `compliance:` block.
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Compliance, offer: &Offer<'_>) -> Vec<Case> {
@@ -58,12 +58,19 @@ pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) ->
 
 fn particular(planner: &Planner<'_>, test: &Test, names: &Names, offer: &Offer<'_>) -> Vec<Case> {
     let over = test.rule.as_ref().and_then(|rule| rule.over).map(Need::Over);
-    let unmet = over.iter().chain(&test.needs).find_map(|need| unmet(need, (names, offer), test.span));
-    let mut cases = match unmet {
+    let needs = || over.iter().chain(&test.needs);
+    // What an expression asks for may differ from row to row.
+    let of_all = |need: &&Need| test.rows.is_empty() || !matches!(need, Need::That { .. });
+    let lacking = needs().filter(of_all).find_map(|need| unmet(need, (names, offer), test.span));
+    let of_row = |row: &Row| {
+        let names = names.iter().chain(&row.values).map(|(name, value)| (name.clone(), value.clone())).collect();
+        needs().find_map(|need| unmet(need, (&names, offer), test.span)).unwrap_or_else(|| script(test))
+    };
+    let mut cases = match lacking {
         Some(body) => vec![planner.test_case(test, None, body)],
         None if test.for_each.is_some() => for_each(planner, test, offer.catalog, names),
         None if test.rows.is_empty() => vec![planner.test_case(test, None, script(test))],
-        None => test.rows.iter().map(|row| planner.test_case(test, Some(row), script(test))).collect(),
+        None => test.rows.iter().map(|row| planner.test_case(test, Some(row), of_row(row))).collect(),
     };
     if cases.is_empty() {
         let reason = "the server offers nothing that this applies to".to_owned();
@@ -99,7 +106,9 @@ fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Optio
             return Some(Body::Failed(Mistake { code: "unknown-tool", message, help, span }));
         }
         Need::Capability(path) if !offer.declares(path) => format!("the server does not declare `{path}`"),
-        Need::NoCapability(path) if offer.declares(path) => format!("the server declares `{path}`"),
+        Need::NoCapability(path) if offer.declares(path) => {
+            format!("it is about servers that do not declare `{path}`, and this one does")
+        }
         Need::Over(carrier) if Carrier::of(offer.transport) != *carrier => {
             let word = match carrier {
                 Carrier::Http => "HTTP",
@@ -109,7 +118,7 @@ fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Optio
         }
         Need::That { expression, reason } => match holds(&expression.value, names) {
             Ok(true) => return None,
-            Ok(false) => reason.clone(),
+            Ok(false) => fill_text(reason, names).map_or_else(|_| reason.clone(), |filled| text_of(&filled)),
             Err(message) => {
                 let mistake = Mistake { code: "unknown-name", message, help: None, span: expression.span };
                 return Some(Body::Failed(mistake));

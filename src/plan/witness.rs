@@ -1,6 +1,7 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
 use super::generated::{bare, text_node};
+use super::given::objection;
 use super::made::{self, Cure};
 use super::raw;
 use crate::source::template::{Names, has_template};
@@ -27,8 +28,16 @@ pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<W
     }
     let span = suite.name.span;
     let args = made::arguments(suite, tool).map_err(|why| why.told(&tool.name, Cure::of(suite)))?;
+    let args = if suite.arguments.contains_key(&tool.name) { given(tool, &args)? } else { args };
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
     Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
+}
+
+/// The arguments that the suite gives for a tool; `Err` where its schema refuses them.
+fn given(tool: &Tool, args: &Node) -> Result<Node, String> {
+    let objection = if has_template(args) { None } else { objection(tool, &args.to_json()) };
+    let reason = |why| format!("the suite's `arguments:` for `{}` break its input schema: {why}", tool.name);
+    objection.map_or_else(|| Ok(args.clone()), |why| Err(reason(why)))
 }
 
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
@@ -71,7 +80,7 @@ pub(super) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Nod
 }
 
 /// Whether nothing in a step's expectations says that the call must fail.
-fn expects_success(step: &Step) -> bool {
+pub(super) fn expects_success(step: &Step) -> bool {
     let records_error = step.snapshot.as_ref().is_some_and(|snapshot| snapshot.sample.is_of_error());
     !records_error
         && step.expect.iter().all(|item| {

@@ -37,6 +37,12 @@ pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
     words.join(" ")
 }
 
+/// The command line that runs the whole suite.
+pub(super) fn whole(planned: &SuitePlan) -> String {
+    let run = || format!("mcprove run {}", shell_words::quote(&planned.suite.file));
+    planned.suite.asked.clone().unwrap_or_else(run)
+}
+
 /// The command line that runs the whole suite in the same order, for a case whose verdict may depend on it.
 pub(super) fn in_order(planned: &SuitePlan, seed: u32) -> String {
     format!("mcprove run {} --shuffle={seed}", shell_words::quote(&planned.suite.file))

@@ -13,6 +13,7 @@ use super::pool::Turn;
 use super::raw::expects_the_end;
 use super::restart::{joined, split_at_restart};
 use super::snapshot::Recorder;
+use super::sound::unsound;
 use super::{again, alone, finding, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::{Case, Script, SessionNeed};
@@ -254,9 +255,7 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
         return Verdict { reason: Some("its setup failed".to_owned()), ..Verdict::found(Outcome::Errored, found) };
     }
     if let Err(found) = conversation.all("witness", &script.twins).await {
-        let why = found.first().map(|found| found.message.clone()).unwrap_or_default();
-        let reason = format!("what is sound did not go well, so nothing follows from what is not: {why}");
-        return Verdict::because(Outcome::Inconclusive, reason);
+        return unsound(&found, &script.twins);
     }
     match conversation.witness(&script.witness).await {
         Err(Unserved::Refused(reason)) => return Verdict::because(Outcome::Inconclusive, reason),

@@ -87,7 +87,7 @@ pub(super) async fn verify(
             Message::Event(event) => way.note(&event),
             Message::Session(_) | Message::Review(_) => watch.message(message),
             // What the first way saw is what is recorded.
-            Message::Snapshot(_) | Message::SnapshotFiles(_) => {}
+            Message::Snapshot(_) | Message::SnapshotFiles(_) | Message::Told(_) => {}
         })
         .await;
     }

@@ -17,7 +17,8 @@ use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::event::{Event, Finding, NOT_SPOKEN, ServerReady};
 use crate::plan::{Case, Offer, Plan, SuitePlan};
 use crate::session::{Connector, OpenFailure, ServerIdentity, Session, Settings};
-use crate::source::template::Names;
+use crate::source::Node;
+use crate::source::template::{Names, fill};
 use crate::suite::{Answers, Handshake, Protocol, RestartPolicy};
 use crate::transport::{ConnectError, Link};
 use crate::wire::{Catalog, Revision};
@@ -169,7 +170,17 @@ impl Lane {
 
     /// What is known of the server's offer without asking.
     pub(super) fn known_catalog(&self) -> Arc<Catalog> {
-        self.catalog.get().and_then(|known| known.clone().ok()).unwrap_or_default()
+        self.listed().unwrap_or_default()
+    }
+
+    /// What the server lists; `None` where nobody has asked it, or it cannot say.
+    pub(super) fn listed(&self) -> Option<Arc<Catalog>> {
+        self.catalog.get()?.clone().ok()
+    }
+
+    /// A node with the lane's names filled in.
+    pub(super) fn filled(&self, node: &Node) -> Option<Value> {
+        fill(node, self.names.as_ref().ok()?).ok().map(|filled| filled.to_json())
     }
 
     /// Opens the first session, so that the catalog and the era are known before the first case.

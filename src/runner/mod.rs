@@ -13,6 +13,7 @@ mod closing;
 mod exchange;
 mod finding;
 mod fresh;
+mod given;
 mod isolation;
 mod judge;
 mod lane;
@@ -31,6 +32,7 @@ mod reviewing;
 mod rounds;
 mod scanning;
 mod snapshot;
+mod sound;
 mod start;
 mod suite;
 mod watch;
@@ -46,7 +48,7 @@ use self::snapshot::{Recordings, Seen};
 use self::suite::SuiteRun;
 use self::watch::Watch;
 use crate::baseline;
-use crate::event::{Event, FORMAT, Review, RunFinished, RunStarted, SuiteInfo};
+use crate::event::{CaseResult, Event, FORMAT, Review, RunFinished, RunStarted, SuiteInfo};
 use crate::plan::{Body, Plan, SuitePlan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -94,6 +96,8 @@ enum Message {
     Session(SessionFrames),
     Review(Review),
     Snapshot(Seen),
+    /// A verdict on the suite itself, which no run can be asked for.
+    Told(Box<CaseResult>),
     SnapshotFiles(Vec<PathBuf>),
 }
 

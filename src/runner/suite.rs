@@ -7,7 +7,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::attempt::INTERRUPTED;
 use super::lane::{Lane, NoSession};
-use super::{Bail, Emitter, Message, Options, case, reviewing};
+use super::{Bail, Emitter, Message, Options, again, case, given, reviewing};
 use crate::event::{CaseResult, Event, Outcome};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
@@ -72,6 +72,7 @@ impl<'a> SuiteRun<'a> {
             let result = Box::pin(case::run(lane, self.index, case, options, emitter)).await;
             self.count(result);
         }
+        self.judge_suite().await;
         let why = if self.options.stop.is_set() { INTERRUPTED } else { "`--bail` ended the run" };
         for case in &unreached {
             let result = case::unreached(planned, case, why);
@@ -117,6 +118,18 @@ impl<'a> SuiteRun<'a> {
             if let Body::Scan(codes) = &case.body {
                 self.lanes[case.lane].scanned.want(codes);
             }
+        }
+    }
+
+    /// Tells what the suite gives for tools and no server takes.
+    async fn judge_suite(&self) {
+        for case in given::misgiven(self.plan, self.planned(), &self.lanes, self.options) {
+            let lane = Arc::clone(&self.lanes[case.lane]);
+            let (options, emitter) = (Arc::clone(self.options), self.emitter.clone());
+            let mut result = Box::pin(case::run(lane, self.index, case, options, emitter)).await;
+            self.options.baseline.mark(&result.case.id, &mut result.findings);
+            result.again = again::whole(self.planned());
+            self.emitter.send(Message::Told(Box::new(result)));
         }
     }
 

@@ -48,6 +48,7 @@ impl Watch<'_> {
                 }
             }
             Message::Snapshot(seen) => self.recorded.seen(seen),
+            Message::Told(result) => self.told(&result),
             Message::SnapshotFiles(files) => self.recorded.used(files),
         }
     }

@@ -36,14 +36,9 @@ pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Lints that do not exist, and lists that name nothing.
+/// Lints that do not exist.
 fn schema_lint(suite: &Suite, found: &mut Vec<Diagnostic>) {
     for block in suite.blocks.iter().filter(|block| block.kind == BlockKind::SchemaLint) {
-        if let Some(list) = block.settings.get("providers").filter(|list| list.items().is_empty()) {
-            let message = "`providers` is empty, and without it three providers are asked about";
-            let help = "name some, or remove the key".to_owned();
-            found.push(Diagnostic::error("empty-list", message, list.span).with_help(help));
-        }
         for (id, _) in block.settings.get("allow").map(Node::entries).unwrap_or_default() {
             if Lint::of(&id.value).is_none() {
                 let help = did_you_mean(&id.value, lints().map(|lint| lint.id));
@@ -63,17 +58,6 @@ pub(super) fn missing_server(suite: &Suite) -> Diagnostic {
 /// Rules that no rule book has, and hints that no rule asks for.
 fn compliance(suite: &Suite, found: &mut Vec<Diagnostic>) {
     let rules = || suite.rules.iter().filter_map(|test| test.rule.as_ref());
-    for block in suite.blocks.iter().filter(|block| block.kind == BlockKind::Compliance) {
-        for key in ["only", "rules"] {
-            if let Some(list) = block.settings.get(key).filter(|list| list.items().is_empty()) {
-                let message = format!("`{key}` is empty, and without it all rules are checked");
-                found.push(
-                    Diagnostic::error("empty-list", message, list.span)
-                        .with_help("name some, or remove the key".to_owned()),
-                );
-            }
-        }
-    }
     for asked in suite.blocks.iter().filter_map(block_compliance) {
         let known = asked.known.iter().map(|(id, reason)| (id, reason.span));
         for (id, span) in asked.only.iter().map(|id| (&id.value, id.span)).chain(known) {
@@ -278,7 +262,8 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
     }
     for need in &test.needs {
         if let Need::That { expression, .. } = need {
-            let offered = ["offer", "hints"].map(str::to_owned).into();
+            let mut offered: BTreeSet<String> = ["offer", "hints"].map(str::to_owned).into();
+            offered.extend(test.rows.iter().flat_map(|row| row.values.keys().cloned()));
             template::check_expression(&expression.value, expression.span, &offered, found);
         }
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::grammar::{BlockKind, SUITE_SHAPE};
-use super::model::{Block, Suite, Test};
+use super::model::{Block, NamedTool, Suite, Test};
+use super::strangers::{self, Stranger};
 use super::{builtin, decode, lint, merge, recorded, rows};
 use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Value, did_you_mean, shape};
 
@@ -45,11 +46,19 @@ pub fn load_with(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Suite, Vec<Diagnostic>> {
-    let mut loader =
-        Loader { files, sources, open: Vec::new(), done: BTreeSet::new(), found: Vec::new(), names_server: false };
+    let mut loader = Loader {
+        files,
+        sources,
+        open: Vec::new(),
+        done: BTreeSet::new(),
+        found: Vec::new(),
+        strangers: Vec::new(),
+        names_server: false,
+    };
     let suite = loader.file(path, None);
     let names_server = loader.names_server;
     let mut found = loader.found;
+    strangers::check(&loader.strangers, loader.sources, &mut found);
     if let Some(suite) = &suite {
         if servers == Servers::Written && suite.servers.is_empty() && !names_server {
             found.push(lint::missing_server(suite));
@@ -79,6 +88,8 @@ struct Loader<'a> {
     /// What was read, so that two ways to one file include it once.
     done: BTreeSet<PathBuf>,
     found: Vec<Diagnostic>,
+    /// Variables that are set for included suites and that none of them has.
+    strangers: Vec<Stranger>,
     /// Whether any file has servers, right or wrong.
     names_server: bool,
 }
@@ -117,6 +128,7 @@ impl Loader<'_> {
         self.open.pop();
         self.done.insert(path.to_owned());
         let own = self.decode(&root, id, folder)?;
+        self.strangers.extend(strangers::of(&own, &included));
         let suite = included.into_iter().rev().fold(own, merge::under);
         // What is missing below a broken shape was reported as that shape's mistake.
         (self.found.len() == before || !suite.tests.is_empty() || !suite.blocks.is_empty()).then_some(suite)
@@ -171,6 +183,7 @@ impl Loader<'_> {
                 .map(|(tool, args)| (tool.value.clone(), args.clone()))
                 .collect(),
             allow: decode::texts(root.get("allow")).into_iter().map(|tool| tool.value).collect(),
+            names: named_tools(root),
             setup: decode::steps_around(root, "setup", found),
             teardown: decode::steps_around(root, "teardown", found),
             tests: self.tests(root, folder),
@@ -181,7 +194,7 @@ impl Loader<'_> {
     }
 
     fn blocks(&mut self, root: &Node, id: SourceId, folder: &Path) -> Vec<Block> {
-        let mut blocks = decode::blocks(root);
+        let mut blocks = decode::blocks(root, &mut self.found);
         for block in blocks.iter_mut().filter(|block| block.kind == BlockKind::Differential) {
             let suite = self.sources.file(id).name.clone();
             block.recorded =
@@ -232,6 +245,13 @@ impl Loader<'_> {
         }
         tests
     }
+}
+
+/// The tools that a file names for all its cases.
+fn named_tools(root: &Node) -> Vec<NamedTool> {
+    let allowed = decode::texts(root.get("allow")).into_iter().map(|tool| NamedTool { key: "allow", tool });
+    let given = root.get("arguments").map(Node::entries).unwrap_or_default().iter();
+    allowed.chain(given.map(|(tool, _)| NamedTool { key: "arguments", tool: tool.clone() })).collect()
 }
 
 fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {

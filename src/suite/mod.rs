@@ -20,6 +20,7 @@ mod rows;
 mod rules;
 mod schema;
 mod snapshot;
+mod strangers;
 
 pub use self::builtin::{builtin_names, pack_names};
 pub use self::decode::{
@@ -30,9 +31,9 @@ pub use self::manual::manual;
 pub use self::model::{
     Action, Allowed, Answers, ArgumentKind, Arguments, Auth, Block, Cancel, CancelWhen, Carrier, ClientCredentials,
     Compliance, Cuts, Defaults, Differential, Extent, ForEach, Fuzz, Generated, Handshake, Http, HttpFlavour,
-    IgnoredChange, Level, Loop, Need, NegativeCheck, NegativePath, Order, Payload, Property, Protocol, RawHttp,
-    RawSend, Recalling, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server, Step, Suite, Target, Test, Then,
-    ToolSelection, Wanted,
+    IgnoredChange, Level, Loop, NamedTool, Need, NegativeCheck, NegativePath, Order, Payload, Property, Protocol,
+    RawHttp, RawSend, Recalling, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server, Step, Suite, Target, Test,
+    Then, ToolSelection, Wanted,
 };
 pub use self::packs::packs_manual;
 pub use self::rules::{built_in_rules, rules_manual};

@@ -35,6 +35,17 @@ fn every_command_of_the_jobs_passes() {
     assert!(missing.is_empty(), "the jobs keep what no command writes: {missing:?}");
 }
 
+/// What keeps every promise by doing nothing passes no more than what breaks them.
+#[test]
+fn a_server_that_serves_nothing_never_passes() {
+    let scene = Scene::new("ci-unserved");
+    for (mode, says) in [("lists-nothing", "lists none"), ("refuses-everything", "calls of tools was served")] {
+        let seen = scene.run(&format!("ci --cases 2 -- python3 ../servers/hostile.py {mode}"));
+        assert_eq!(seen.status, 4, "{}", seen.text());
+        assert!(seen.stderr.contains(says), "{}", seen.text());
+    }
+}
+
 /// The lines that begin with `mcprove`, in the order of the page.
 fn commands(page: &str) -> Vec<String> {
     let fence = Regex::new(r"(?ms)^```(yaml|groovy|sh)\n(.*?)^```$").unwrap();

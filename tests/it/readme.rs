@@ -42,6 +42,29 @@ fn flags_stand_before_the_dashes() {
 }
 
 #[test]
+fn every_built_in_suite_is_named() {
+    let text = fs::read_to_string(root().join("docs/suites.md")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("Built in are ")).unwrap();
+    let missing: Vec<&str> = mcprove::suite::builtin_names()
+        .filter(|name| !line.contains(&format!("`{}`", name.rsplit('/').next().unwrap())))
+        .filter(|name| !line.contains(&format!("`builtin:{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn no_part_of_the_manual_stands_twice() {
+    let text = fs::read_to_string(root().join("docs/suites.md")).unwrap();
+    let mut seen = BTreeSet::new();
+    let twice: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("## ") || line.starts_with("### "))
+        .filter(|line| !seen.insert(*line))
+        .collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
+
+#[test]
 fn parts_made_from_the_code_are_up_to_date() {
     let mut stale = Vec::new();
     for (file, name, make) in PARTS {

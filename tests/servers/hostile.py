@@ -485,6 +485,12 @@ def refuses_everything(server):
 
 
 @mode
+def lists_nothing(server):
+    """Says that it has tools, and lists none."""
+    server.list_tools = lambda params: {"tools": []}
+
+
+@mode
 def wrong_structured(server):
     """Breaks the output schema of `add`."""
     correct_call = server.call_tool

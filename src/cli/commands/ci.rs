@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::run_given::{CallingArgs, Own};
+use super::run_serving::Serving;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -35,7 +36,7 @@ pub(in crate::cli) struct CiArgs {
 }
 
 pub(in crate::cli) fn ci(mut args: CiArgs, environment: &Environment, output: &Output) -> Exit {
-    args.on.run.keeping.must_serve = true;
+    args.on.run.keeping.serving = Serving::ServedAndListed;
     let own = own(&args);
     args.on.run_with(VERB, Ok(own), environment, output)
 }

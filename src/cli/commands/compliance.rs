@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::explain;
 use super::run_given::{CallingArgs, Own};
+use super::run_serving::Serving;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -52,7 +53,9 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
     if args.explain.is_some() || args.list {
         return explain::explain(&asked, output);
     }
-    args.on.run.keeping.must_serve = args.rule.is_empty();
+    if args.rule.is_empty() {
+        args.on.run.keeping.serving = Serving::Served;
+    }
     let own = own(&args);
     args.on.run_with(VERB, own, environment, output)
 }

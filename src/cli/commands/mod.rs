@@ -17,6 +17,7 @@ pub(super) mod report;
 pub(super) mod run;
 mod run_findings;
 mod run_given;
+mod run_serving;
 mod run_update;
 mod run_watch;
 pub(super) mod schema;

@@ -25,7 +25,7 @@ use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_failed, nothing_sele
 use crate::cli::{state, targets};
 use crate::coverage::parse_threshold;
 use crate::event::Proof;
-use crate::plan::Plan;
+use crate::plan::{Generated, Plan};
 use crate::prove::Secrets;
 use crate::recorded;
 use crate::report::Format;
@@ -278,7 +278,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let (severities, calls) = weighed;
     summary.failed = args.keeping.failed(summary.failed, &severities, output);
     calls.tell_unknown(args.suites.given.as_ref().map_or(&[], |given| &given.tools), output);
-    let exit = args.keeping.unless_unserved(verdict(args, &summary, proof, output), &calls, output);
+    let exit = args.unless_unserved(verdict(args, &summary, proof, output), &calls, output);
     if (written.is_err() || updated.is_err() || afterwards.is_err())
         && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)
     {
@@ -296,6 +296,7 @@ fn watching(args: &RunArgs, plan: &Plan, now: Duration, output: &Output) -> Resu
         watch.record();
     }
     watch.keep(args.keeping.keeper(plan, now));
+    watch.count(Generated::of(plan));
     Ok(watch)
 }
 

@@ -1,21 +1,17 @@
 //! What a run keeps of its findings, and which of them count.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 
 use super::findings::place;
-use crate::cli::calls::unknown_tool;
-use crate::cli::exit::Exit;
+use super::run_serving::Serving;
 use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
 use crate::findings::{Keeper, Kept};
 use crate::plan::Plan;
-use crate::runner::SessionFrames;
-use crate::wire::Direction;
 
 /// What becomes of findings.
 #[derive(Debug, Args)]
@@ -26,9 +22,9 @@ pub(super) struct KeepArgs {
     /// Does not keep findings for `mcprove findings`.
     #[arg(long)]
     pub(super) no_findings: bool,
-    /// Whether nothing is known of a server that serves no call of any tool.
+    /// What a server must serve at least.
     #[arg(skip)]
-    pub(super) must_serve: bool,
+    pub(super) serving: Serving,
 }
 
 impl KeepArgs {
@@ -40,7 +36,7 @@ impl KeepArgs {
 
     /// How many failures count, and how bad all of them are.
     pub(super) fn failed(&self, all: usize, severities: &Severities, output: &Output) -> usize {
-        let has_words = self.fail_on.is_some() || self.must_serve;
+        let has_words = self.fail_on.is_some() || self.serving != Serving::WhereGenerated;
         if has_words && !severities.words().is_empty() {
             output.note(&format!("failures by severity: {}", severities.words()));
         }
@@ -52,66 +48,11 @@ impl KeepArgs {
         }
         counted
     }
-
-    /// The verdict, unless calls were sent and none was served: then nothing is known of what calls do.
-    pub(super) fn unless_unserved(&self, exit: Exit, calls: &Calls, output: &Output) -> Exit {
-        let is_green = matches!(exit, Exit::Passed | Exit::Coverage);
-        let is_unserved = is_green && self.must_serve && calls.sent > 0 && calls.served == 0;
-        if is_unserved && calls.called.is_disjoint(&calls.listed) && !calls.listed.is_empty() {
-            let help = "a tool that may destroy something is called where `--allow TOOL` names it";
-            output.error("no tool of the server was called, so nothing is known of them", Some(help));
-        } else if is_unserved {
-            let help =
-                "give valid arguments with `--arguments 'TOOL={…}'`; `--transcript frames` shows what was answered";
-            output.error(
-                &format!("none of {} calls of tools was served, so nothing is known of them", calls.sent),
-                Some(help),
-            );
-        }
-        if is_unserved { Exit::Nothing } else { exit }
-    }
 }
 
 fn severity(text: &str) -> Result<Severity, String> {
     let words = || format!("`{text}` is no severity; write `low`, `medium`, `high` or `critical`");
     Severity::parse(text).ok_or_else(words)
-}
-
-/// How many calls of tools were sent, how many of them were served, and which tools there are.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Calls {
-    sent: usize,
-    served: usize,
-    called: BTreeSet<String>,
-    listed: BTreeSet<String>,
-}
-
-impl Calls {
-    /// Counts the calls of a session.
-    pub(super) fn session(&mut self, session: &SessionFrames) {
-        let mut open = BTreeSet::new();
-        for frame in &session.frames {
-            let Ok(message) = &frame.json else { continue };
-            let id = || message["id"].to_string();
-            if frame.direction == Direction::Sent && message["method"] == "tools/call" {
-                self.sent += 1;
-                self.called.extend(message["params"]["name"].as_str().map(str::to_owned));
-                open.insert(id());
-            } else if frame.direction == Direction::Received && message.get("result").is_some() && open.remove(&id()) {
-                self.served += usize::from(message["result"]["isError"] != true);
-            } else if let Some(tools) = message["result"]["tools"].as_array() {
-                self.listed.extend(tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
-            }
-        }
-    }
-
-    /// Tells of flags that name tools which the server does not list.
-    pub(super) fn tell_unknown(&self, named: &[(&'static str, String)], output: &Output) {
-        let is_unknown = |(_, name): &&(&str, String)| !self.listed.is_empty() && !self.listed.contains(name);
-        for (flag, name) in named.iter().filter(is_unknown) {
-            output.note(&unknown_tool(flag, name, self.listed.iter().map(String::as_str)));
-        }
-    }
 }
 
 /// How many failures there are of each severity.

@@ -4,12 +4,14 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::run_findings::{Calls, Severities};
+use super::run_findings::Severities;
+use super::run_serving::Calls;
 use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::{Event, Proof, RunFinished};
 use crate::findings::{Keeper, Kept};
+use crate::plan::Generated;
 use crate::prove::{Recorder, Recording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
@@ -94,9 +96,14 @@ impl RunWatch {
         self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
     }
 
+    /// Looks from here on at how calls of tools go, above all at those that the plan generates.
+    pub(super) fn count(&mut self, generated: Generated) {
+        self.calls = Calls::of(generated);
+    }
+
     /// How bad the failures are, and how calls of tools went.
-    pub(super) fn weighed(&self) -> (Severities, Calls) {
-        (self.severities, self.calls.clone())
+    pub(super) fn weighed(&mut self) -> (Severities, Calls) {
+        (self.severities, std::mem::take(&mut self.calls))
     }
 
     /// Says how many survivors are shown at the end.
@@ -164,6 +171,7 @@ impl Observer for RunWatch {
             Event::CaseFinished(result) => {
                 self.failures.case(result);
                 self.severities.case(result);
+                self.calls.case(result);
             }
             Event::SessionJudged(judged) => {
                 self.failures.session(judged);

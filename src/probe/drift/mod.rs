@@ -8,13 +8,13 @@ mod told;
 
 use serde_json::{Value, json};
 
-use self::told::{finding, summary};
+use self::told::{finding, needless, summary};
 use super::{Ground, Probed};
 use crate::drift::{Answer, Change, Identity, Outcome as Came, Recorded, Subject, compare_subject, heard};
 use crate::event::{Finding, Outcome};
 use crate::session::{Request, Session};
 use crate::source::template::{Names, fill};
-use crate::suite::Differential;
+use crate::suite::{Differential, IgnoredChange, Recalling};
 
 pub use self::record::{UNANSWERED, Wanted, record};
 
@@ -38,7 +38,8 @@ pub(super) async fn run(
         }
     }
     let now = now.neutral(ground.neutral);
-    let probed = verdict(settings, compare_subject(subject, recorded, &now), probed);
+    let idle = if *subject == Subject::Server { idle(settings, (recorded, &now), ground) } else { Vec::new() };
+    let probed = verdict(settings, (compare_subject(subject, recorded, &now), idle), probed);
     let Subject::Answers(tool) = subject else { return probed };
     if probed.outcome != Outcome::Passed || is_served(tool, recorded) || is_served(tool, &now) {
         return probed;
@@ -51,6 +52,21 @@ pub(super) async fn run(
 fn is_served(tool: &str, recorded: &Recorded) -> bool {
     let mut answers = recorded.answers.iter().filter(|answer| answer.tool == tool);
     answers.any(|answer| answer.outcome == Came::Served)
+}
+
+/// What is ignored and is not there hides what may come; where there are several servers or revisions, it may be there
+/// on another. What was ignored of answers is not known before all of them are there.
+fn idle(settings: &Differential, (recorded, now): (&Recorded, &Recorded), ground: &Ground<'_>) -> Vec<Finding> {
+    if ground.suite.servers.len() != 1 || ground.suite.servers.values().any(|server| server.protocol.len() != 1) {
+        return Vec::new();
+    }
+    let defined = Subject::of(recorded, now).into_iter().filter(|subject| !matches!(subject, Subject::Answers(_)));
+    let changes: Vec<Change> = defined.flat_map(|subject| compare_subject(&subject, recorded, now)).collect();
+    let asks = |ignored: &&IgnoredChange| settings.answers == Recalling::Left || !ignored.may_be_of_answers();
+    let idle = settings.ignore.iter().filter(asks);
+    idle.filter(|ignored| !changes.iter().any(|change| ignored.is_about(change)))
+        .map(|ignored| needless(ignored, &changes))
+        .collect()
 }
 
 /// The server as it is, without answers.
@@ -121,11 +137,15 @@ async fn ask(
     heard(&message).ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))
 }
 
-fn verdict(settings: &Differential, changes: Vec<Change>, probed: Probed) -> Probed {
+fn verdict(settings: &Differential, (changes, idle): (Vec<Change>, Vec<Finding>), probed: Probed) -> Probed {
     let is_meant = |change: &Change| settings.ignore.iter().any(|ignored| ignored.is_about(change));
     let (meant, changes): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_meant);
     let (bad, mild): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| change.level >= settings.fail_on);
-    let outcome = if bad.is_empty() { Outcome::Passed } else { Outcome::Failed };
-    let findings = bad.iter().map(|change| finding(change, &settings.file)).collect();
+    let outcome = match (bad.is_empty(), idle.is_empty()) {
+        (true, true) => Outcome::Passed,
+        (true, false) => Outcome::Warned,
+        (false, _) => Outcome::Failed,
+    };
+    let findings = bad.iter().map(|change| finding(change, &settings.file)).chain(idle).collect();
     Probed { outcome, reason: summary(&mild, &meant), findings, ..probed }
 }

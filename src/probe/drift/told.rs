@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::drift::{Change, Level};
-use crate::event::{CHANGED, Finding, Severity};
+use crate::event::{self, CHANGED, Finding, Severity};
+use crate::source::nearest;
+use crate::suite::IgnoredChange;
 
 /// The most changes that a sentence names.
 const NAMED: usize = 3;
@@ -26,6 +28,16 @@ pub(super) fn finding(change: &Change, file: &str) -> Finding {
         ..Finding::new(change.what, format!("{} change: {}", change.level.as_str(), change.says))
     }
     .with_evidence("counter-example", example)
+}
+
+/// An entry of `ignore:` that fits no change.
+pub(super) fn needless(ignored: &IgnoredChange, changes: &[Change]) -> Finding {
+    let parts = [("at", &ignored.at), ("what", &ignored.what)];
+    let said = parts.iter().filter_map(|(key, value)| Some(format!("{key}: {}", value.as_deref()?)));
+    let says = format!("`{{ {} }}` is ignored and fits no change", said.collect::<Vec<_>>().join(", "));
+    let near = ignored.at.as_deref().and_then(|at| nearest(at, changes.iter().map(|change| change.at.as_str())));
+    let help = near.map_or("take it out of `ignore`".to_owned(), |near| format!("did you mean `{near}`?"));
+    Finding { help: Some(help), level: event::Level::Should, ..Finding::new("needless-ignore", says) }
 }
 
 /// What has changed and fails nothing; `None` where that is nothing.

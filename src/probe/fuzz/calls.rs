@@ -142,8 +142,8 @@ impl Callee {
         let schema = tool.input_schema();
         let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
         let tamer = Tamer::with_maker(schema, maker);
-        let given: Vec<Value> = given(tool, suite).collect();
-        let base = given.first().filter(|given| tamer.maker().is_valid(given)).unwrap_or(tamer.smallest());
+        let given: Vec<Value> = given(tool, suite).filter(|given| tamer.maker().is_valid(given)).collect();
+        let base = given.first().unwrap_or(tamer.smallest());
         // Arguments that are no object break the protocol, not the tool's schema.
         let violations: Vec<Violation> =
             tamer.violations(base).into_iter().filter(|one| one.value.is_object()).collect();

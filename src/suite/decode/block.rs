@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::{duration, texts};
 use crate::drift;
 use crate::lint::{Level, Limits, Provider};
-use crate::source::{Located, Node, Value};
-use crate::suite::grammar::{BLOCKS, BlockKind};
+use crate::source::{Diagnostic, Located, Node, Value};
+use crate::suite::grammar::{BLOCKS, BlockEntry, BlockKind, BlockState};
 use crate::suite::model::{
     Allowed, Block, Differential, Fuzz, IgnoredChange, NegativeCheck, NegativePath, Recalling, SchemaLint,
     ToolSelection,
@@ -25,7 +25,8 @@ const OF_TOOLS: [NegativeCheck; 5] = [
 ];
 
 /// The refusals that a test asks for; what is about the server as a whole only where it says so.
-pub(super) fn test_negative_path(node: &Node) -> Option<NegativePath> {
+pub(super) fn test_negative_path(node: &Node, found: &mut Vec<Diagnostic>) -> Option<NegativePath> {
+    empty_lists(node, &NARROWING, found);
     (node.flag() != Some(false)).then(|| negative_path(node, ToolSelection::All, &OF_TOOLS))
 }
 
@@ -155,24 +156,53 @@ fn tool_selection(node: Option<&Node>) -> ToolSelection {
     }
 }
 
+/// Lists that choose among what is there without them.
+const NARROWING: [(&str, &str); 4] = [
+    ("tools", "all tools are selected"),
+    ("checks", "all checks are made"),
+    ("providers", "three providers are asked about"),
+    ("only", "all rules are checked"),
+];
+
+/// Reports lists that choose nothing: what they belong to would do nothing, or everything.
+fn empty_lists(node: &Node, keys: &[(&str, &str)], found: &mut Vec<Diagnostic>) {
+    for (key, without) in keys {
+        let Some(list) = node.get(key) else { continue };
+        if matches!(&list.value, Value::List(items) if items.is_empty()) {
+            let message = format!("`{key}` is empty, and without it {without}");
+            let help = "name some, or remove the key".to_owned();
+            found.push(Diagnostic::error("empty-list", message, list.span).with_help(help));
+        }
+    }
+}
+
+/// What is wrong with the settings of a block beside what the grammar says.
+fn check_settings(entry: &BlockEntry, settings: &Node, found: &mut Vec<Diagnostic>) {
+    if entry.state != BlockState::Runs {
+        return;
+    }
+    // A comparison with no tools is still one of resources and prompts.
+    let keys: &[_] = if entry.kind == BlockKind::Differential { &[] } else { &NARROWING };
+    empty_lists(settings, keys, found);
+    if entry.kind == BlockKind::Compliance {
+        empty_lists(settings, &[("rules", "all rules are checked")], found);
+    }
+    let is_meant = |one: &&mut Diagnostic| {
+        one.code == "wrong-type" && one.label.as_ref().is_some_and(|label| label.span == settings.span)
+    };
+    if let Some(wrong) = found.iter_mut().find(is_meant) {
+        wrong.help = entry.kind.example().map(|example| format!("write for example `{example}`"));
+    }
+}
+
 /// The blocks that are written, in the order in which they run.
-pub(in crate::suite) fn blocks(root: &Node) -> Vec<Block> {
+pub(in crate::suite) fn blocks(root: &Node, found: &mut Vec<Diagnostic>) -> Vec<Block> {
     BLOCKS
         .iter()
         .filter_map(|entry| {
             let (key, settings) = root.entries().iter().find(|(key, _)| key.value == entry.key)?;
-            let tools = match (entry.kind, settings.get("tools")) {
-                // These work on the server as a whole and need no selection.
-                (
-                    BlockKind::Compliance
-                    | BlockKind::Security
-                    | BlockKind::Fuzz
-                    | BlockKind::SchemaLint
-                    | BlockKind::Differential,
-                    None,
-                ) => ToolSelection::All,
-                (_, tools) => tool_selection(tools),
-            };
+            check_settings(entry, settings, found);
+            let tools = settings.get("tools").map_or(ToolSelection::All, |tools| tool_selection(Some(tools)));
             Some(Block { kind: entry.kind, span: key.span, settings: settings.clone(), tools, recorded: None })
         })
         .collect()

@@ -60,7 +60,7 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         teardown: steps_around(node, "teardown", found),
         rows: Vec::new(),
         for_each: for_each(node, found),
-        negative_path: node.get("negative_path").and_then(block::test_negative_path),
+        negative_path: node.get("negative_path").and_then(|asked| block::test_negative_path(asked, found)),
         output_schema: node.get("output_schema").filter(|value| value.flag() == Some(true)).map(|value| value.span),
         answers: answers(node.get("answers")),
         judges: texts(node.get("judges")),

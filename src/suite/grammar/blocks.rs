@@ -91,6 +91,29 @@ impl BlockKind {
     pub fn entry(self) -> &'static BlockEntry {
         &BLOCKS[self as usize]
     }
+
+    /// A block of this kind as one line says it; `None` where it does not run yet.
+    pub fn example(self) -> Option<&'static str> {
+        match self {
+            Self::Compliance => Some("compliance: { level: must }"),
+            Self::NegativePath => Some("negative_path: { tools: \"*\" }"),
+            Self::OutputSchema => Some("output_schema: { tools: \"*\" }"),
+            Self::SchemaLint => Some("schema_lint: { level: warning }"),
+            Self::Fuzz => Some("fuzz: { cases: 100 }"),
+            Self::Properties => {
+                Some("properties: [{ name: words come back, generate: { word: { type: string } }, … }]")
+            }
+            Self::Differential => Some("differential: { snapshot: recorded.json }"),
+            Self::State
+            | Self::Torture
+            | Self::Config
+            | Self::Performance
+            | Self::Security
+            | Self::TrustBoundary
+            | Self::Faults
+            | Self::Agents => None,
+        }
+    }
 }
 
 pub(super) static BLOCK_KEYS: &[Key] = &[
@@ -134,7 +157,7 @@ pub(super) static NEGATIVE_PATH: Object = Object {
     name: "negative_path",
     doc: "Calls that must be refused; a refusal counts only where a valid call of the same tool was served.",
     keys: &[&[
-        key("tools", TOOLS, "The tools: `\"*\"` for all, or a list of names and patterns such as `get_*`."),
+        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key(
             "checks",
             Shape::List(&Shape::Choice(&[
@@ -156,7 +179,7 @@ pub(super) static NEGATIVE_PATH: Object = Object {
 static TOOLS_ONLY: Object = Object {
     name: "a tool selection",
     doc: "Which tools a block works on.",
-    keys: &[&[key("tools", TOOLS, "The tools: `\"*\"` for all, or a list of names and patterns such as `get_*`.")]],
+    keys: &[&[key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`.")]],
 };
 
 static SCHEMA_LINT: Object = Object {
@@ -194,7 +217,7 @@ static FUZZ: Object = Object {
             Shape::Duration,
             "How long each tool is called, such as `30s`; it ends with whichever comes first.",
         ),
-        key("tools", TOOLS, "The tools, by default all: names and patterns such as `get_*`."),
+        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key("block", TOOLS, "Tools that are not called although they are selected: names and patterns."),
         key("in_flight", Shape::Whole, "How many calls are under way at a time, 1 to 32, by default 8."),
         key(

@@ -166,6 +166,12 @@ pub struct IgnoredChange {
 }
 
 impl IgnoredChange {
+    /// Whether it may be meant for what tools answer.
+    pub fn may_be_of_answers(&self) -> bool {
+        let at = self.at.as_deref().is_none_or(|at| at.starts_with("answers") || at.starts_with(['*', '?', '[', '{']));
+        at && self.what.as_deref().is_none_or(|what| what.starts_with("answer-"))
+    }
+
     /// Whether this is the change.
     pub fn is_about(&self, change: &drift::Change) -> bool {
         let at = self.at.as_deref().is_none_or(|pattern| is_match(pattern, &change.at));
@@ -195,11 +201,6 @@ impl ToolSelection {
     pub fn idle<'a>(&'a self, offered: &'a [&str]) -> impl Iterator<Item = &'a Located<String>> {
         let patterns = if let Self::Named(patterns) = self { patterns.as_slice() } else { &[] };
         patterns.iter().filter(move |pattern| !offered.iter().any(|tool| is_match(&pattern.value, tool)))
-    }
-
-    /// Whether nothing can be selected, whatever the server offers.
-    pub fn is_empty(&self) -> bool {
-        matches!(self, Self::Named(patterns) if patterns.is_empty())
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Suite {
     pub arguments: BTreeMap<String, Node>,
     /// Tools that may destroy and may be called all the same.
     pub allow: BTreeSet<String>,
+    /// The tools that its own file names under `allow` and `arguments`.
+    pub names: Vec<NamedTool>,
     /// Steps at the start of a session.
     pub setup: Vec<Step>,
     /// Steps at the end of a session.
@@ -64,6 +66,15 @@ pub struct Suite {
     pub rules: Vec<Arc<Test>>,
     /// The blocks in the order in which they run.
     pub blocks: Vec<Block>,
+}
+
+/// A tool that a suite names for all its cases.
+#[derive(Debug, Clone)]
+pub struct NamedTool {
+    /// The key under which it stands: `allow` or `arguments`.
+    pub key: &'static str,
+    /// Its name.
+    pub tool: Located<String>,
 }
 
 impl Suite {

@@ -41,6 +41,7 @@ const IN_LISTS_AND_CALLS: &[Hostile] = &[
     answers("cursor-loop", 1, "cursor-loop"),
     answers("paginated", 0, "3 passed"),
     answers("lists-twice", 1, "duplicate-listing"),
+    answers("lists-nothing", 1, "2 passed, 1 failed"),
     hangs("hangs-in-call", 1, Patience::ShortRequest),
     answers("dies-in-call, '2'", 1, "process_exited"),
     answers("killed-in-call, '2'", 1, "process_exited"),

@@ -1,0 +1,66 @@
+//! What a suite gives for tools, held against what its servers list: names that no server offers, and arguments that
+//! break the schema of the tool that they are for. Both would be passed over in silence.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::case::{Body, Case, Mistake, Plan, SuitePlan};
+use super::planner::{Planner, unknown_tool};
+use crate::generate;
+use crate::source::{Located, Node};
+use crate::wire::{Catalog, Tool};
+
+/// A failed case for each mistake in `allow:` and `arguments:` of a suite, where it was asked for.
+///
+/// `catalogs` are those of all its servers: what one of them takes is no mistake. `filled` fills the templates of
+/// arguments.
+pub fn misgiven(
+    plan: &Plan,
+    suite: &SuitePlan,
+    catalogs: &[Arc<Catalog>],
+    filled: &dyn Fn(&Node) -> Option<Json>,
+) -> Vec<Arc<Case>> {
+    let Some(lane) = suite.lanes.first() else { return Vec::new() };
+    let planner = Planner { suite: &suite.suite, lane, index: 0, sources: &plan.sources, has_only: false };
+    let case = |key: &str, name: &str, mistake: Mistake| {
+        Arc::new(planner.case(&format!("{key} / {name}"), None, mistake.span, Body::Failed(mistake)))
+    };
+    // Flags are told of as flags.
+    let is_written = suite.suite.asked.is_none();
+    let unknown = suite.suite.names.iter().filter(|_| is_written).filter_map(|named| {
+        let mistake = unlisted(&named.tool, catalogs)?;
+        Some(case(named.key, &named.tool.value, mistake))
+    });
+    let broken = suite.suite.arguments.iter().filter_map(|(tool, args)| {
+        let mistake = broken((tool, args), &filled(args)?, catalogs)?;
+        Some(case("arguments", tool, mistake))
+    });
+    unknown.chain(broken).filter(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes)).collect()
+}
+
+/// What is wrong with the name of a tool that no server lists.
+fn unlisted(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
+    let offered: Vec<&str> = catalogs.iter().flat_map(|catalog| &catalog.tools).map(|tool| &*tool.name).collect();
+    if offered.contains(&name.value.as_str()) {
+        return None;
+    }
+    let mistake = unknown_tool(name, &offered);
+    let message = format!("no server of the suite offers a tool `{}`", name.value);
+    Some(if catalogs.len() > 1 { Mistake { message, ..mistake } } else { mistake })
+}
+
+/// What is wrong with arguments that no tool of that name takes.
+fn broken((name, args): (&str, &Node), value: &Json, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
+    let tools: Vec<&Tool> = catalogs.iter().filter_map(|catalog| catalog.tool(name)).collect();
+    let objections: Option<Vec<String>> = tools.iter().map(|tool| objection(tool, value)).collect();
+    let objection = objections?.into_iter().next()?;
+    let message = format!("the arguments of `{name}` break its input schema: {objection}");
+    let help = "give arguments that the tool takes; they count as a valid call of it".to_owned();
+    Some(Mistake { code: "bad-arguments", message, help: Some(help), span: args.span })
+}
+
+/// Why the input schema of a tool refuses arguments; `None` where it takes them, or cannot be read.
+pub(super) fn objection(tool: &Tool, args: &Json) -> Option<String> {
+    generate::objection(tool.input_schema(), args)
+}

@@ -1,0 +1,68 @@
+//! Which cases rest on calls that nobody wrote: they say nothing about a server that serves no call at all.
+
+use std::collections::BTreeSet;
+
+use super::case::{Body, Case, Place, Plan, Template};
+use super::witness::expects_success;
+use crate::suite::Test;
+
+/// The probe of refusals, which a test with `negative_path:` has beside its own case.
+const REFUSALS: &str = "negative-path";
+
+/// Where the cases of a plan are written that rest on generated calls.
+#[derive(Debug, Clone, Default)]
+pub struct Generated(BTreeSet<Origin>);
+
+/// A test, property or block on a server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Origin {
+    file: String,
+    line: usize,
+    server: String,
+    /// The probe that tells its cases from others of the same place; empty where there are no others.
+    probe: &'static str,
+}
+
+impl Generated {
+    /// Those of a plan. Tests whose steps somebody wrote are not among them, nor are properties that expect refusals
+    /// only, which a correct server may answer with nothing else.
+    pub fn of(plan: &Plan) -> Self {
+        let origins = plan.suites.iter().flat_map(|planned| {
+            planned.cases.iter().filter_map(|case| {
+                let Body::Template(template) = &case.body else { return None };
+                Some(origin(case, &planned.lanes[case.lane].server, probe(template)?))
+            })
+        });
+        Self(origins.collect())
+    }
+
+    /// Whether a case that stands there on this server, with these probes, is one of them.
+    pub fn has(&self, (file, line): (&str, usize), server: &str, probes: &[String]) -> bool {
+        self.0.iter().any(|origin| {
+            (origin.file.as_str(), origin.line, origin.server.as_str()) == (file, line, server)
+                && (origin.probe.is_empty() || probes.iter().any(|probe| probe == origin.probe))
+        })
+    }
+}
+
+fn origin(case: &Case, server: &str, probe: &'static str) -> Origin {
+    let Place { file, line, .. } = &case.place;
+    Origin { file: file.clone(), line: *line, server: server.to_owned(), probe }
+}
+
+/// How the cases of a template are told from others; `None` where they do not rest on generated calls.
+fn probe(template: &Template) -> Option<&'static str> {
+    match template {
+        Template::NegativeTest(..) => Some(REFUSALS),
+        Template::NegativeBlock(_) | Template::OutputBlock(_) | Template::Fuzz(_) => Some(""),
+        // Whoever asks for some rules may ask for some that no call keeps.
+        Template::Rules(compliance) => compliance.only.is_empty().then_some(""),
+        Template::ForEach(test) | Template::Particular(test) => rests_on_served(test).then_some(""),
+        Template::Lint(_) | Template::Drift(_) => None,
+    }
+}
+
+/// Whether a test is a property that a server which serves nothing would not show to hold.
+fn rests_on_served(test: &Test) -> bool {
+    test.property.is_some() && (!test.witness.is_empty() || test.steps.iter().all(expects_success))
+}
