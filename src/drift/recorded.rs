@@ -154,7 +154,9 @@ impl Recorded {
         let instructions = self.server.instructions.map(|text| neutral(text.into()));
         self.server.instructions = instructions.and_then(|text| text.as_str().map(str::to_owned));
         for answer in &mut self.answers {
-            answer.tool = neutral(answer.tool.as_str().into()).as_str().unwrap_or_default().to_owned();
+            if let Value::String(tool) = neutral(answer.tool.as_str().into()) {
+                answer.tool = tool;
+            }
             answer.arguments = neutral(answer.arguments.take());
             answer.told = neutral(answer.told.take());
         }

@@ -260,7 +260,7 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
     match conversation.witness(&script.witness).await {
         Err(Unserved::Refused(reason)) => return Verdict::because(Outcome::Inconclusive, reason),
         Err(Unserved::Unanswered(found)) => {
-            return unserved(vec![finding::at(found, conversation.sources, case.span, "this case")]);
+            return unserved(vec![finding::at(*found, conversation.sources, case.span, "this case")]);
         }
         Ok(found) if !found.is_empty() => return Verdict::found(Outcome::Failed, found),
         Ok(_) => {}

@@ -42,7 +42,7 @@ pub(super) enum Unserved {
     /// The server refused it; the sentence says what with.
     Refused(String),
     /// It got no answer, which is a failure whatever was to come after it.
-    Unanswered(Finding),
+    Unanswered(Box<Finding>),
 }
 
 /// Why nothing is known of a cancellation.
@@ -105,7 +105,7 @@ impl<'a> Conversation<'a> {
             let title = self.exchanges[index].title.clone();
             match result {
                 Err(found) => {
-                    return Err(Unserved::Unanswered(Finding { exchange: Some(index), ..found }));
+                    return Err(Unserved::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
                 }
                 Ok(Some(heard)) if !is_served(&heard.reply.message) => {
                     let proves =
