@@ -300,3 +300,39 @@ fn ci_needs_no_suite_and_fails_whoever_serves_nothing() {
     let none = scene.run("ci -- false");
     assert_ne!(none.status, 0, "{}", none.text());
 }
+
+#[test]
+fn folders_may_hold_what_is_no_finding() {
+    let test =
+        "  - name: one\n    call: show_basket\n    expect: [{ at: result.structuredContent.items, equals: [x] }]\n";
+    let scene = scene("findings-folder", "fifth-call/server.py", test);
+    // A pack's variables are part of how the server is started, whatever characters they hold.
+    let suite = fs::read_to_string(scene.folder.join("suite.yml")).unwrap();
+    scene.write("suite.yml", &format!("{suite}variables: {{ odd: \"\\uffff\\u202e\" }}\n"));
+    assert_eq!(scene.run("run suite.yml").status, 1);
+    scene.write(".mcprove/findings/0000.json", "{");
+    fs::create_dir(scene.folder.join(".mcprove/findings/1111.json")).unwrap();
+    let listed = scene.run("findings list");
+    assert!(listed.status == 0 && listed.stdout.contains("show_basket"), "{}", listed.text());
+    assert_eq!(listed.stderr.matches("it is left out").count(), 2, "{}", listed.text());
+    let played = scene.run("findings replay --all --times 1");
+    assert!(played.status == 1 && played.stdout.contains("reproduced 1 of 1"), "{}", played.text());
+    // What cannot be read could be what makes a run worse.
+    assert_eq!(scene.run("findings diff .mcprove .mcprove").status, 3);
+}
+
+#[test]
+fn a_run_that_found_nothing_can_be_compared() {
+    let test = |name: &str, items: &str| {
+        format!(
+            "  - {{ name: {name}, call: show_basket, expect: [{{ at: result.structuredContent.items, equals: {items} }}] }}\n"
+        )
+    };
+    let scene = scene("findings-clean", "fifth-call/server.py", &(test("good", "[]") + &test("bad", "[x]")));
+    assert_eq!(scene.run("run suite.yml --state-dir before --filter name(good)").status, 0);
+    assert_eq!(scene.run("run suite.yml --state-dir after").status, 1);
+    let worse = scene.run("findings diff before after --fail-on-regression");
+    assert!(worse.status == 1 && worse.stdout.contains("new: 1"), "{}", worse.text());
+    let better = scene.run("findings diff after before --fail-on-regression");
+    assert!(better.status == 0 && better.stdout.contains("fixed: 1"), "{}", better.text());
+}
