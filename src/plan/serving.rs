@@ -55,10 +55,9 @@ fn probe(template: &Template) -> Option<&'static str> {
     match template {
         Template::NegativeTest(..) => Some(REFUSALS),
         Template::NegativeBlock(_) | Template::OutputBlock(_) | Template::Fuzz(_) => Some(""),
-        // Whoever asks for some rules may ask for some that no call keeps.
-        Template::Rules(compliance) => compliance.only.is_empty().then_some(""),
         Template::ForEach(test) | Template::Particular(test) => rests_on_served(test).then_some(""),
-        Template::Lint(_) | Template::Drift(_) => None,
+        // Most rules are about the protocol, and servers keep them also where nobody knows a call that they serve.
+        Template::Rules(_) | Template::Lint(_) | Template::Drift(_) => None,
     }
 }
 
