@@ -2,59 +2,90 @@
 
 use std::collections::BTreeMap;
 
+use jsonschema::Draft;
 use serde_json::{Map, Number, Value};
 
 use super::reference::{References, below};
-use super::{Bound, Condition, Contains, Kinds, Rules, SchemaId, Schemas};
+use super::{Bound, Condition, Contains, Kinds, Rules, SchemaId, Schemas, same};
 
 /// Reads a whole document into an arena.
 pub(super) fn read(document: &Value, schemas: Schemas) -> Schemas {
-    // Before 2019-09 a reference hides its siblings.
-    let draft = document["$schema"].as_str().unwrap_or_default();
-    let old = ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|name| draft.contains(name));
+    let draft = Draft::default().detect(document);
     let references = References::new(document);
-    let mut reader = Reader { document, references, old, schemas, known: BTreeMap::new() };
+    let mut reader = Reader { document, references, draft, schemas, known: BTreeMap::new(), todo: Vec::new() };
     reader.schemas.root = reader.schema("");
+    while let Some((id, at)) = reader.todo.pop() {
+        reader.read(id, at);
+    }
     reader.schemas
+}
+
+/// Keywords that not every draft knows, with the first that does.
+const SINCE: [(&str, Draft); 13] = [
+    ("const", Draft::Draft6),
+    ("contains", Draft::Draft6),
+    ("propertyNames", Draft::Draft6),
+    ("if", Draft::Draft7),
+    ("$recursiveRef", Draft::Draft201909),
+    ("dependentRequired", Draft::Draft201909),
+    ("dependentSchemas", Draft::Draft201909),
+    ("maxContains", Draft::Draft201909),
+    ("minContains", Draft::Draft201909),
+    ("unevaluatedItems", Draft::Draft201909),
+    ("unevaluatedProperties", Draft::Draft201909),
+    ("$dynamicRef", Draft::Draft202012),
+    ("prefixItems", Draft::Draft202012),
+];
+
+/// What a keyword says; `None` where it is absent, or means nothing in the draft.
+fn said<'a>(draft: Draft, members: &'a Map<String, Value>, keyword: &str) -> Option<&'a Value> {
+    let is_known = SINCE.iter().all(|(known, since)| *known != keyword || draft >= *since);
+    let is_past = keyword == "$recursiveRef" && draft > Draft::Draft201909;
+    members.get(keyword).filter(|_| is_known && !is_past)
 }
 
 struct Reader<'a> {
     document: &'a Value,
     references: References<'a>,
-    old: bool,
+    draft: Draft,
     schemas: Schemas,
     known: BTreeMap<String, SchemaId>,
+    /// Subschemas that were met and are still to be read.
+    todo: Vec<(SchemaId, String)>,
 }
 
 impl Reader<'_> {
-    /// The line of the subschema at a pointer; read where it is met first.
+    /// The line of the subschema at a pointer.
     fn schema(&mut self, at: &str) -> SchemaId {
         if let Some(known) = self.known.get(at) {
             return *known;
         }
         let id = self.schemas.add(Rules { at: at.to_owned(), ..Rules::default() });
         self.known.insert(at.to_owned(), id);
+        self.todo.push((id, at.to_owned()));
+        id
+    }
+
+    fn read(&mut self, id: SchemaId, at: String) {
         let document = self.document;
-        match document.pointer(at) {
+        match document.pointer(&at) {
             Some(Value::Object(members)) => {
-                let rules = self.rules(at, members);
+                let rules = self.rules(&at, members);
                 self.schemas.set(id, rules);
             }
-            Some(Value::Bool(false)) => {
-                self.schemas.set(id, Rules { at: at.to_owned(), never: true, ..Rules::default() });
-            }
+            Some(Value::Bool(false)) => self.schemas.set(id, Rules { at, never: true, ..Rules::default() }),
             Some(Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => {}
         }
-        id
     }
 
     fn rules(&mut self, at: &str, members: &Map<String, Value>) -> Rules {
         let mut rules = Rules { at: at.to_owned(), ..Rules::default() };
         self.references_of(at, members, &mut rules);
-        if self.old && members.contains_key("$ref") {
+        // Before 2019-09 a reference hides its siblings.
+        if self.draft < Draft::Draft201909 && members.contains_key("$ref") {
             return rules;
         }
-        values(members, &mut rules);
+        values(self.draft, members, &mut rules);
         numbers(members, &mut rules);
         texts(members, &mut rules);
         self.arrays(at, members, &mut rules);
@@ -65,7 +96,7 @@ impl Reader<'_> {
     }
 
     fn references_of(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
-        let text = |key: &str| members.get(key).and_then(Value::as_str);
+        let text = |key: &str| said(self.draft, members, key).and_then(Value::as_str);
         let plain = text("$ref").and_then(|reference| self.references.target(at, reference));
         let dynamic = text("$dynamicRef").and_then(|reference| self.references.dynamic_target(at, reference));
         let recursive = text("$recursiveRef").and_then(|reference| self.references.target(at, reference));
@@ -76,17 +107,19 @@ impl Reader<'_> {
     }
 
     fn member(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Option<SchemaId> {
-        members.get(key).filter(|value| value.is_object() || value.is_boolean()).map(|_| self.schema(&below(at, key)))
+        said(self.draft, members, key)
+            .filter(|value| value.is_object() || value.is_boolean())
+            .map(|_| self.schema(&below(at, key)))
     }
 
     fn list(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Vec<SchemaId> {
-        let count = members.get(key).and_then(Value::as_array).map_or(0, Vec::len);
+        let count = said(self.draft, members, key).and_then(Value::as_array).map_or(0, Vec::len);
         (0..count).map(|index| self.schema(&format!("{at}/{key}/{index}"))).collect()
     }
 
     fn named(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Vec<(String, SchemaId)> {
         let at = below(at, key);
-        let named = members.get(key).and_then(Value::as_object).into_iter().flatten();
+        let named = said(self.draft, members, key).and_then(Value::as_object).into_iter().flatten();
         let schemas = named.filter(|(_, value)| value.is_object() || value.is_boolean());
         schemas.map(|(name, _)| (name.clone(), self.schema(&below(&at, name)))).collect()
     }
@@ -99,9 +132,9 @@ impl Reader<'_> {
             rules.items = self.member(at, members, "additionalItems");
         }
         if let Some(schema) = self.member(at, members, "contains") {
-            let (min, max) =
-                if self.old { (None, None) } else { (count(members, "minContains"), count(members, "maxContains")) };
-            rules.contains = Some(Contains { schema, min: min.unwrap_or(1), max });
+            let bound = |key: &str| said(self.draft, members, key).and_then(|_| count(members, key));
+            rules.contains =
+                Some(Contains { schema, min: bound("minContains").unwrap_or(1), max: bound("maxContains") });
         }
         rules.min_items = count(members, "minItems");
         rules.max_items = count(members, "maxItems");
@@ -123,7 +156,7 @@ impl Reader<'_> {
 
     fn dependencies(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
         for key in ["dependentRequired", "dependencies"] {
-            let lists = members.get(key).and_then(Value::as_object).into_iter().flatten();
+            let lists = said(self.draft, members, key).and_then(Value::as_object).into_iter().flatten();
             let lists = lists.filter(|(_, value)| value.is_array());
             rules.dependent.extend(lists.map(|(name, list)| (name.clone(), names(list))));
         }
@@ -144,7 +177,7 @@ impl Reader<'_> {
     }
 }
 
-fn values(members: &Map<String, Value>, rules: &mut Rules) {
+fn values(draft: Draft, members: &Map<String, Value>, rules: &mut Rules) {
     rules.named = match members.get("type") {
         Some(Value::String(name)) => vec![Kinds::named(name)],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(Kinds::named).collect(),
@@ -152,8 +185,8 @@ fn values(members: &Map<String, Value>, rules: &mut Rules) {
     };
     rules.kinds = rules.named.iter().copied().reduce(Kinds::or);
     rules.values = members.get("enum").and_then(Value::as_array).cloned();
-    if let Some(constant) = members.get("const") {
-        let listed = rules.values.as_ref().is_none_or(|values| values.contains(constant));
+    if let Some(constant) = said(draft, members, "const") {
+        let listed = rules.values.as_ref().is_none_or(|values| values.iter().any(|value| same(value, constant)));
         rules.values = Some(if listed { vec![constant.clone()] } else { Vec::new() });
         rules.constant = true;
     }
