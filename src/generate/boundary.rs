@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::draw::Draw;
 use super::edge;
-use super::make::{self, Variety};
-use super::schema::{Kinds, token};
-use super::shape::{Graph, Items, Members, NodeId, Shape};
+use super::make::{self, Variety, with};
+use super::schema::{Kinds, token, written};
+use super::shape::{Graph, Items, LARGEST, Members, NodeId, Shape};
 
 /// How many boundaries are made.
 const MOST: usize = 400;
@@ -16,6 +16,9 @@ const MOST: usize = 400;
 /// Nodes of which the smallest value holds this many values have few edges.
 const LARGE: u64 = 1_000;
 const FEW: usize = 12;
+
+/// How many values all edges may hold together: every edge is a whole value, and large ones cost.
+const WORK: u64 = 1_000_000;
 
 /// How deep edges are looked for.
 const DEEPEST: usize = 6;
@@ -46,7 +49,7 @@ impl Boundary {
 
 /// Values at the edges that pass a test, each once.
 pub(super) fn boundaries(graph: &Graph, root: NodeId, is_valid: &dyn Fn(&Value) -> bool) -> Vec<Boundary> {
-    let mut edges = Edges { graph, stack: Vec::new() };
+    let mut edges = Edges { graph, stack: Vec::new(), spent: 0 };
     let mut met = BTreeSet::new();
     let found = edges.of_node(root);
     found.into_iter().filter(|edge| is_valid(&edge.value) && met.insert(edge.value.to_string())).take(MOST).collect()
@@ -56,6 +59,8 @@ struct Edges<'a> {
     graph: &'a Graph,
     /// The nodes on the way here.
     stack: Vec<NodeId>,
+    /// How many values the edges found so far hold.
+    spent: u64,
 }
 
 impl Edges<'_> {
@@ -70,15 +75,18 @@ impl Edges<'_> {
         found.extend(node.shown.iter().map(|shown| Boundary::here("a value that the schema shows", shown.clone())));
         let shapes = if node.size > LARGE { 1 } else { node.shapes.len() };
         for (at, shape) in node.shapes.iter().enumerate().take(shapes) {
+            self.spent += shape.size;
             if node.shapes.len() > 1 {
                 let value = make::value_of_shape(graph, shape, Variety::Plain, &mut Draw::new(0));
                 found.push(Boundary::here(&format!("alternative {} of {}", at + 1, node.shapes.len()), value));
             }
             found.extend(self.of_shape(shape));
+            if found.len() > MOST * 4 || self.spent > WORK {
+                break;
+            }
         }
         self.stack.pop();
         found.retain(|edge| graph.schemas.fits_all(&node.ids, &edge.value));
-        // Every edge is a whole value, and large ones cost.
         found.truncate(if node.size > LARGE { FEW } else { MOST });
         found
     }
@@ -102,14 +110,25 @@ impl Edges<'_> {
         let graph = self.graph;
         let Value::Object(least) = of_kind(graph, shape, Kinds::OBJECT) else { return Vec::new() };
         let mut all = least.clone();
-        for member in &members.known {
-            all.entry(member.name.clone()).or_insert_with(|| plain(graph, member.node));
+        let mut room = LARGEST;
+        for member in members.known.iter().filter(|member| !least.contains_key(&member.name)) {
+            let size = graph.node(member.node).size;
+            if size <= room {
+                room -= size;
+                all.insert(member.name.clone(), plain(graph, member.node));
+            }
         }
         let mut found =
             vec![Boundary::here("only what is required", json!(least)), Boundary::here("every member", json!(all))];
         for member in members.known.iter().filter(|member| !least.contains_key(&member.name)) {
             let name = &member.name;
-            let only = with(&least, name, all.get(name).cloned().unwrap_or_default());
+            // Both with it alone and with everything else.
+            self.spent += shape.members.size * 2 + graph.node(member.node).size + LARGEST - room;
+            if self.spent > WORK {
+                break;
+            }
+            let value = all.get(name).cloned().unwrap_or_else(|| plain(graph, member.node));
+            let only = with(&least, name, value);
             found.push(Boundary::here(&format!("`{name}` is there"), only));
             let mut others = all.clone();
             others.shift_remove(name);
@@ -121,7 +140,11 @@ impl Edges<'_> {
             found.push(Boundary::here(&what, with(&least, &member.name, plain(graph, member.node))));
         }
         for member in &members.known {
+            if self.spent > WORK {
+                break;
+            }
             for inner in self.of_node(member.node) {
+                self.spent += shape.members.size + graph.node(member.node).size;
                 let value = with(&least, &member.name, inner.value.clone());
                 found.push(Boundary { value, ..inner }.below(&member.name));
             }
@@ -133,7 +156,9 @@ impl Edges<'_> {
         let graph = self.graph;
         let Value::Array(least) = of_kind(graph, shape, Kinds::ARRAY) else { return Vec::new() };
         let mut found = vec![Boundary::here("the fewest items", json!(least))];
-        let most = items.max.filter(|max| *max <= LONGEST);
+        let item = items.rest.or(items.prefix.first().copied()).map_or(1, |item| graph.node(item).size);
+        let longest = usize::try_from(LARGEST / item.max(1)).map_or(LONGEST, |most| most.min(LONGEST));
+        let most = items.max.filter(|max| *max <= longest);
         let one_more = (least.len() < items.max.unwrap_or(usize::MAX)).then_some(least.len() + 1);
         for (what, length) in [("one item more", one_more), ("the most items", most)] {
             found.extend(length.map(|length| Boundary::here(what, json!(filled(graph, &least, length, shape)))));
@@ -156,6 +181,7 @@ fn filled(graph: &Graph, least: &[Value], length: usize, shape: &Shape) -> Vec<V
     let unique = shape.plain.unique;
     let variety = if unique { Variety::Wide } else { Variety::Plain };
     let mut items = least.to_vec();
+    let mut met: BTreeSet<String> = items.iter().map(written).collect();
     let mut draw = Draw::new(5);
     for _ in 0..length * 8 {
         if items.len() >= length {
@@ -163,17 +189,11 @@ fn filled(graph: &Graph, least: &[Value], length: usize, shape: &Shape) -> Vec<V
         }
         let Some(node) = shape.items.slot(items.len()) else { break };
         let item = make::value(graph, node, variety, &mut draw);
-        if !unique || !items.contains(&item) {
+        if met.insert(written(&item)) || !unique {
             items.push(item);
         }
     }
     items
-}
-
-fn with(members: &Map<String, Value>, name: &str, value: Value) -> Value {
-    let mut members = members.clone();
-    members.insert(name.to_owned(), value);
-    Value::Object(members)
 }
 
 fn plain(graph: &Graph, node: NodeId) -> Value {

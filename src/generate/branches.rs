@@ -18,19 +18,6 @@ impl Seen {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether a branch was taken.
-    pub fn has(&self, branch: usize) -> bool {
-        self.words.get(branch / 64).is_some_and(|word| word & (1 << (branch % 64)) != 0)
-    }
-
-    /// Adds what another set has.
-    pub fn merge(&mut self, other: &Self) {
-        self.words.resize(self.words.len().max(other.words.len()), 0);
-        for (own, more) in self.words.iter_mut().zip(&other.words) {
-            *own |= more;
-        }
-    }
-
     fn add(&mut self, branch: usize) {
         if self.words.len() <= branch / 64 {
             self.words.resize(branch / 64 + 1, 0);

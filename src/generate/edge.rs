@@ -5,12 +5,12 @@ use serde_json::{Number, Value, json};
 use super::Limits;
 use super::boundary::Boundary;
 use super::draw::Draw;
-use super::make::{self, text_of_length, whole_value};
+use super::make::{self, SAFE, text_of_length, whole_value};
 use super::schema::{Bound, Kinds};
 use super::shape::{Plain, Shape, whole_bounds};
 
-/// What other languages hold without rounding.
-const SAFE: i128 = (1 << 53) - 1;
+/// How many values of an enumeration are edges.
+const MOST_VALUES: usize = 400;
 
 const TEXTS: [(&str, &str); 6] = [
     ("a text with spaces", " a  b "),
@@ -25,7 +25,8 @@ const TEXTS: [(&str, &str); 6] = [
 pub(super) fn scalars(shape: &Shape, limits: Limits) -> Vec<Boundary> {
     let plain = &shape.plain;
     if let Some(values) = &plain.values {
-        return values.iter().map(|value| Boundary::here(&format!("the value {value}"), value.clone())).collect();
+        let shown = values.iter().take(MOST_VALUES);
+        return shown.map(|value| Boundary::here(&format!("the value {value}"), value.clone())).collect();
     }
     let meant = shape.meant_kinds();
     let mut found = Vec::new();

@@ -1,12 +1,12 @@
 //! A schema made ready for making values.
 
-use jsonschema::Validator;
 use serde_json::Value;
 
 use super::branches::Branches;
+use super::judge::{Formats, Judge};
 use super::make::{self, Variety};
 use super::schema::Schemas;
-use super::shape::{ENDLESS, Graph, NodeId};
+use super::shape::{ENDLESS, Graph, LARGEST, NodeId};
 use super::{Boundary, Draw, Seen, Violation, boundary, violation};
 
 /// How large values may become.
@@ -42,9 +42,6 @@ pub enum Unusable {
     NotFound(String),
 }
 
-/// How many values the smallest one may hold.
-const LARGEST: u64 = 20_000;
-
 /// How often the whole value is made anew until it is valid.
 const SMALLEST_TRIES: usize = 160;
 const RANDOM_TRIES: usize = 16;
@@ -52,11 +49,9 @@ const RANDOM_TRIES: usize = 16;
 /// A schema made ready for making values.
 #[derive(Debug)]
 pub struct Maker {
-    pub(super) validator: Validator,
-    pub(super) graph: Graph,
-    pub(super) root: NodeId,
-    /// The same with texts held to their formats.
-    strict: Validator,
+    judge: Judge,
+    graph: Graph,
+    root: NodeId,
     branches: Branches,
     smallest: Value,
 }
@@ -69,13 +64,12 @@ impl Maker {
 
     /// Makes a schema ready, with limits of the caller's.
     pub fn with_limits(schema: &Value, limits: Limits) -> Result<Self, Unusable> {
-        let validator = compile(schema)?;
-        let strict = jsonschema::options().should_validate_formats(true).build(schema);
-        let strict = strict.map_err(|error| Unusable::NotASchema(error.to_string()))?;
-        let (graph, root) = Graph::new(Schemas::read(schema), limits);
+        let schemas = Schemas::read(schema);
+        let judge = Judge::new(schema, &schemas)?;
+        let (graph, root) = Graph::new(schemas, limits);
         let branches = Branches::new(&graph.schemas);
-        let smallest = smallest(&validator, &graph, root).map_err(|why| reason(schema, &graph, root, why))?;
-        Ok(Self { validator, graph, root, strict, branches, smallest })
+        let smallest = smallest(&judge, &graph, root).map_err(|why| reason(schema, &graph, root, why))?;
+        Ok(Self { judge, graph, root, branches, smallest })
     }
 
     /// A small value that satisfies the schema; prefers what the schema itself shows.
@@ -85,7 +79,7 @@ impl Maker {
 
     /// Whether a value satisfies the schema.
     pub fn is_valid(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        self.judge.takes(value, Formats::Ignored)
     }
 
     /// Valid values at the edges.
@@ -95,7 +89,7 @@ impl Maker {
 
     /// Values that break exactly one keyword at one place, derived from a valid one.
     pub fn violations(&self, base: &Value) -> Vec<Violation> {
-        violation::violations(&self.graph, &self.validator, base)
+        violation::violations(&self.graph, &self.judge, base)
     }
 
     /// A valid value; the same choices give the same value.
@@ -105,8 +99,8 @@ impl Maker {
             let variety = if attempt < tries / 2 { Variety::Wide } else { Variety::Small };
             let value = make::value(&self.graph, self.root, variety, draw);
             // A format says nothing about validity, but its texts are worth a few tries.
-            let judge = if attempt < tries / 4 { &self.strict } else { &self.validator };
-            if judge.is_valid(&value) {
+            let formats = if attempt < tries / 4 { Formats::Held } else { Formats::Ignored };
+            if self.judge.takes(&value, formats) {
                 return value;
             }
         }
@@ -124,14 +118,8 @@ impl Maker {
     }
 }
 
-/// `format` says what a text is for; whether it is one is not judged here.
-pub(super) fn compile(schema: &Value) -> Result<Validator, Unusable> {
-    let options = jsonschema::options().should_validate_formats(false);
-    options.build(schema).map_err(|error| Unusable::NotASchema(error.to_string()))
-}
-
 /// The first valid value, the plainest tried first; otherwise what was wrong with the first.
-fn smallest(validator: &Validator, graph: &Graph, root: NodeId) -> Result<Value, String> {
+fn smallest(judge: &Judge, graph: &Graph, root: NodeId) -> Result<Value, String> {
     let size = graph.node(root).size;
     if size == ENDLESS {
         return Err(String::new());
@@ -139,7 +127,7 @@ fn smallest(validator: &Validator, graph: &Graph, root: NodeId) -> Result<Value,
     if size > LARGEST {
         return Err(format!("the smallest one would hold {size} values"));
     }
-    let mut why = String::new();
+    let mut first = None;
     let tries = tries(SMALLEST_TRIES, size);
     for attempt in 0..tries {
         let variety = match attempt * SMALLEST_TRIES / tries {
@@ -148,15 +136,12 @@ fn smallest(validator: &Validator, graph: &Graph, root: NodeId) -> Result<Value,
             _ => Variety::Wide,
         };
         let value = make::value(graph, root, variety, &mut Draw::new(0).fork(attempt));
-        match validator.validate(&value) {
-            Ok(()) => return Ok(value),
-            Err(error) if why.is_empty() => {
-                why = format!("{} at `{}` refuses what was tried", error.masked_with("the value"), error.schema_path());
-            }
-            Err(_) => {}
+        if judge.takes(&value, Formats::Ignored) {
+            return Ok(value);
         }
+        first = first.or(Some(value));
     }
-    Err(why)
+    Err(first.and_then(|value| judge.refusal(&value)).unwrap_or_default())
 }
 
 /// Large values are not made anew that often.
@@ -168,9 +153,8 @@ fn tries(most: usize, size: u64) -> usize {
 fn reason(schema: &Value, graph: &Graph, root: NodeId, why: String) -> Unusable {
     let node = graph.node(root);
     if node.size == ENDLESS {
-        return Unusable::Unsatisfiable(
-            node.why.clone().unwrap_or_else(|| "its keywords exclude each other".to_owned()),
-        );
+        let why = node.why.clone().unwrap_or_else(|| "its keywords exclude each other".to_owned());
+        return if graph.gave_up { Unusable::NotFound(why) } else { Unusable::Unsatisfiable(why) };
     }
     let canonical = jsonschema::canonicalize(schema).map(|canonical| canonical.satisfiability());
     if matches!(canonical, Ok(jsonschema::canonical::Satisfiability::No)) {

@@ -9,6 +9,7 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use serde_json::{Value, json};
 
 use super::draw::Draw;
+use super::judge::{Formats, compile};
 
 /// How often a repetition without an end is repeated beyond its minimum, where nobody asks for more.
 const REPEATED: usize = 8;
@@ -22,6 +23,8 @@ pub(super) struct Pattern {
     pub(super) source: String,
     validator: Validator,
     tree: Option<Tree>,
+    /// How many bytes a text has at least, as far as that is seen.
+    pub(super) least: usize,
     /// What the text has to contain besides, from lookaheads.
     ahead: Vec<Tree>,
     open_start: bool,
@@ -41,15 +44,16 @@ enum Tree {
 impl Pattern {
     /// Reads a pattern; `None` for what the validator cannot read either.
     pub(super) fn new(source: &str) -> Option<Self> {
-        let validator = jsonschema::options().build(&json!({"pattern": source})).ok()?;
+        let validator = compile(&json!({"pattern": source}), Formats::Ignored).ok()?;
         let (rest, ahead) = without_lookaround(source);
         let parsed = parse(&rest);
         let looks = parsed.as_ref().map(|hir| (hir.properties().look_set_prefix(), hir.properties().look_set_suffix()));
         let (open_start, open_end) = looks
             .map_or((false, false), |(prefix, suffix)| (!prefix.contains(Look::Start), !suffix.contains(Look::End)));
+        let least = parsed.as_ref().and_then(|hir| hir.properties().minimum_len()).unwrap_or(0);
         let ahead = ahead.iter().filter_map(|piece| Some(tree(&parse(piece)?))).collect();
         let tree = parsed.as_ref().map(tree);
-        Some(Self { source: source.to_owned(), validator, tree, ahead, open_start, open_end })
+        Some(Self { source: source.to_owned(), validator, tree, least, ahead, open_start, open_end })
     }
 
     /// Whether it matches a text.
@@ -59,14 +63,9 @@ impl Pattern {
 
     /// A text that may match, of at least `min` characters where the pattern has room for them.
     pub(super) fn candidate(&self, draw: &mut Draw, min: usize) -> Option<String> {
-        let mut text = String::new();
-        let mut room = min;
-        if let Some(tree) = &self.tree {
-            tree.write(draw, &mut room, &mut text);
-        }
+        let mut text = self.tree.as_ref().map(|tree| tree.text(draw, min)).unwrap_or_default();
         for piece in &self.ahead {
-            let mut more = String::new();
-            piece.write(draw, &mut 0, &mut more);
+            let more = piece.text(draw, 0);
             let at = text.char_indices().map(|(at, _)| at).nth(draw.below(text.chars().count() + 1));
             text.insert_str(at.unwrap_or(text.len()), &more);
         }
@@ -80,27 +79,44 @@ impl Pattern {
     }
 }
 
+/// A text that is being written.
+struct Written {
+    letters: String,
+    /// How many more pieces are written; pieces may be empty.
+    steps: usize,
+}
+
 impl Tree {
+    fn text(&self, draw: &mut Draw, mut room: usize) -> String {
+        let mut text = Written { letters: String::new(), steps: LONGEST };
+        self.write(draw, &mut room, &mut text);
+        text.letters
+    }
+
     /// Writes a text; `room` is how many characters repetitions may add to come to a wanted length.
-    fn write(&self, draw: &mut Draw, room: &mut usize, text: &mut String) {
-        if text.len() > LONGEST {
+    fn write(&self, draw: &mut Draw, room: &mut usize, text: &mut Written) {
+        if text.letters.len() > LONGEST || text.steps == 0 {
             return;
         }
+        text.steps -= 1;
         match self {
             Self::Nothing => {}
             Self::Text(literal) => {
-                text.push_str(literal);
+                text.letters.push_str(literal);
                 *room = room.saturating_sub(literal.chars().count());
             }
             Self::Class { plain, ranges } => {
                 *room = room.saturating_sub(1);
-                text.extend(character(plain, ranges, draw));
+                text.letters.extend(character(plain, ranges, draw));
             }
             Self::Repeat { min, max, inner } => {
                 let most = max.unwrap_or(usize::MAX).saturating_sub(*min);
                 let wanted =
                     if *room > 0 { *room + draw.below(3) } else { draw.below(REPEATED.min(most.saturating_add(1))) };
                 for _ in 0..min.saturating_add(wanted.min(most)).min(LONGEST) {
+                    if text.steps == 0 {
+                        break;
+                    }
                     inner.write(draw, room, text);
                 }
             }

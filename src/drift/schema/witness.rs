@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::canonical::RECURSIVE;
-use crate::generate::{self, Draw, Maker};
+use crate::generate::{self, Draw, Formats, Maker};
 
 /// How deep values are varied.
 const DEPTH: usize = 3;
@@ -28,7 +27,7 @@ pub fn counterexample(allows: &Value, refuses: &Value) -> Option<Value> {
     if [allows, refuses].iter().any(|schema| schema.to_string().contains(&format!("\"{RECURSIVE}\""))) {
         return None;
     }
-    let compile = |schema: &Value| -> Option<Validator> { jsonschema::options().build(schema).ok() };
+    let compile = |schema| generate::compile(schema, Formats::Ignored).ok();
     let (allowing, refusing) = (compile(allows)?, compile(refuses)?);
     let shows = |value: &Value| allowing.is_valid(value) && !refusing.is_valid(value);
     let tried = candidates(allows, refuses, DEPTH).into_iter().chain(made(allows, refuses));

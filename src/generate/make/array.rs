@@ -1,8 +1,10 @@
 //! Arrays: prefix, rest, items that have to be there, items that have to differ.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use crate::generate::schema::same;
+use crate::generate::schema::written;
 use crate::generate::shape::{Items, NodeId, Shape};
 
 use super::{Making, Variety};
@@ -15,8 +17,9 @@ impl Making<'_> {
         let items = &shape.items;
         let slots = self.slots(items);
         let mut made: Vec<Value> = Vec::with_capacity(slots.len());
+        let mut others = BTreeSet::new();
         for slot in slots {
-            let item = if shape.plain.unique { self.different(slot, &made) } else { Some(self.value(slot)) };
+            let item = if shape.plain.unique { self.different(slot, &mut others) } else { Some(self.value(slot)) };
             match item {
                 Some(item) => made.push(item),
                 // No further item differs: fewer have to do.
@@ -28,14 +31,16 @@ impl Making<'_> {
 
     /// The node of each item.
     fn slots(&mut self, items: &Items) -> Vec<NodeId> {
-        let needed: usize = items.contains.iter().map(|contained| contained.min).sum();
+        let needed = items.contains.iter().fold(0_usize, |sum, contained| sum.saturating_add(contained.min));
         let most = items.max.unwrap_or(usize::MAX);
         let most = if items.rest.is_none() { most.min(items.prefix.len()) } else { most };
-        let mut length = self.length(items.min.max(needed.min(most)), most);
-        let behind = items.prefix.len().saturating_add(needed) <= most && items.rest.is_some();
-        if behind && needed > 0 {
-            length = length.max(items.prefix.len() + needed);
-        }
+        let least = items.min.max(needed.min(most));
+        let length = self.length(least, most);
+        let whole = items.prefix.len().saturating_add(needed);
+        let behind = needed > 0 && whole <= most && items.rest.is_some() && self.fits_in(items, least, whole);
+        let least = if behind { least.max(whole) } else { least };
+        let length = length.max(least);
+        let length = (least..length).find(|at| !self.fits_in(items, *at, at + 1)).unwrap_or(length);
         let mut slots: Vec<NodeId> = (0..length).map_while(|at| items.slot(at)).collect();
         let mut at = if behind { items.prefix.len() } else { 0 };
         for contained in &items.contains {
@@ -48,6 +53,13 @@ impl Making<'_> {
             }
         }
         slots
+    }
+
+    /// Takes room for items beyond the fewest that there may be; whether there was enough.
+    fn fits_in(&mut self, items: &Items, from: usize, to: usize) -> bool {
+        let sizes = (from..to).map_while(|at| items.slot(at)).map(|slot| self.graph.node(slot).size);
+        let more = sizes.fold(0, u64::saturating_add);
+        self.take_room(more)
     }
 
     fn length(&mut self, min: usize, most: usize) -> usize {
@@ -64,12 +76,12 @@ impl Making<'_> {
     }
 
     /// An item that differs from all others.
-    fn different(&mut self, slot: NodeId, others: &[Value]) -> Option<Value> {
+    fn different(&mut self, slot: NodeId, others: &mut BTreeSet<String>) -> Option<Value> {
         let variety = self.variety;
         let mut found = None;
         for _ in 0..TRIES {
             let item = self.value(slot);
-            if !others.iter().any(|other| same(other, &item)) {
+            if others.insert(written(&item)) {
                 found = Some(item);
                 break;
             }

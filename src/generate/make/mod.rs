@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 
 use super::draw::Draw;
 use super::schema::Kinds;
-use super::shape::{ENDLESS, Graph, Node, NodeId, Shape};
+use super::shape::{Graph, LARGEST, Node, NodeId, Shape};
 
-pub(super) use number::{number_near, whole_value};
+pub(super) use number::{SAFE, number_near, whole_value};
+pub(super) use object::with;
 pub(super) use text::{text, text_of_length};
 
 /// How often a place is made anew until it fits.
@@ -20,6 +21,9 @@ const TRIES: usize = 16;
 
 /// Nodes of which the smallest value holds this many values are not made anew that often.
 const LARGE: u64 = 100;
+
+/// How deep values nest at most: readers of JSON refuse what is nested deeper.
+const DEEPEST: usize = 100;
 
 /// How varied values are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +43,8 @@ pub(super) struct Making<'a> {
     variety: Variety,
     /// How many more values may be made before only the smallest are.
     left: usize,
+    /// By how many values the whole may outgrow the smallest one.
+    room: u64,
     depth: usize,
     /// The nodes on the way here, as far as plain values need them.
     stack: Vec<NodeId>,
@@ -60,7 +66,7 @@ pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: Kinds, draw: &mu
 }
 
 fn making<'a>(graph: &'a Graph, variety: Variety, draw: &'a mut Draw) -> Making<'a> {
-    Making { graph, left: graph.limits.nodes, depth: 0, stack: Vec::new(), variety, draw }
+    Making { graph, left: graph.limits.nodes, room: LARGEST, depth: 0, stack: Vec::new(), variety, draw }
 }
 
 impl Making<'_> {
@@ -81,12 +87,22 @@ impl Making<'_> {
         if let Some(shown) = shown {
             return shown.clone();
         }
+        if self.depth >= DEEPEST {
+            return Value::Null;
+        }
         self.depth += 1;
         self.stack.push(id);
         let value = self.fitting(node);
         self.stack.pop();
         self.depth -= 1;
         value
+    }
+
+    /// Takes room for what is larger than it has to be; whether there was enough.
+    fn take_room(&mut self, more: u64) -> bool {
+        let enough = more <= self.room;
+        self.room -= if enough { more } else { 0 };
+        enough
     }
 
     fn shown_sometimes<'n>(&mut self, node: &'n Node) -> Option<&'n Value> {
@@ -103,6 +119,8 @@ impl Making<'_> {
         let mut made = Value::Null;
         for attempt in 0..tries {
             let Some(shape) = self.pick(node, attempt) else { break };
+            let smallest = node.shapes.iter().min_by_key(|shape| shape.size).unwrap_or(shape);
+            let shape = if self.take_room(shape.size - smallest.size) { shape } else { smallest };
             made = self.shaped(shape);
             if !node.checked || self.graph.schemas.fits_all(&node.ids, &made) {
                 break;
@@ -144,21 +162,25 @@ impl Making<'_> {
     fn kind(&mut self, shape: &Shape) -> Kinds {
         let kinds = shape.plain.kinds;
         let within = |wanted: Kinds| Kinds::EACH.into_iter().filter(move |kind| wanted.has(*kind));
+        let size = |kind: &Kinds| match *kind {
+            Kinds::ARRAY => shape.items.size,
+            Kinds::OBJECT => shape.members.size,
+            _ => 0,
+        };
         if self.is_late() {
-            let size = |kind: &Kinds| match *kind {
-                Kinds::ARRAY => shape.items.size,
-                Kinds::OBJECT => shape.members.size,
-                _ => 0,
-            };
             return within(kinds).min_by_key(size).unwrap_or(Kinds::NULL);
         }
         let meant = shape.meant_kinds();
-        if self.is_plain() {
-            return within(meant).next().unwrap_or(Kinds::NULL);
-        }
-        let from = if self.draw.chance(85) { meant } else { kinds };
-        let choices: Vec<Kinds> = within(from).collect();
-        self.draw.pick(&choices).copied().unwrap_or(Kinds::NULL)
+        let kind = if self.is_plain() {
+            within(meant).next()
+        } else {
+            let from = if self.draw.chance(85) { meant } else { kinds };
+            let choices: Vec<Kinds> = within(from).collect();
+            self.draw.pick(&choices).copied()
+        };
+        let kind = kind.unwrap_or(Kinds::NULL);
+        let smallest = within(kinds).min_by_key(size).unwrap_or(kind);
+        if self.take_room(size(&kind).saturating_sub(size(&smallest))) { kind } else { smallest }
     }
 
     fn of_kind(&mut self, kind: Kinds, shape: &Shape) -> Value {
@@ -174,8 +196,8 @@ impl Making<'_> {
                 Value::String(text::small_text(plain, self.draw, self.graph.limits))
             }
             Kinds::TEXT => Value::String(text(plain, self.draw, self.graph.limits)),
-            Kinds::ARRAY if shape.items.size < ENDLESS => Value::Array(self.array(shape)),
-            Kinds::OBJECT if shape.members.size < ENDLESS => Value::Object(self.object(&shape.members)),
+            Kinds::ARRAY if shape.items.size <= LARGEST => Value::Array(self.array(shape)),
+            Kinds::OBJECT if shape.members.size <= LARGEST => Value::Object(self.object(&shape.members)),
             Kinds::ARRAY => Value::Array(Vec::new()),
             Kinds::OBJECT => Value::Object(Map::new()),
             _ => Value::Null,

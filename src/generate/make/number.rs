@@ -3,13 +3,13 @@
 use serde_json::{Number, Value, json};
 
 use crate::generate::draw::Draw;
-use crate::generate::schema::{compare, is_multiple};
+use crate::generate::schema::{above, beneath, is_multiple};
 use crate::generate::shape::{Plain, whole_bounds};
 
 use super::Variety;
 
 /// What other languages hold without rounding.
-const SAFE: i128 = (1 << 53) - 1;
+pub(in crate::generate) const SAFE: i128 = (1 << 53) - 1;
 
 /// How often a fraction is drawn anew until it is within its bounds.
 const TRIES: usize = 16;
@@ -86,7 +86,8 @@ fn whole_step(plain: &Plain) -> i128 {
         }
         step = step.checked_mul(next / one.max(1)).unwrap_or(step);
     }
-    step.max(1)
+    // Steps beyond this leave no room to add to them.
+    if (1..1 << 100).contains(&step) { step } else { 1 }
 }
 
 /// The smallest whole number that a step divides.
@@ -139,17 +140,9 @@ pub(super) fn fraction(plain: &Plain, variety: Variety, draw: &mut Draw) -> Valu
 }
 
 fn allowed(plain: &Plain, number: &Number) -> bool {
-    let low = plain.low.as_ref().is_none_or(|bound| match compare(number, &bound.number) {
-        std::cmp::Ordering::Greater => true,
-        std::cmp::Ordering::Equal => !bound.exclusive,
-        std::cmp::Ordering::Less => false,
-    });
-    let high = plain.high.as_ref().is_none_or(|bound| match compare(number, &bound.number) {
-        std::cmp::Ordering::Less => true,
-        std::cmp::Ordering::Equal => !bound.exclusive,
-        std::cmp::Ordering::Greater => false,
-    });
-    low && high && plain.steps.iter().all(|step| is_multiple(number, step))
+    plain.low.as_ref().is_none_or(|bound| above(number, bound))
+        && plain.high.as_ref().is_none_or(|bound| beneath(number, bound))
+        && plain.steps.iter().all(|step| is_multiple(number, step))
 }
 
 fn ends(plain: &Plain) -> (f64, f64) {

@@ -15,7 +15,7 @@ impl Making<'_> {
         follow(&mut chosen, members);
         self.choose_optional(&mut chosen, members);
         self.choose_extra(&mut chosen, members);
-        fill(&mut chosen, members);
+        self.fill(&mut chosen, members);
         let all: Vec<&Member> = members.known.iter().chain(&members.extra).collect();
         let taken = all.into_iter().filter(|member| chosen.contains(member.name.as_str()));
         taken.map(|member| (member.name.clone(), self.value(member.node))).collect()
@@ -33,7 +33,7 @@ impl Making<'_> {
         };
         for member in members.known.iter().filter(|member| !member.required) {
             if self.draw.chance(percent) {
-                Self::add(chosen, member, members);
+                self.add(chosen, member, members);
             }
         }
     }
@@ -51,18 +51,40 @@ impl Making<'_> {
         }
         for _ in 0..self.draw.between(1, 3) {
             if let Some(member) = self.draw.pick(&members.extra) {
-                Self::add(chosen, member, members);
+                self.add(chosen, member, members);
             }
         }
     }
 
     /// Adds a member and what it needs, where there is room for them.
-    fn add<'m>(chosen: &mut BTreeSet<&'m str>, member: &'m Member, members: &'m Members) {
-        let mut more = chosen.clone();
-        more.insert(&member.name);
+    fn add<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, member: &'m Member, members: &'m Members) {
+        if chosen.contains(member.name.as_str()) {
+            return;
+        }
+        let mut more = BTreeSet::from([member.name.as_str()]);
         follow(&mut more, members);
-        if members.max.is_none_or(|max| more.len() <= max) {
-            *chosen = more;
+        more.retain(|name| !chosen.contains(name));
+        let all = members.known.iter().chain(&members.extra).filter(|member| more.contains(member.name.as_str()));
+        let size = all.map(|member| self.graph.node(member.node).size).fold(0, u64::saturating_add);
+        if members.max.is_none_or(|max| chosen.len() + more.len() <= max) && self.take_room(size) {
+            chosen.extend(more);
+        }
+    }
+
+    /// Adds members until there are enough, in the order of the schema as long as there is room, then small ones.
+    fn fill<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, members: &'m Members) {
+        let all = || members.known.iter().chain(&members.extra);
+        let mut smallest: Vec<&Member> = all().collect();
+        smallest.sort_by_key(|member| self.graph.node(member.node).size);
+        for (at, member) in all().chain(smallest).enumerate() {
+            if chosen.len() >= members.min {
+                return;
+            }
+            let in_order = at < members.known.len() + members.extra.len();
+            if !in_order || self.take_room(self.graph.node(member.node).size) {
+                chosen.insert(&member.name);
+                follow(chosen, members);
+            }
         }
     }
 }
@@ -83,13 +105,9 @@ fn follow<'m>(chosen: &mut BTreeSet<&'m str>, members: &'m Members) {
     }
 }
 
-/// Adds members until there are enough.
-fn fill<'m>(chosen: &mut BTreeSet<&'m str>, members: &'m Members) {
-    for member in members.known.iter().chain(&members.extra) {
-        if chosen.len() >= members.min {
-            return;
-        }
-        chosen.insert(&member.name);
-        follow(chosen, members);
-    }
+/// An object with a member more.
+pub(in crate::generate) fn with(members: &Map<String, Value>, name: &str, value: Value) -> Value {
+    let mut members = members.clone();
+    members.insert(name.to_owned(), value);
+    Value::Object(members)
 }

@@ -103,7 +103,8 @@ fn asked_for(plain: &Plain, draw: &mut Draw, lengths: (usize, usize)) -> Option<
         return None;
     }
     let mut last = None;
-    let tries = if lengths.0 > LONG { 1 } else { TRIES };
+    let is_long = lengths.0 > LONG || plain.patterns.iter().any(|pattern| pattern.least > LONG);
+    let tries = if is_long { 1 } else { TRIES };
     for _ in 0..tries {
         let formatted = plain.format.is_some() && (plain.patterns.is_empty() || draw.chance(75));
         let text = if formatted {

@@ -3,76 +3,34 @@
 //! Only good for choosing: `unevaluated…` is not looked at, and the last word belongs to the `jsonschema` crate.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Number, Value};
 
 use super::{Bound, Kinds, Rules, SchemaId, Schemas};
 
-/// How deep references may be followed without an end.
+/// How deep references may be followed; what lies deeper is taken to fit.
 const DEEPEST: usize = 120;
+
+/// How many subschemas are asked for one answer; what comes later is taken to fit.
+const STEPS: usize = 400_000;
 
 impl Schemas {
     /// Whether a value fits a subschema.
     pub(in crate::generate) fn fits(&self, id: SchemaId, value: &Value) -> bool {
-        self.fits_at(id, value, 0)
+        Question { schemas: self, left: STEPS, answers: Some(BTreeMap::new()) }.fits(id, value, 0)
+    }
+
+    /// Whether the root is soon done with a value by a judge who remembers no answers.
+    pub(in crate::generate) fn is_quick(&self, value: &Value) -> bool {
+        let mut question = Question { schemas: self, left: STEPS, answers: None };
+        question.fits(self.root, value, 0);
+        question.left > 0
     }
 
     /// Whether a value fits all of several subschemas.
     pub(in crate::generate) fn fits_all(&self, ids: &[SchemaId], value: &Value) -> bool {
         ids.iter().all(|id| self.fits(*id, value))
-    }
-
-    fn fits_at(&self, id: SchemaId, value: &Value, depth: usize) -> bool {
-        if depth > DEEPEST {
-            return true;
-        }
-        let rules = &**self.rules(id);
-        let deeper = |id: SchemaId| self.fits_at(id, value, depth + 1);
-        fits_plainly(rules, value)
-            && self.fits_kind(rules, value, depth)
-            && rules.all.iter().all(|id| deeper(*id))
-            && (rules.any.is_empty() || rules.any.iter().any(|id| deeper(*id)))
-            && (rules.whichever.is_empty() || rules.whichever.iter().any(|id| deeper(*id)))
-            && (rules.one.is_empty() || rules.one.iter().filter(|id| deeper(**id)).take(2).count() == 1)
-            && rules.not.is_none_or(|id| !deeper(id))
-            && rules.reject.is_none_or(|id| !deeper(id))
-            && rules.condition.as_ref().is_none_or(|condition| {
-                let next = if deeper(condition.when) { condition.then } else { condition.otherwise };
-                next.is_none_or(deeper)
-            })
-    }
-
-    fn fits_kind(&self, rules: &Rules, value: &Value, depth: usize) -> bool {
-        match value {
-            Value::String(_) => rules.pattern.as_ref().is_none_or(|pattern| self.matches(pattern, value)),
-            Value::Array(items) => self.fits_items(rules, items, depth),
-            Value::Object(members) => self.fits_members(rules, members, value, depth),
-            Value::Null | Value::Bool(_) | Value::Number(_) => true,
-        }
-    }
-
-    fn fits_items(&self, rules: &Rules, items: &[Value], depth: usize) -> bool {
-        let contained = rules.contains.as_ref().is_none_or(|contains| {
-            let count = items.iter().filter(|item| self.fits_at(contains.schema, item, depth + 1)).count();
-            count >= contains.min && contains.max.is_none_or(|max| count <= max)
-        });
-        let fitting = items.iter().enumerate().all(|(at, item)| {
-            let schema = rules.prefix.get(at).copied().or(rules.items);
-            schema.is_none_or(|schema| self.fits_at(schema, item, depth + 1))
-        });
-        contained && fitting
-    }
-
-    fn fits_members(&self, rules: &Rules, members: &Map<String, Value>, whole: &Value, depth: usize) -> bool {
-        let named = members.iter().all(|(name, value)| {
-            let named = rules.names.is_none_or(|names| self.fits_at(names, &Value::String(name.clone()), depth + 1));
-            named && self.member_schemas(rules, name).all(|schema| self.fits_at(schema, value, depth + 1))
-        });
-        named
-            && rules
-                .dependent_schemas
-                .iter()
-                .all(|(name, schema)| !members.contains_key(name) || self.fits_at(*schema, whole, depth + 1))
     }
 
     /// The subschemas that one subschema applies to a member.
@@ -93,6 +51,92 @@ impl Schemas {
             found.extend(rules.additional);
         }
         found.into_iter()
+    }
+}
+
+/// One question, with what was found out on the way: then no subschema is asked twice about the same place.
+struct Question<'a> {
+    schemas: &'a Schemas,
+    left: usize,
+    /// By subschema and place; what is still being asked fits as far as anybody knows.
+    answers: Option<BTreeMap<(SchemaId, usize), bool>>,
+}
+
+impl Question<'_> {
+    fn fits(&mut self, id: SchemaId, value: &Value, depth: usize) -> bool {
+        if depth > DEEPEST || self.left == 0 {
+            return true;
+        }
+        self.left -= 1;
+        let schemas = self.schemas;
+        let rules = &**schemas.rules(id);
+        if !fits_plainly(rules, value) {
+            return false;
+        }
+        // A place is told by its address: values stay where they are while they are asked about.
+        let key = (id, std::ptr::from_ref(value).addr());
+        if let Some(known) = self.answers.as_ref().and_then(|answers| answers.get(&key)) {
+            return *known;
+        }
+        self.answers.as_mut().map(|answers| answers.insert(key, true));
+        let fits = self.fits_inside(rules, value, depth) && self.fits_combined(rules, value, depth + 1);
+        self.answers.as_mut().map(|answers| answers.insert(key, fits));
+        fits
+    }
+
+    fn fits_combined(&mut self, rules: &Rules, value: &Value, depth: usize) -> bool {
+        let mut fits = |id: SchemaId| self.fits(id, value, depth);
+        rules.all.iter().all(|id| fits(*id))
+            && (rules.any.is_empty() || rules.any.iter().any(|id| fits(*id)))
+            && (rules.whichever.is_empty() || rules.whichever.iter().any(|id| fits(*id)))
+            && (rules.one.is_empty() || rules.one.iter().filter(|id| fits(**id)).take(2).count() == 1)
+            && rules.not.is_none_or(|id| !fits(id))
+            && rules.reject.is_none_or(|id| !fits(id))
+            && rules.condition.as_ref().is_none_or(|condition| {
+                let next = if fits(condition.when) { condition.then } else { condition.otherwise };
+                next.is_none_or(fits)
+            })
+    }
+
+    fn fits_inside(&mut self, rules: &Rules, value: &Value, depth: usize) -> bool {
+        match value {
+            Value::String(_) => rules.pattern.as_ref().is_none_or(|pattern| self.schemas.matches(pattern, value)),
+            Value::Array(items) => self.fits_items(rules, items, depth + 1),
+            Value::Object(members) => self.fits_members(rules, members, value, depth + 1),
+            Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        }
+    }
+
+    fn fits_items(&mut self, rules: &Rules, items: &[Value], depth: usize) -> bool {
+        let contained = rules.contains.as_ref().is_none_or(|contains| {
+            let count = items.iter().filter(|item| self.fits(contains.schema, item, depth)).count();
+            count >= contains.min && contains.max.is_none_or(|max| count <= max)
+        });
+        contained
+            && items.iter().enumerate().all(|(at, item)| {
+                let schema = rules.prefix.get(at).copied().or(rules.items);
+                schema.is_none_or(|schema| self.fits(schema, item, depth))
+            })
+    }
+
+    fn fits_members(&mut self, rules: &Rules, members: &Map<String, Value>, whole: &Value, depth: usize) -> bool {
+        let schemas = self.schemas;
+        members.iter().all(|(name, value)| {
+            rules.names.is_none_or(|names| self.fits_name(names, name, depth))
+                && schemas.member_schemas(rules, name).all(|schema| self.fits(schema, value, depth))
+        }) && rules
+            .dependent_schemas
+            .iter()
+            .all(|(name, schema)| !members.contains_key(name) || self.fits(*schema, whole, depth))
+    }
+
+    /// A name is no part of the value, so what is found out about it is not kept.
+    fn fits_name(&mut self, names: SchemaId, name: &str, depth: usize) -> bool {
+        let answers = self.answers.as_ref().map(|_| BTreeMap::new());
+        let mut question = Question { schemas: self.schemas, left: self.left, answers };
+        let fits = question.fits(names, &Value::String(name.to_owned()), depth);
+        self.left = question.left;
+        fits
     }
 }
 
@@ -129,7 +173,8 @@ fn fits_numbers(rules: &Rules, number: &Number) -> bool {
         && rules.step.as_ref().is_none_or(|step| is_multiple(number, step))
 }
 
-fn above(number: &Number, bound: &Bound) -> bool {
+/// Whether a number keeps to a lower bound.
+pub(in crate::generate) fn above(number: &Number, bound: &Bound) -> bool {
     match compare(number, &bound.number) {
         Ordering::Greater => true,
         Ordering::Equal => !bound.exclusive,
@@ -137,7 +182,8 @@ fn above(number: &Number, bound: &Bound) -> bool {
     }
 }
 
-fn beneath(number: &Number, bound: &Bound) -> bool {
+/// Whether a number keeps to an upper bound.
+pub(in crate::generate) fn beneath(number: &Number, bound: &Bound) -> bool {
     match compare(number, &bound.number) {
         Ordering::Less => true,
         Ordering::Equal => !bound.exclusive,
@@ -151,7 +197,8 @@ fn within(count: usize, min: Option<usize>, max: Option<usize>) -> bool {
 
 /// Whether no two items are the same.
 fn all_differ(items: &[Value]) -> bool {
-    items.iter().enumerate().all(|(at, item)| !items[..at].iter().any(|other| same(other, item)))
+    let mut met = BTreeSet::new();
+    items.iter().all(|item| met.insert(written(item)))
 }
 
 /// The order of two numbers.
@@ -185,5 +232,27 @@ pub(in crate::generate) fn same(one: &Value, other: &Value) -> bool {
                 && one.iter().all(|(name, value)| other.get(name).is_some_and(|other| same(value, other)))
         }
         _ => one == other,
+    }
+}
+
+/// A value as a text that it shares with whatever is the same JSON, and with nothing else.
+pub(in crate::generate) fn written(value: &Value) -> String {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let number = number.as_f64().unwrap_or(0.0);
+            // Below this, a fraction without decimal places stands for one whole number alone.
+            if number.fract() == 0.0 && number.abs() < 9e15 {
+                format!("{:.0}", number + 0.0)
+            } else {
+                number.to_string()
+            }
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(",")),
+        Value::Object(members) => {
+            let sorted: BTreeMap<&String, String> =
+                members.iter().map(|(name, value)| (name, written(value))).collect();
+            format!("{sorted:?}")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Knows how schemas are written and what they mean; knows nothing about making values.
 
+mod cost;
 mod fits;
 mod kind;
 mod negate;
@@ -17,7 +18,7 @@ use serde_json::Value;
 
 use super::pattern::Pattern;
 
-pub(super) use fits::{compare, is_multiple, same};
+pub(super) use fits::{above, beneath, compare, is_multiple, same, written};
 pub(super) use kind::Kinds;
 pub(super) use place::{Place, child_ids, each_place, item_ids, token};
 pub(super) use rules::{Bound, Condition, Contains, Rules, SchemaId};

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::token;
+
 /// The places of a document that references can name.
 pub(super) struct References<'a> {
     document: &'a Value,
@@ -95,7 +97,7 @@ impl<'a> References<'a> {
 
 /// A pointer to a member of what a pointer leads to.
 pub(super) fn below(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("{pointer}/{}", token(name))
 }
 
 /// A reference resolved against an identifier, as far as schemas in one document need it.

@@ -3,6 +3,7 @@
 use crate::generate::schema::{Kinds, Rules, SchemaId};
 
 use super::merge::Plain;
+use super::search::COMBINATIONS;
 use super::{Graph, Items, Members, Node, NodeId, Shape};
 
 /// How many nodes a graph may have; what comes later is made as if anything were allowed, and checked.
@@ -43,12 +44,15 @@ impl Graph {
         let mut why = None;
         match self.combinations(&ids) {
             Ok(combinations) => {
+                let most = combinations.len() >= COMBINATIONS;
                 for flat in combinations {
                     match self.shape(flat) {
                         Ok(shape) => shapes.push(shape),
                         Err(reason) => why = why.or(Some(reason)),
                     }
                 }
+                // There may be combinations that were not looked at.
+                self.gave_up |= most && shapes.is_empty();
             }
             Err(reason) => why = reason,
         }

@@ -16,6 +16,9 @@ const NAMES: [&str; 8] = ["extra", "other", "x-1", "a b", "ключ", "0", "$ref
 /// How many members a schema can ask for without naming them.
 pub(super) const MOST_NAMELESS: usize = 1_000;
 
+/// How many bytes the names of one pattern may have together.
+const LONGEST_NAMES: usize = 1 << 20;
+
 impl Graph {
     pub(super) fn members(&mut self, flat: &[SchemaId], plain: &Plain) -> Members {
         let rules: Vec<_> = flat.iter().map(|id| self.schemas.rules(*id).clone()).collect();
@@ -98,7 +101,7 @@ impl Graph {
         let mut names = Vec::new();
         for (pattern, _) in rules.iter().flat_map(|rules| &rules.pattern_properties) {
             if let Some(pattern) = self.schemas.pattern(pattern) {
-                names.extend((0..wanted).filter_map(|_| pattern.candidate(&mut draw, 0)));
+                names.extend(not_too_long((0..wanted).filter_map(|_| pattern.candidate(&mut draw, 0))));
             }
         }
         let judges: Vec<SchemaId> = rules.iter().filter_map(|rules| rules.names).collect();
@@ -119,13 +122,22 @@ impl Graph {
         let plains = combinations.iter().filter_map(|flat| Plain::of(&self.schemas, flat).ok());
         let mut names = Vec::new();
         for plain in plains {
-            match &plain.values {
-                Some(values) => names.extend(values.iter().filter_map(Value::as_str).map(ToOwned::to_owned)),
-                None => names.extend((0..wanted * 2).map(|_| make::text(&plain, draw, self.limits))),
+            if let Some(values) = &plain.values {
+                names.extend(values.iter().filter_map(Value::as_str).map(ToOwned::to_owned));
+            } else {
+                names.extend(not_too_long((0..wanted * 2).map(|_| make::text(&plain, draw, self.limits))));
             }
         }
         names
     }
+}
+
+/// Names up to a length that all of them have together.
+fn not_too_long(names: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    names.scan(LONGEST_NAMES, |left, name| {
+        *left = left.checked_sub(name.len())?;
+        Some(name)
+    })
 }
 
 /// Names that a shape's subschemas list.

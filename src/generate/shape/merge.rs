@@ -8,6 +8,9 @@ use serde_json::{Number, Value};
 use crate::generate::pattern::Pattern;
 use crate::generate::schema::{Bound, Kinds, Rules, SchemaId, Schemas, compare, is_multiple};
 
+/// How many values are kept of an enumeration.
+const MOST_VALUES: usize = 2_000;
+
 /// What several subschemas say together.
 #[derive(Clone, Debug)]
 pub(in crate::generate) struct Plain {
@@ -45,6 +48,7 @@ impl Plain {
             let fitting: Vec<Value> = values
                 .into_iter()
                 .filter(|value| plain.kinds.has(Kinds::of(value)) && schemas.fits_all(flat, value))
+                .take(MOST_VALUES)
                 .collect();
             if fitting.is_empty() {
                 let at = rules.iter().rev().find(|rules| rules.values.is_some()).map_or("", |rules| &rules.at);
@@ -170,7 +174,7 @@ impl Plain {
 
 /// The whole numbers between the bounds; far out where there are none.
 pub(in crate::generate) fn whole_bounds(plain: &Plain) -> (i128, i128) {
-    const FAR: i128 = 1 << 100;
+    const FAR: i128 = 1 << 120;
     let exact = |bound: &Bound, up: bool| {
         if let Some(number) = bound.number.as_i128() {
             let inward = if up { 1 } else { -1 };
@@ -179,6 +183,7 @@ pub(in crate::generate) fn whole_bounds(plain: &Plain) -> (i128, i128) {
         let number = bound.number.as_f64().unwrap_or(0.0);
         let rounded = if up { number.ceil() } else { number.floor() };
         let whole: i128 = format!("{rounded:.0}").parse().unwrap_or(if number < 0.0 { -FAR } else { FAR });
+        let whole = whole.clamp(-FAR / 2, FAR / 2);
         let touches = bound.exclusive && number.fract() == 0.0;
         whole + if touches { if up { 1 } else { -1 } } else { 0 }
     };

@@ -19,7 +19,7 @@ use super::Limits;
 use super::schema::{Kinds, SchemaId, Schemas};
 
 pub(super) use merge::{Plain, whole_bounds};
-pub(super) use size::ENDLESS;
+pub(super) use size::{ENDLESS, LARGEST};
 
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,13 +119,18 @@ pub(super) struct Graph {
     index: BTreeMap<Vec<SchemaId>, NodeId>,
     /// Nodes before this one are built.
     built: usize,
+    /// How many steps searches may still take.
+    steps: usize,
+    /// Whether a search ended before it had tried everything, with nothing found.
+    pub(super) gave_up: bool,
 }
 
 impl Graph {
     /// The graph of a schema, and the node of its root.
     pub(super) fn new(schemas: Schemas, limits: Limits) -> (Self, NodeId) {
         let root = schemas.root();
-        let mut graph = Self { schemas, limits, nodes: Vec::new(), index: BTreeMap::new(), built: 0 };
+        let (nodes, index) = (Vec::new(), BTreeMap::new());
+        let mut graph = Self { schemas, limits, nodes, index, built: 0, steps: search::ALL_STEPS, gave_up: false };
         let root = graph.grow(vec![root]);
         (graph, root)
     }

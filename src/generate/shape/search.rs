@@ -10,11 +10,16 @@ use crate::generate::schema::{Rules, SchemaId};
 use super::Graph;
 
 /// How many combinations of a node are kept, unless one choice alone has more.
-const COMBINATIONS: usize = 48;
+pub(super) const COMBINATIONS: usize = 48;
 const MOST_COMBINATIONS: usize = 300;
 
-/// How many steps a search may take.
+/// How many steps a search may take: those for one node, those for all, and those that every node has left.
 const STEPS: usize = 3_000;
+pub(super) const ALL_STEPS: usize = 60_000;
+const LAST_STEPS: usize = 100;
+
+/// How many subschemas make a step count twice.
+const HEAVY: usize = 32;
 
 /// Alternatives, each as the subschemas that it adds.
 struct Choice {
@@ -43,18 +48,24 @@ impl Graph {
         let mut start = Partial::default();
         self.absorb(&mut start, ids);
         let widest = start.open.iter().map(|choice| choice.ways.len()).max().unwrap_or(1);
-        let mut search = Search { found: Vec::new(), steps: STEPS, why: None };
+        let steps = STEPS.min(self.steps).max(LAST_STEPS);
+        let mut search = Search { found: Vec::new(), steps, why: None };
         self.explore(start, widest.clamp(COMBINATIONS, MOST_COMBINATIONS), &mut search);
-        let Search { mut found, why, .. } = search;
+        self.steps = self.steps.saturating_sub(steps - search.steps);
+        let Search { mut found, why, steps } = search;
         found.dedup();
-        if found.is_empty() { Err(why) } else { Ok(found) }
+        if found.is_empty() {
+            self.gave_up |= steps == 0;
+            return Err(why);
+        }
+        Ok(found)
     }
 
     fn explore(&mut self, mut partial: Partial, budget: usize, search: &mut Search) {
         if search.steps == 0 {
             return;
         }
-        search.steps -= 1;
+        search.steps = search.steps.saturating_sub(1 + partial.flat.len() / HEAVY);
         if let Some(why) = self.conflict(&partial.flat) {
             search.why.get_or_insert(why);
             return;

@@ -1,12 +1,15 @@
-//! How many values the smallest value of each shape holds; what has no end is dropped.
+//! How many values the smallest value of each shape holds; what has no end, or one too far away, is dropped.
 
 use crate::generate::schema::Kinds;
 
 use super::members::MOST_NAMELESS;
-use super::{Graph, Items, Members, NodeId, Shape};
+use super::{Graph, Items, Members, NodeId, Plain, Shape};
 
 /// The size of what has no smallest value.
 pub(in crate::generate) const ENDLESS: u64 = u64::MAX;
+
+/// How many values the smallest value of a shape may hold; shapes that ask for more are not made.
+pub(in crate::generate) const LARGEST: u64 = 20_000;
 
 impl Graph {
     /// Measures every node, and drops what no value can take.
@@ -14,7 +17,8 @@ impl Graph {
         let mut changed = true;
         while changed {
             changed = false;
-            for at in 0..self.nodes.len() {
+            // What is inside comes behind what it is inside of, so most sizes are known after one round.
+            for at in (0..self.nodes.len()).rev() {
                 changed |= self.measure_node(at);
             }
         }
@@ -23,8 +27,8 @@ impl Graph {
         }
         let sizes: Vec<u64> = self.nodes.iter().map(|node| node.size).collect();
         for node in &mut self.nodes {
-            node.shapes.retain(|shape| shape.size < ENDLESS);
-            node.shapes.iter_mut().for_each(|shape| drop_endless(shape, &sizes));
+            node.shapes.retain(|shape| shape.size <= LARGEST);
+            node.shapes.iter_mut().for_each(|shape| drop_too_large(shape, &sizes));
         }
     }
 
@@ -143,35 +147,45 @@ fn shape_size(shape: &Shape) -> u64 {
     let of = |kinds: Kinds, size: u64| if plain.kinds.has(kinds) { size } else { ENDLESS };
     let simple = Kinds::NULL.or(Kinds::BOOLEAN).or(Kinds::NUMBER);
     of(simple, 1)
-        .min(of(Kinds::TEXT, 1 + plain.min_length as u64 / 64))
+        .min(of(Kinds::TEXT, text_size(plain)))
         .min(of(Kinds::ARRAY, shape.items.size))
         .min(of(Kinds::OBJECT, shape.members.size))
 }
 
-/// Takes out of a shape what no value can take.
-fn drop_endless(shape: &mut Shape, sizes: &[u64]) {
-    let endless = |node: &NodeId| sizes[node.0] == ENDLESS;
+/// What the shortest text counts for.
+fn text_size(plain: &Plain) -> u64 {
+    // A character has up to four bytes.
+    let asked = plain.patterns.iter().map(|pattern| pattern.least / 4).max().unwrap_or(0);
+    1 + plain.min_length.max(asked) as u64 / 64
+}
+
+/// Takes out of a shape what no value can take, and what only values can take that are too large.
+fn drop_too_large(shape: &mut Shape, sizes: &[u64]) {
+    let too_large = |node: &NodeId| sizes[node.0] > LARGEST;
     let plain = &mut shape.plain;
     if plain.values.is_none() {
-        if shape.items.size == ENDLESS {
+        if text_size(plain) > LARGEST {
+            plain.kinds = plain.kinds.but(Kinds::TEXT);
+        }
+        if shape.items.size > LARGEST {
             plain.kinds = plain.kinds.but(Kinds::ARRAY);
         }
-        if shape.members.size == ENDLESS {
+        if shape.members.size > LARGEST {
             plain.kinds = plain.kinds.but(Kinds::OBJECT);
         }
     }
     shape.meant = shape.meant.and(plain.kinds);
-    shape.members.known.retain(|member| !endless(&member.node));
-    shape.members.extra.retain(|member| !endless(&member.node));
+    shape.members.known.retain(|member| !too_large(&member.node));
+    shape.members.extra.retain(|member| !too_large(&member.node));
     let items = &mut shape.items;
-    if let Some(end) = items.prefix.iter().position(endless) {
+    if let Some(end) = items.prefix.iter().position(too_large) {
         items.max = Some(items.max.unwrap_or(usize::MAX).min(end));
     }
-    if items.rest.as_ref().is_some_and(endless) {
+    if items.rest.as_ref().is_some_and(too_large) {
         items.rest = None;
         items.max = Some(items.max.unwrap_or(usize::MAX).min(items.prefix.len()));
     }
     for contained in &mut items.contains {
-        contained.rest = contained.rest.filter(|rest| !endless(rest));
+        contained.rest = contained.rest.filter(|rest| !too_large(rest));
     }
 }

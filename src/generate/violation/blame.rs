@@ -1,19 +1,24 @@
 //! What the errors of a value blame.
 
+use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
+use crate::generate::judge::Judge;
+
 /// Whether a value breaks one keyword at one place and nothing else.
-pub(super) fn breaks_only(validator: &Validator, value: &Value, keyword: &str, at: &str) -> bool {
-    let errors: Vec<ValidationError<'_>> = validator.iter_errors(value).collect();
-    all_blame(&errors, keyword, at)
+pub(super) fn breaks_only(judge: &Judge, value: &Value, keyword: &str, at: &str) -> bool {
+    all_blame(&judge.errors(value), keyword, at)
 }
 
 /// Whether there are errors, and all of them blame what is claimed.
 fn all_blame(errors: &[ValidationError<'_>], keyword: &str, at: &str) -> bool {
-    let claimed = errors.iter().any(|error| blames(error, keyword, at) && !is_consequence(error, keyword, at));
-    claimed && errors.iter().all(|error| blames(error, keyword, at))
+    let mut claimed = false;
+    errors.iter().all(|error| {
+        let blames = blames(error, keyword, at);
+        claimed |= blames && !is_consequence(error, keyword, at);
+        blames
+    }) && claimed
 }
 
 fn blames(error: &ValidationError<'_>, keyword: &str, at: &str) -> bool {

@@ -11,7 +11,7 @@ use super::{Breach, Spot, lists, scalars};
 pub(super) struct Candidate {
     pub(super) breach: Breach,
     pub(super) keyword: String,
-    /// What is wrong; `{}` stands for the place.
+    /// What is wrong.
     pub(super) says: String,
     /// What tells it from others of the same breach at the same place.
     pub(super) detail: String,
@@ -31,18 +31,18 @@ impl Candidate {
 
 /// Candidates in groups: of each group, the first that holds is enough.
 pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<Candidate>> {
-    let mut groups = vec![wrong_types(), vec![null()], vec![nested(&spot.value)]];
+    let mut groups = vec![wrong_types(&spot.name), vec![null(&spot.name)], vec![nested(spot)]];
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
-        groups.extend(scalars::broken(rules, &spot.value, graph.limits));
+        groups.extend(scalars::broken(rules, spot, graph.limits));
         groups.extend(lists::broken(rules, spot));
-        groups.extend(alternatives(rules));
+        groups.extend(alternatives(rules, &spot.name));
     }
     groups
 }
 
 /// What no server can mistake for a sloppy spelling of the right type comes first.
-fn wrong_types() -> Vec<Candidate> {
+fn wrong_types(place: &str) -> Vec<Candidate> {
     let wrong = [
         ("a number", json!(42)),
         ("a text", json!("not a value of this type")),
@@ -51,23 +51,24 @@ fn wrong_types() -> Vec<Candidate> {
         ("a boolean", json!(true)),
         ("a fraction", json!(0.5)),
     ];
-    wrong.map(|(kind, value)| Candidate::new(Breach::WrongType, "type", &format!("{{}} is {kind}"), value)).into()
+    wrong.map(|(kind, value)| Candidate::new(Breach::WrongType, "type", &format!("{place} is {kind}"), value)).into()
 }
 
-fn null() -> Candidate {
-    Candidate::new(Breach::Null, "type", "{} is null", Value::Null)
+fn null(place: &str) -> Candidate {
+    Candidate::new(Breach::Null, "type", &format!("{place} is null"), Value::Null)
 }
 
-fn nested(value: &Value) -> Candidate {
-    Candidate::new(Breach::WrongNesting, "type", "{} is inside an array", json!([value]))
+fn nested(spot: &Spot) -> Candidate {
+    let says = format!("{} is inside an array", spot.name);
+    Candidate::new(Breach::WrongNesting, "type", &says, json!([spot.value]))
 }
 
 /// Values that fit no alternative.
-fn alternatives(rules: &Rules) -> Vec<Vec<Candidate>> {
+fn alternatives(rules: &Rules, place: &str) -> Vec<Vec<Candidate>> {
     let of = |keyword: &str| {
         let wrong =
             [json!(42), json!("fits nothing"), json!({"unexpected": true}), json!([[]]), json!(true), Value::Null];
-        let says = format!("{{}} fits no alternative of `{keyword}`");
+        let says = format!("{place} fits no alternative of `{keyword}`");
         wrong.map(|value| Candidate::new(Breach::NoAlternative, keyword, &says, value)).into()
     };
     let any = (!rules.any.is_empty()).then(|| of("anyOf"));

@@ -2,31 +2,35 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::generate::make::with;
 use crate::generate::schema::Rules;
 
 use super::candidate::Candidate;
-use super::{Breach, Spot};
+use super::{Breach, Spot, weight};
 
 /// Arrays and objects grow up to this many elements.
 const LONGEST: usize = 2_000;
 
+/// How many values are added at most.
+const MOST_ADDED: usize = 20_000;
+
 pub(super) fn broken(rules: &Rules, spot: &Spot) -> Vec<Vec<Candidate>> {
     match &spot.value {
-        Value::Array(items) => arrays(rules, items),
-        Value::Object(members) => objects(rules, members),
+        Value::Array(items) => arrays(rules, items, &spot.name),
+        Value::Object(members) => objects(rules, members, &spot.name),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     }
 }
 
-fn arrays(rules: &Rules, items: &[Value]) -> Vec<Vec<Candidate>> {
+fn arrays(rules: &Rules, items: &[Value], place: &str) -> Vec<Vec<Candidate>> {
     let mut groups = Vec::new();
     if let Some(min) = rules.min_items.filter(|min| *min > 0 && *min <= items.len()) {
-        let says = format!("{{}} has fewer items than `minItems` {min}");
+        let says = format!("{place} has fewer items than `minItems` {min}");
         let (first, last) = (items[..min - 1].to_vec(), items[items.len() + 1 - min..].to_vec());
         groups.push([first, last].map(|few| Candidate::new(Breach::TooFew, "minItems", &says, json!(few))).into());
     }
     if let (Some(max), Some(last)) = (rules.max_items.filter(|max| *max < LONGEST), items.last()) {
-        groups.push(too_many(items, last, max));
+        groups.push(too_many(items, last, max, place));
     }
     if let (true, Some(first)) = (rules.unique, items.first()) {
         let mut longer = items.to_vec();
@@ -35,23 +39,30 @@ fn arrays(rules: &Rules, items: &[Value]) -> Vec<Vec<Candidate>> {
         if let [first, .., last] = &mut swapped[..] {
             last.clone_from(first);
         }
-        let says = "two items of {} are the same";
+        let says = format!("two items of {place} are the same");
         let twice = [longer, swapped];
-        groups.push(twice.map(|items| Candidate::new(Breach::NotUnique, "uniqueItems", says, json!(items))).into());
+        groups.push(twice.map(|items| Candidate::new(Breach::NotUnique, "uniqueItems", &says, json!(items))).into());
     }
     let mut longer = items.to_vec();
     longer.push(json!("unexpected"));
     let closed =
         [("additionalItems", rules.items), ("items", rules.items), ("unevaluatedItems", rules.unevaluated_items)];
     for (keyword, _) in closed.into_iter().filter(|(_, schema)| schema.is_some()) {
-        groups.push(vec![Candidate::new(Breach::TooMany, keyword, "{} has an item too many", json!(longer))]);
+        groups.push(vec![Candidate::new(
+            Breach::TooMany,
+            keyword,
+            &format!("{place} has an item too many"),
+            json!(longer),
+        )]);
     }
     groups
 }
 
-fn too_many(items: &[Value], last: &Value, max: usize) -> Vec<Candidate> {
-    let says = format!("{{}} has more items than `maxItems` {max}");
+fn too_many(items: &[Value], last: &Value, max: usize, place: &str) -> Vec<Candidate> {
+    let says = format!("{place} has more items than `maxItems` {max}");
     let wanted = (max + 1).saturating_sub(items.len()).max(1);
+    // The last item again is the likeliest to fit, unless it is large.
+    let last = if weight(last) * wanted > MOST_ADDED { &Value::Null } else { last };
     let more = |by: &dyn Fn(usize) -> Value| {
         let many: Vec<Value> = items.iter().cloned().chain((0..wanted).map(by)).collect();
         Candidate::new(Breach::TooMany, "maxItems", &says, Value::Array(many))
@@ -59,31 +70,32 @@ fn too_many(items: &[Value], last: &Value, max: usize) -> Vec<Candidate> {
     vec![more(&|_| last.clone()), more(&|at| json!(format!("item {at}"))), more(&|at| json!(1_000 + at))]
 }
 
-fn objects(rules: &Rules, members: &Map<String, Value>) -> Vec<Vec<Candidate>> {
+fn objects(rules: &Rules, members: &Map<String, Value>, place: &str) -> Vec<Vec<Candidate>> {
     let mut groups: Vec<Vec<Candidate>> = Vec::new();
-    for name in rules.required.iter().filter(|name| members.contains_key(*name)) {
+    let most = (MOST_ADDED * 10 / members.len().max(1)).max(4);
+    for name in rules.required.iter().filter(|name| members.contains_key(*name)).take(most) {
         let says = format!("`{name}` is missing");
         groups
             .push(vec![Candidate::new(Breach::MissingRequired, "required", &says, without(members, &[name])).of(name)]);
     }
-    for (name, needed) in &rules.dependent {
-        groups.extend(needed.iter().flat_map(|needed| widowed(members, name, needed)));
+    for (name, needed) in rules.dependent.iter().filter(|(name, _)| members.contains_key(name)).take(most) {
+        groups.extend(needed.iter().take(most).flat_map(|needed| widowed(members, name, needed)));
     }
     let closed = [("additionalProperties", rules.additional), ("unevaluatedProperties", rules.unevaluated_properties)];
     for (keyword, _) in closed.into_iter().filter(|(_, schema)| schema.is_some()) {
-        let says = "{} has the member `unexpected`, which is not allowed";
+        let says = format!("{place} has the member `unexpected`, which is not allowed");
         groups.push(vec![Candidate::new(
             Breach::ExtraProperty,
             keyword,
-            says,
+            &says,
             with(members, "unexpected", json!("value")),
         )]);
     }
     if rules.names.is_some() {
-        groups.push(bad_names(members));
+        groups.push(bad_names(members, place));
     }
-    groups.extend(too_few_members(rules, members));
-    groups.extend(rules.max_properties.filter(|max| *max < LONGEST).map(|max| too_many_members(members, max)));
+    groups.extend(too_few_members(rules, members, place));
+    groups.extend(rules.max_properties.filter(|max| *max < LONGEST).map(|max| too_many_members(members, max, place)));
     groups
 }
 
@@ -95,12 +107,12 @@ fn widowed(members: &Map<String, Value>, name: &str, needed: &str) -> Vec<Vec<Ca
     vec![vec![of("dependentRequired")], vec![of("dependencies")]]
 }
 
-fn bad_names(members: &Map<String, Value>) -> Vec<Candidate> {
+fn bad_names(members: &Map<String, Value>, place: &str) -> Vec<Candidate> {
     let known = members.values().next().cloned().unwrap_or(json!("value"));
     let long = "x".repeat(200);
     let mut found = Vec::new();
     for name in ["not allowed!", "", "A", "a", "0", &long] {
-        let says = format!("{{}} has a member named `{name}`, which is not allowed");
+        let says = format!("{place} has a member named `{name}`, which is not allowed");
         for value in [known.clone(), json!("value"), json!(1)] {
             found.push(Candidate::new(Breach::PropertyName, "propertyNames", &says, with(members, name, value)));
         }
@@ -108,19 +120,20 @@ fn bad_names(members: &Map<String, Value>) -> Vec<Candidate> {
     found
 }
 
-fn too_few_members(rules: &Rules, members: &Map<String, Value>) -> Option<Vec<Candidate>> {
+fn too_few_members(rules: &Rules, members: &Map<String, Value>, place: &str) -> Option<Vec<Candidate>> {
     let min = rules.min_properties.filter(|min| *min > 0 && *min <= members.len())?;
     let optional: Vec<&str> =
         members.keys().map(String::as_str).filter(|name| !rules.required.iter().any(|known| known == name)).collect();
     let gone = optional.len().checked_sub(members.len() + 1 - min)?;
-    let says = format!("{{}} has fewer members than `minProperties` {min}");
+    let says = format!("{place} has fewer members than `minProperties` {min}");
     Some(vec![Candidate::new(Breach::TooFew, "minProperties", &says, without(members, &optional[gone..]))])
 }
 
-fn too_many_members(members: &Map<String, Value>, max: usize) -> Vec<Candidate> {
-    let says = format!("{{}} has more members than `maxProperties` {max}");
+fn too_many_members(members: &Map<String, Value>, max: usize, place: &str) -> Vec<Candidate> {
+    let says = format!("{place} has more members than `maxProperties` {max}");
     let wanted = (max + 1).saturating_sub(members.len());
-    let known = members.values().next_back().cloned().unwrap_or(json!("value"));
+    let known = members.values().next_back().filter(|value| weight(value) * wanted <= MOST_ADDED);
+    let known = known.cloned().unwrap_or(json!("value"));
     let grown = [known, json!("value"), json!(1), Value::Null].map(|value| {
         let mut many = members.clone();
         many.extend((1..=wanted).map(|at| (format!("extra{at}"), value.clone())));
@@ -132,10 +145,4 @@ fn too_many_members(members: &Map<String, Value>, max: usize) -> Vec<Candidate> 
 fn without(members: &Map<String, Value>, names: &[&str]) -> Value {
     let kept = members.iter().filter(|(name, _)| !names.contains(&name.as_str()));
     Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
-}
-
-fn with(members: &Map<String, Value>, name: &str, value: Value) -> Value {
-    let mut members = members.clone();
-    members.insert(name.to_owned(), value);
-    Value::Object(members)
 }

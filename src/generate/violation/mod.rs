@@ -11,10 +11,11 @@ mod surroundings;
 mod synthetic;
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use jsonschema::Validator;
 use serde_json::Value;
 
+use super::judge::Judge;
 use super::schema::{SchemaId, each_place};
 use super::shape::Graph;
 
@@ -27,12 +28,15 @@ const MOST: usize = 500;
 /// How many values are looked at in all: every violation is a whole value, and large ones cost.
 const WORK: usize = 200_000;
 
+/// How many values may be held by all that is tried.
+const MOST_TRIED: usize = 4_000_000;
+
 /// Violations of what a valid value holds, and of what it could hold.
-pub(super) fn violations(graph: &Graph, validator: &Validator, base: &Value) -> Vec<Violation> {
+pub(super) fn violations(graph: &Graph, judge: &Judge, base: &Value) -> Vec<Violation> {
     let weight = weight(base);
-    let spots = (WORK / 100 / weight).clamp(4, 400);
-    let mut workshop = Workshop { graph: graph.clone(), validator, spots, found: Vec::new(), met: BTreeSet::new() };
-    for host in surroundings::hosts(&mut workshop.graph, validator, base, WORK / 500 / weight) {
+    let (found, values, met) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let mut workshop = Workshop { graph: graph.clone(), judge, left: MOST_TRIED, found, values, met };
+    for host in surroundings::hosts(&mut workshop.graph, judge, base, WORK / 500 / weight) {
         workshop.visit(&host.value, &host.below);
     }
     workshop.found
@@ -41,16 +45,20 @@ pub(super) fn violations(graph: &Graph, validator: &Validator, base: &Value) -> 
 /// A place of a value, to keep.
 struct Spot {
     at: String,
+    /// The place as sentences name it.
+    name: String,
     value: Value,
     judges: Vec<SchemaId>,
 }
 
 struct Workshop<'a> {
     graph: Graph,
-    validator: &'a Validator,
-    /// How many places of a value are broken.
-    spots: usize,
+    judge: &'a Judge,
+    /// How many values may still be held by what is tried.
+    left: usize,
     found: Vec<Violation>,
+    /// The hashes of the values that were found.
+    values: BTreeSet<u64>,
     /// What was broken: the breach, the keyword, the place, what else tells it from others.
     met: BTreeSet<(Breach, String, String, String)>,
 }
@@ -58,10 +66,12 @@ struct Workshop<'a> {
 impl Workshop<'_> {
     /// Breaks every place of a value that is at or below a pointer.
     fn visit(&mut self, whole: &Value, below: &str) {
+        let most = (WORK / 100 / weight(whole)).clamp(4, 400);
         let mut spots = Vec::new();
         each_place(&self.graph.schemas, whole, &mut |place| {
-            if spots.len() < self.spots && is_at_or_below(place.at, below) && is_among_the_first(place.at) {
-                spots.push(Spot { at: place.at.to_owned(), value: place.value.clone(), judges: place.judges.to_vec() });
+            if spots.len() < most && is_at_or_below(place.at, below) && is_among_the_first(place.at) {
+                let (at, value) = (place.at.to_owned(), place.value.clone());
+                spots.push(Spot { at, name: subject(place.at), value, judges: place.judges.to_vec() });
             }
         });
         for spot in spots {
@@ -74,7 +84,7 @@ impl Workshop<'_> {
             self.first_that_holds(whole, spot, group);
         }
         for claim in synthetic::claims(&self.graph, spot) {
-            if self.found.len() < MOST && !self.knows(&claim.as_candidate(Value::Null), &spot.at) {
+            if self.found.len() < MOST && self.left > 0 && !self.knows(&claim.as_candidate(Value::Null), &spot.at) {
                 let values = synthetic::values(&mut self.graph, spot, &claim);
                 let group = values.into_iter().map(|value| claim.as_candidate(value)).collect();
                 self.first_that_holds(whole, spot, group);
@@ -94,16 +104,18 @@ impl Workshop<'_> {
                 return;
             }
             let Candidate { breach, keyword, says, detail, value } = candidate;
+            let Some(left) = self.left.checked_sub(weight(whole) + weight(&value)) else { return };
+            self.left = left;
             let mut broken = whole.clone();
             let Some(target) = broken.pointer_mut(&spot.at) else { return };
             *target = value;
             // The same value may break a wrapping keyword, which says nothing new.
-            if self.found.iter().any(|known| known.value == broken) {
+            if self.values.contains(&hash(&broken)) {
                 continue;
             }
-            if blame::breaks_only(self.validator, &broken, &keyword, &spot.at) {
-                let says = says.replace("{}", &subject(&spot.at));
+            if blame::breaks_only(self.judge, &broken, &keyword, &spot.at) {
                 self.met.insert((breach, keyword.clone(), spot.at.clone(), detail));
+                self.values.insert(hash(&broken));
                 self.found.push(Violation { breach, keyword, at: spot.at.clone(), says, value: broken });
                 return;
             }
@@ -121,12 +133,19 @@ fn is_among_the_first(at: &str) -> bool {
     at.split('/').all(|step| step.parse::<usize>().is_ok_and(|index| index < 4) || step.parse::<usize>().is_err())
 }
 
-/// How many values a value holds, itself included.
+fn hash(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// How many values a value holds, itself included; long texts count for several.
 fn weight(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(weight).sum(),
         Value::Object(members) => members.values().map(weight).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+        Value::String(text) => text.len() / 64,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 

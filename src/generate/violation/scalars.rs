@@ -4,34 +4,36 @@ use serde_json::{Number, Value, json};
 
 use crate::generate::Limits;
 use crate::generate::make::{number_near, text_of_length, whole_value};
-use crate::generate::schema::{Bound, Rules};
+use crate::generate::schema::{Bound, Rules, same};
 
-use super::Breach;
 use super::candidate::Candidate;
+use super::{Breach, Spot};
 
 /// Texts grow up to this many times their default limit: transports have limits of their own.
 const LONGER: usize = 16;
 
-pub(super) fn broken(rules: &Rules, value: &Value, limits: Limits) -> Vec<Vec<Candidate>> {
+pub(super) fn broken(rules: &Rules, spot: &Spot, limits: Limits) -> Vec<Vec<Candidate>> {
+    let (value, place) = (&spot.value, spot.name.as_str());
     let mut groups = Vec::new();
     if let Some(values) = &rules.values {
-        groups.push(unlisted(rules, values, value));
+        groups.push(unlisted(rules, values, spot));
     }
     if value.is_number() {
-        groups.extend(rules.low.iter().map(|bound| beyond(bound, rules, -1)));
-        groups.extend(rules.high.iter().map(|bound| beyond(bound, rules, 1)));
-        groups.extend(rules.step.as_ref().map(|step| between_steps(step, value)));
+        groups.extend(rules.low.iter().map(|bound| beyond(bound, rules, -1, place)));
+        groups.extend(rules.high.iter().map(|bound| beyond(bound, rules, 1, place)));
+        groups.extend(rules.step.as_ref().map(|step| between_steps(step, value, place)));
     }
     if let Value::String(text) = value {
-        groups.extend(lengths(rules, text, limits));
-        groups.extend(rules.pattern.as_ref().map(|pattern| unmatched(pattern, text)));
+        groups.extend(lengths(rules, text, place, limits));
+        groups.extend(rules.pattern.as_ref().map(|pattern| unmatched(pattern, text, place)));
     }
     groups
 }
 
-fn unlisted(rules: &Rules, values: &[Value], value: &Value) -> Vec<Candidate> {
+fn unlisted(rules: &Rules, values: &[Value], spot: &Spot) -> Vec<Candidate> {
+    let place = &spot.name;
     let keyword = if rules.constant { "const" } else { "enum" };
-    let mut other: Vec<Value> = match value {
+    let mut other: Vec<Value> = match &spot.value {
         Value::String(text) => vec![json!("not-listed"), json!(format!("{text}-x")), json!("x")],
         Value::Number(_) => (0..40).map(|at| json!(987_654 - at * 7_919)).chain([json!(0.25)]).collect(),
         Value::Bool(known) => vec![json!(!known)],
@@ -40,18 +42,18 @@ fn unlisted(rules: &Rules, values: &[Value], value: &Value) -> Vec<Candidate> {
         Value::Null => Vec::new(),
     };
     other.extend([json!("not-listed"), json!(987_654), json!({"not": "listed"}), json!(["not-listed"]), json!(true)]);
-    other.retain(|other| !values.contains(other));
+    other.retain(|other| !values.iter().any(|value| same(value, other)));
     let says = |other: &Value| match other {
-        Value::String(text) => format!("{{}} is `{text}`, which is not listed"),
+        Value::String(text) => format!("{place} is `{text}`, which is not listed"),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            format!("{{}} is {other}, which is not listed").replace("{\"", "{ \"")
+            format!("{place} is {other}, which is not listed")
         }
     };
     other.into_iter().map(|other| Candidate::new(Breach::Enum, keyword, &says(&other), other.clone())).collect()
 }
 
 /// Numbers beyond a bound, nearest first.
-fn beyond(bound: &Bound, rules: &Rules, direction: i32) -> Vec<Candidate> {
+fn beyond(bound: &Bound, rules: &Rules, direction: i32, place: &str) -> Vec<Candidate> {
     let keyword = match (direction < 0, bound.exclusive) {
         (true, false) => "minimum",
         (true, true) => "exclusiveMinimum",
@@ -62,7 +64,7 @@ fn beyond(bound: &Bound, rules: &Rules, direction: i32) -> Vec<Candidate> {
     let side = if direction < 0 { "below" } else { "above" };
     let says = |value: &Value| {
         let relation = if bound.exclusive && value.as_f64() == Some(number) { "not within" } else { side };
-        format!("{{}} is {value}, {relation} `{keyword}` {}", bound.number)
+        format!("{place} is {value}, {relation} `{keyword}` {}", bound.number)
     };
     let finite = outside(bound, rules.step.as_ref(), direction).into_iter().filter(|number| !number.is_null());
     finite.map(|value| Candidate::new(Breach::OutOfRange, keyword, &says(&value), value)).collect()
@@ -91,27 +93,27 @@ fn outside(bound: &Bound, step: Option<&Number>, direction: i32) -> Vec<Value> {
     numbers
 }
 
-fn between_steps(step: &Number, value: &Value) -> Vec<Candidate> {
+fn between_steps(step: &Number, value: &Value, place: &str) -> Vec<Candidate> {
     let mut numbers = Vec::new();
     if let (Some(value), Some(_)) = (value.as_i64(), step.as_i128()) {
         numbers.extend([1, -1].map(|by| Value::from(value.saturating_add(by))));
     }
     let (value, width) = (value.as_f64().unwrap_or(0.0), step.as_f64().unwrap_or(1.0));
     numbers.extend([0.5, -0.5, 0.3].map(|part| json!(value + width * part)));
-    let says = |value: &Value| format!("{{}} is {value}, no multiple of {step}");
+    let says = |value: &Value| format!("{place} is {value}, no multiple of {step}");
     let finite = numbers.into_iter().filter(|number| !number.is_null());
     finite.map(|value| Candidate::new(Breach::NotMultiple, "multipleOf", &says(&value), value)).collect()
 }
 
-fn lengths(rules: &Rules, text: &str, limits: Limits) -> Vec<Vec<Candidate>> {
+fn lengths(rules: &Rules, text: &str, place: &str, limits: Limits) -> Vec<Vec<Candidate>> {
     let mut groups = Vec::new();
     if let Some(min) = rules.min_length.filter(|min| *min > 0) {
-        let says = format!("{{}} is shorter than `minLength` {min}");
+        let says = format!("{place} is shorter than `minLength` {min}");
         let short = [text_of_length(text, 0, min - 1), text_of_length("a", min - 1, min - 1), String::new()];
         groups.push(short.map(|short| Candidate::new(Breach::TooShort, "minLength", &says, json!(short))).into());
     }
     if let Some(max) = rules.max_length.filter(|max| *max < limits.text * LONGER) {
-        let says = format!("{{}} is longer than `maxLength` {max}");
+        let says = format!("{place} is longer than `maxLength` {max}");
         let last = text.chars().last().unwrap_or('x').to_string();
         let count = (max + 1).saturating_sub(text.chars().count());
         let long = [format!("{text}{}", last.repeat(count)), text_of_length(text, max + 1, usize::MAX)];
@@ -120,8 +122,8 @@ fn lengths(rules: &Rules, text: &str, limits: Limits) -> Vec<Vec<Candidate>> {
     groups
 }
 
-fn unmatched(pattern: &str, text: &str) -> Vec<Candidate> {
-    let says = format!("{{}} does not match `{}`", pattern.replace("{}", "{ }"));
+fn unmatched(pattern: &str, text: &str, place: &str) -> Vec<Candidate> {
+    let says = format!("{place} does not match `{pattern}`");
     let count = text.chars().count().max(1);
     let same_length = ['!', 'a', '0', ' ', '\n', 'Z', '🙂'].map(|letter| letter.to_string().repeat(count));
     let spoiled = [format!("!{text}"), format!("{text}!"), format!("{text}\n")];

@@ -1,12 +1,12 @@
 //! What a valid value could hold besides: optional members, items of empty arrays.
 
-use jsonschema::Validator;
 use serde_json::Value;
 
 use crate::generate::draw::Draw;
+use crate::generate::judge::{Formats, Judge};
 use crate::generate::make::{self, Variety};
 use crate::generate::schema::{Place, SchemaId, Schemas, child_ids, each_place, item_ids, token};
-use crate::generate::shape::{ENDLESS, Graph};
+use crate::generate::shape::{Graph, LARGEST};
 
 use super::is_at_or_below;
 
@@ -31,7 +31,7 @@ struct Addition {
 }
 
 /// The value itself, then values with one thing more each, as many as there may be.
-pub(super) fn hosts(graph: &mut Graph, validator: &Validator, base: &Value, most: usize) -> Vec<Host> {
+pub(super) fn hosts(graph: &mut Graph, judge: &Judge, base: &Value, most: usize) -> Vec<Host> {
     let most = most.clamp(1, MOST);
     let mut hosts = vec![Host { value: base.clone(), below: String::new(), depth: 0 }];
     let mut next = 0;
@@ -40,7 +40,7 @@ pub(super) fn hosts(graph: &mut Graph, validator: &Validator, base: &Value, most
             let more: Vec<Host> = additions(&graph.schemas, &hosts[next])
                 .into_iter()
                 .filter_map(|addition| extended(graph, &hosts[next], addition))
-                .filter(|host| validator.is_valid(&host.value))
+                .filter(|host| judge.takes(&host.value, Formats::Ignored))
                 .collect();
             hosts.extend(more);
         }
@@ -53,7 +53,7 @@ pub(super) fn hosts(graph: &mut Graph, validator: &Validator, base: &Value, most
 fn extended(graph: &mut Graph, host: &Host, addition: Addition) -> Option<Host> {
     let Addition { at, name, ids } = addition;
     let node = graph.grow(ids);
-    if graph.node(node).size == ENDLESS {
+    if graph.node(node).size > LARGEST {
         return None;
     }
     let made = make::value(graph, node, Variety::Plain, &mut Draw::new(0));

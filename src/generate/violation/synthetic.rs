@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::generate::draw::Draw;
 use crate::generate::make::{self, Variety};
 use crate::generate::schema::{Bound, Contains, Rules, SchemaId};
-use crate::generate::shape::{ENDLESS, Graph};
+use crate::generate::shape::{Graph, LARGEST};
 
 use super::candidate::Candidate;
 use super::{Breach, Spot};
@@ -44,9 +44,9 @@ pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<Claim> {
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
         let turned = match &spot.value {
-            Value::String(_) => texts(rules),
-            Value::Number(_) => numbers(rules),
-            Value::Array(_) => lists(rules),
+            Value::String(_) => texts(rules, &spot.name),
+            Value::Number(_) => numbers(rules, &spot.name),
+            Value::Array(_) => lists(rules, &spot.name),
             Value::Null | Value::Bool(_) | Value::Object(_) => Vec::new(),
         };
         claims.extend(turned.into_iter().map(|(breach, keyword, says, instead)| Claim {
@@ -57,7 +57,7 @@ pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<Claim> {
             instead,
             further: Vec::new(),
         }));
-        claims.extend(combined(*id, rules));
+        claims.extend(combined(*id, rules, &spot.name));
     }
     claims
 }
@@ -72,7 +72,7 @@ pub(super) fn values(graph: &mut Graph, spot: &Spot, claim: &Claim) -> Vec<Value
         ids.push(graph.schemas.add(decided));
     }
     let node = graph.grow(ids);
-    if graph.node(node).size == ENDLESS {
+    if graph.node(node).size > LARGEST {
         return Vec::new();
     }
     let mut draw = Draw::new(17);
@@ -82,67 +82,67 @@ pub(super) fn values(graph: &mut Graph, spot: &Spot, claim: &Claim) -> Vec<Value
 
 type Turned = (Breach, &'static str, String, Rules);
 
-fn texts(rules: &Rules) -> Vec<Turned> {
+fn texts(rules: &Rules, place: &str) -> Vec<Turned> {
     let same = || rules.clone();
     let mut turned = Vec::new();
     if let Some(min) = rules.min_length.filter(|min| *min > 0) {
         let instead = Rules { min_length: None, max_length: Some(min - 1), ..same() };
-        turned.push((Breach::TooShort, "minLength", format!("{{}} is shorter than `minLength` {min}"), instead));
+        turned.push((Breach::TooShort, "minLength", format!("{place} is shorter than `minLength` {min}"), instead));
     }
     if let Some(max) = rules.max_length.filter(|max| *max < LONGEST) {
         let instead = Rules { min_length: Some(max + 1), max_length: None, ..same() };
-        turned.push((Breach::TooLong, "maxLength", format!("{{}} is longer than `maxLength` {max}"), instead));
+        turned.push((Breach::TooLong, "maxLength", format!("{place} is longer than `maxLength` {max}"), instead));
     }
     if let Some(pattern) = &rules.pattern {
         let instead = Rules { pattern: None, format: None, ..same() };
-        turned.push((Breach::Pattern, "pattern", format!("{{}} does not match `{pattern}`"), instead));
+        turned.push((Breach::Pattern, "pattern", format!("{place} does not match `{pattern}`"), instead));
     }
     turned
 }
 
-fn numbers(rules: &Rules) -> Vec<Turned> {
+fn numbers(rules: &Rules, place: &str) -> Vec<Turned> {
     let mut turned = Vec::new();
     for bound in &rules.low {
         let keyword = if bound.exclusive { "exclusiveMinimum" } else { "minimum" };
         let instead = Rules { low: Vec::new(), high: vec![opposite(bound)], ..rules.clone() };
-        turned.push((Breach::OutOfRange, keyword, format!("{{}} is below `{keyword}` {}", bound.number), instead));
+        turned.push((Breach::OutOfRange, keyword, format!("{place} is below `{keyword}` {}", bound.number), instead));
     }
     for bound in &rules.high {
         let keyword = if bound.exclusive { "exclusiveMaximum" } else { "maximum" };
         let instead = Rules { high: Vec::new(), low: vec![opposite(bound)], ..rules.clone() };
-        turned.push((Breach::OutOfRange, keyword, format!("{{}} is above `{keyword}` {}", bound.number), instead));
+        turned.push((Breach::OutOfRange, keyword, format!("{place} is above `{keyword}` {}", bound.number), instead));
     }
     turned
 }
 
-fn lists(rules: &Rules) -> Vec<Turned> {
+fn lists(rules: &Rules, place: &str) -> Vec<Turned> {
     let Some(contains) = &rules.contains else { return Vec::new() };
     let instead = |contains| Rules { contains: Some(contains), ..rules.clone() };
     let mut turned = Vec::new();
     for keyword in ["contains", "minContains"].into_iter().filter(|_| contains.min > 0) {
         let fewer = Contains { min: 0, max: Some(contains.min - 1), ..contains.clone() };
-        let says = "{} has too few of the items that it has to contain".to_owned();
+        let says = format!("{place} has too few of the items that it has to contain");
         turned.push((Breach::Contains, keyword, says, instead(fewer)));
     }
     if let Some(max) = contains.max {
-        let more = Contains { min: max + 1, max: None, ..contains.clone() };
-        let says = format!("{{}} has more than `maxContains` {max} of the items that it has to contain");
+        let more = Contains { min: max.saturating_add(1), max: None, ..contains.clone() };
+        let says = format!("{place} has more than `maxContains` {max} of the items that it has to contain");
         turned.push((Breach::Contains, "maxContains", says, instead(more)));
     }
     turned
 }
 
 /// What `not` and `oneOf` exclude.
-fn combined(owner: SchemaId, rules: &Rules) -> Vec<Claim> {
+fn combined(owner: SchemaId, rules: &Rules, place: &str) -> Vec<Claim> {
     let mut claims = Vec::new();
     if let Some(not) = rules.not {
         let instead = Rules { not: None, ..rules.clone() };
-        let says = "{} is what `not` excludes".to_owned();
+        let says = format!("{place} is what `not` excludes");
         claims.push(Claim { breach: Breach::Forbidden, keyword: "not", says, owner, instead, further: vec![not] });
     }
     for (at, one) in rules.one.iter().enumerate() {
         for other in &rules.one[at + 1..] {
-            let says = "{} fits two alternatives of `oneOf`".to_owned();
+            let says = format!("{place} fits two alternatives of `oneOf`");
             let (breach, instead, further) = (Breach::SeveralAlternatives, rules.clone(), vec![*one, *other]);
             claims.push(Claim { breach, keyword: "oneOf", says, owner, instead, further });
         }
