@@ -22,6 +22,7 @@ mod options;
 mod phases;
 mod places;
 mod pool;
+mod port;
 mod probing;
 mod raw;
 mod raw_http;

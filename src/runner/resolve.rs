@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::port::Port;
 use super::{InProcess, Tamper};
 use crate::demo;
 use crate::event::Finding;
@@ -203,8 +204,9 @@ pub(super) async fn connect(server: &Reachable, within: Duration) -> Result<Link
         Reachable::Http(address) => http::connect(address),
         Reachable::Served(started) => {
             let bad = |reason: String| ConnectError::BadAddress { reason };
-            let port = free_port().map_err(|error| bad(format!("no port is free: {error}")))?;
-            let (command, address) = started.with_port(port).map_err(|found| bad(found.message))?;
+            // Kept until the server listens.
+            let port = Port::draw().map_err(|error| bad(format!("no port is free: {error}")))?;
+            let (command, address) = started.with_port(port.number()).map_err(|found| bad(found.message))?;
             http::start(&command, &address, within).await
         }
         Reachable::Demo => {
@@ -216,11 +218,6 @@ pub(super) async fn connect(server: &Reachable, within: Duration) -> Result<Link
             Ok(memory::connect(reader, writer))
         }
     }
-}
-
-/// A port on which nobody listens; free again as soon as it is known.
-fn free_port() -> std::io::Result<u16> {
-    Ok(std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 /// Fills in what the client answers.

@@ -1,0 +1,103 @@
+//! Ports for servers that are started here.
+//!
+//! Between the moment when a port is found free and the moment when the server listens at it, anybody may take it: the
+//! server then ends for a reason that is not its own, or a test talks to somebody else's server. So ports are drawn
+//! from those that no system hands out by itself, and no two runs hold the same one.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+
+/// Below what systems hand out by themselves: from 32768 on Linux, from 49152 elsewhere. From 30000 on, clusters
+/// redirect ports at which nobody listens.
+const FIRST: u16 = 20_000;
+
+/// How many are drawn from.
+const COUNT: u16 = 10_000;
+
+/// A port on which nobody listens, and which nobody else draws while this is kept.
+#[derive(Debug)]
+pub(super) struct Port {
+    number: u16,
+    _claim: Claim,
+}
+
+impl Port {
+    /// Draws one.
+    ///
+    /// # Errors
+    ///
+    /// All are taken, with what the system says of the last.
+    pub(super) fn draw() -> io::Result<Self> {
+        let from = RandomState::new().hash_one(());
+        let mut refused = io::Error::from(io::ErrorKind::AddrInUse);
+        for step in 0..u64::from(COUNT) {
+            let offset = from.wrapping_add(step) % u64::from(COUNT);
+            match Self::claim(FIRST + u16::try_from(offset).unwrap_or_default()) {
+                Ok(port) => return Ok(port),
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
+    }
+
+    /// The number of it.
+    pub(super) const fn number(&self) -> u16 {
+        self.number
+    }
+
+    fn claim(number: u16) -> io::Result<Self> {
+        let claim = claimed(number)?;
+        nobody_listens(number)?;
+        Ok(Self { number, _claim: claim })
+    }
+}
+
+fn nobody_listens(number: u16) -> io::Result<()> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, number)).map(drop)
+}
+
+/// Tells other runs that a port is drawn: a name that is in no folder and goes with this process.
+#[cfg(target_os = "linux")]
+type Claim = std::os::unix::net::UnixListener;
+
+#[cfg(target_os = "linux")]
+fn claimed(number: u16) -> io::Result<Claim> {
+    use std::os::linux::net::SocketAddrExt as _;
+
+    let name = format!("mcprove-port-{number}");
+    Claim::bind_addr(&std::os::unix::net::SocketAddr::from_abstract_name(name)?)
+}
+
+/// Elsewhere there are no such names.
+#[cfg(not(target_os = "linux"))]
+type Claim = ();
+
+#[cfg(not(target_os = "linux"))]
+fn claimed(_: u16) -> io::Result<Claim> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_port_is_drawn_twice() -> io::Result<()> {
+        let ports = (0..500).map(|_| Port::draw()).collect::<io::Result<Vec<_>>>()?;
+        let numbers: BTreeSet<u16> = ports.iter().map(Port::number).collect();
+        assert!(numbers.len() == ports.len() && numbers.iter().all(|number| (20_000..30_000).contains(number)));
+        Ok(())
+    }
+
+    #[test]
+    fn ports_that_somebody_has_are_not_drawn() -> io::Result<()> {
+        let port = Port::draw()?;
+        assert!(cfg!(not(target_os = "linux")) || Port::claim(port.number()).is_err());
+        let _listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.number()))?;
+        assert!(nobody_listens(port.number()).is_err());
+        Ok(())
+    }
+}
