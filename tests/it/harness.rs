@@ -279,7 +279,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Which line comes first can be a race between two answers.
         (r"frame: \d+; `--transcript".to_owned(), "frame: [FRAME]; `--transcript"),
         // Times of different length move what stands before them in a column.
-        (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)(?m:$)".to_owned(), "  ${1}[TIME]"),
+        (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)((?m:$)|\\n)".to_owned(), "  ${1}[TIME]${4}"),
         (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),
         (r#"(time|timestamp|uuid)="[^"]*""#.to_owned(), r#"$1="[$1]""#),
         (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
