@@ -19,7 +19,6 @@ mod negative;
 mod offer;
 mod order;
 mod output;
-pub mod pace;
 mod planner;
 mod probe;
 mod property;

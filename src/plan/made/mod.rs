@@ -3,8 +3,10 @@
 //! Whoever needs a valid call asks [`arguments`]; whoever needs many keeps a [`Tamer`].
 
 mod nowhere;
+mod pace;
 mod tame;
 
+pub use self::pace::words;
 pub use self::tame::Tamer;
 use crate::source::Node;
 use crate::source::template::from_json;

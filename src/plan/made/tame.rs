@@ -9,8 +9,8 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::nowhere::{is_host, nearer};
+use super::pace;
 use crate::generate::{Draw, Maker, Unusable, Violation};
-use crate::plan::pace;
 use crate::wire::format;
 
 /// Makes arguments of one tool.

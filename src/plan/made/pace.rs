@@ -20,7 +20,7 @@ const SHORT_TIMES: [&str; 6] = ["ms", "millis", "milliseconds", "us", "micros", 
 const TIMES_OVER: [&str; 7] = ["steps", "repeat", "repeats", "repetitions", "iterations", "retries", "loops"];
 
 /// The most that a number of that name may be; `None` where it says nothing about time.
-pub fn most(name: &str) -> Option<f64> {
+pub(super) fn most(name: &str) -> Option<f64> {
     let words = words(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     if has(&SHORT_TIMES) {
