@@ -2,13 +2,14 @@
 
 use super::attempt::Verdict;
 use crate::event::{Finding, Outcome};
+use crate::source::template::ABSENT;
 use crate::suite::Step;
 
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
 pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> Verdict {
     let unfilled = found.first().filter(|found| found.code == "unfilled-template");
-    if let Some(path) = unfilled.and_then(|found| found.message.strip_suffix(" names nothing"))
+    if let Some(path) = unfilled.and_then(|found| found.message.strip_suffix(ABSENT))
         && witness.iter().flat_map(|step| &step.capture).any(|(name, _)| is_within(path, &name.value))
     {
         return Verdict::because(Outcome::Skipped, format!("the server's answer has no {path} to go on with"));

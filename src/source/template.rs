@@ -14,6 +14,9 @@ use super::{Diagnostic, Node, Span, Value, nearest};
 /// The names that templates can use, with their values.
 pub type Names = Map<String, Json>;
 
+/// What is said behind a name, in backticks, for which there is no value.
+pub const ABSENT: &str = " names nothing";
+
 /// Whether a text holds a template.
 pub fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("{%")
@@ -246,7 +249,7 @@ fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -
     if value.kind() == ValueKind::Undefined {
         return Err(match expression.strip_prefix("env.") {
             Some(name) => format!("the environment has no variable `{name}`"),
-            None => format!("`{expression}` names nothing"),
+            None => format!("`{expression}`{ABSENT}"),
         });
     }
     serde_json::to_value(&value).map_err(|error| format!("`{expression}` has no JSON value: {error}"))
