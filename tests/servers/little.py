@@ -34,8 +34,9 @@ class Refused(Exception):
 class Server:
     """The correct server; a mode replaces what it wants to break."""
 
-    def __init__(self, number):
+    def __init__(self, number, name="hostile", version="1.0.0"):
         self.number = number
+        self.about = {"name": name, "version": version}
         self.calls = 0
         self.list_tools = lambda params: {"tools": TOOLS}
         self.call_tool = self.correct_call
@@ -89,7 +90,7 @@ class Server:
                 "result": {
                     "protocolVersion": params["protocolVersion"] if known else "2025-11-25",
                     "capabilities": {"tools": {}},
-                    "serverInfo": {"name": "hostile", "version": "1.0.0"},
+                    "serverInfo": self.about,
                 }
             }
         if method == "ping":

@@ -1,27 +1,24 @@
 """Says what it was given wherever a server can: on stderr, in answers, and in its description."""
-import json
+
 import os
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "../../servers")
+from little import TOOLS, Server, text  # noqa: E402
 
 TOKEN, MODE = os.environ.get("API_TOKEN", "none"), os.environ.get("MODE", "none")
 print(f"starting with {TOKEN} in {MODE}", file=sys.stderr, flush=True)
 SCHEMA = {"type": "object", "properties": {"mode": {"type": "string", "enum": ["string"]}}, "required": ["mode"]}
+TOOLS[:] = [{"name": "get_mode", "description": f"in {MODE}", "inputSchema": SCHEMA}]
 
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" not in message:
-        continue
-    answer = {"jsonrpc": "2.0", "id": message["id"]}
-    if message["method"] == "initialize":
-        about = {"name": "teller", "version": "1.0"}
-        version = "2025-11-25"
-        answer["result"] = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}
-    elif message["method"] == "tools/list":
-        answer["result"] = {"tools": [{"name": "get_mode", "description": f"in {MODE}", "inputSchema": SCHEMA}]}
-    elif message["method"] == "tools/call" and "crash" in sys.argv:
+
+def call(name, arguments):
+    if "crash" in sys.argv:
         sys.exit(f"cannot log in with {TOKEN}")
-    elif message["method"] == "tools/call":
-        answer["result"] = {"content": [{"type": "text", "text": f"{TOKEN} in {MODE}"}]}
-    else:
-        answer["error"] = {"code": -32601, "message": "method not found"}
-    print(json.dumps(answer), flush=True)
+    return text(f"{TOKEN} in {MODE}")
+
+
+server = Server(0, "teller", "1.0")
+server.call_tool = call
+server.serve()
