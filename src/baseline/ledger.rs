@@ -133,33 +133,21 @@ fn finding(entry: &Entry, code: &str, message: &str, label: &str) -> Finding {
 fn failed(entry: &Entry, finding: Finding) -> CaseResult {
     let check = entry.check.as_ref().map(|check| format!(" ({check})")).unwrap_or_default();
     let name = format!("known failure{check}: {}", entry.case.as_str());
-    CaseResult {
-        case: CaseInfo {
-            id: format!("{}::{name}", entry.quote.file),
-            file: entry.quote.file.clone(),
-            line: entry.quote.line,
-            column: entry.quote.column,
-            from_command_line: false,
-            suite: "Known failures".to_owned(),
-            name,
-            row: None,
-            server: String::new(),
-            revision: String::new(),
-            tags: Vec::new(),
-            probes: Vec::new(),
-            variants: Vec::new(),
-            rule: None,
-        },
-        outcome: Outcome::Failed,
-        reason: None,
-        duration_us: 0,
-        earlier: Vec::new(),
-        repetitions: Vec::new(),
-        findings: vec![finding],
-        exchanges: Vec::new(),
-        spoken: String::new(),
-        again: String::new(),
-        judged: Vec::new(),
-        frames: Vec::new(),
-    }
+    let case = CaseInfo {
+        id: format!("{}::{name}", entry.quote.file),
+        file: entry.quote.file.clone(),
+        line: entry.quote.line,
+        column: entry.quote.column,
+        from_command_line: false,
+        suite: "Known failures".to_owned(),
+        name,
+        row: None,
+        server: String::new(),
+        revision: String::new(),
+        tags: Vec::new(),
+        probes: Vec::new(),
+        variants: Vec::new(),
+        rule: None,
+    };
+    CaseResult { findings: vec![finding], ..CaseResult::beside(case, Outcome::Failed, String::new()) }
 }

@@ -131,6 +131,26 @@ impl SessionJudged {
         let Self { file, server, revision, .. } = self;
         format!("{file}::protocol of {server}@{server}/{revision}")
     }
+
+    /// The case that it would be, so that everything that is about cases can be about it.
+    pub fn info(&self) -> CaseInfo {
+        CaseInfo {
+            id: self.id(),
+            file: self.file.clone(),
+            line: self.line,
+            column: 1,
+            from_command_line: self.from_command_line,
+            suite: self.suite.clone(),
+            name: format!("protocol of {}", self.server),
+            row: None,
+            server: self.server.clone(),
+            revision: self.revision.clone(),
+            tags: Vec::new(),
+            probes: Vec::new(),
+            variants: Vec::new(),
+            rule: None,
+        }
+    }
 }
 
 /// How a run ended.

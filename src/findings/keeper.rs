@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::calls::{Said, cut};
 use super::{FORMAT, Place, Start, Stored};
 use crate::event::{
-    CaseInfo, CaseResult, Check, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
+    CaseResult, Check, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
     SessionJudged,
 };
 use crate::plan::Plan;
@@ -171,7 +171,7 @@ impl Keeper {
             title: title(result, finding),
             tool: identity.tool,
             signature: identity.signature,
-            place: Place { file: result.case.file.clone(), line: result.case.line, case: result.case.id.clone() },
+            place: Place::of(&result.case),
             revision: spoken.cloned().unwrap_or_default(),
             start,
             reproduction,
@@ -304,24 +304,8 @@ fn waited(result: &CaseResult, elapsed_us: u64) -> u64 {
 
 /// A case for what belongs to none.
 fn beside(judged: &SessionJudged) -> CaseResult {
-    let case = CaseInfo {
-        id: judged.id(),
-        file: judged.file.clone(),
-        line: judged.line,
-        column: 1,
-        from_command_line: judged.from_command_line,
-        suite: judged.suite.clone(),
-        name: String::new(),
-        row: None,
-        server: judged.server.clone(),
-        revision: judged.revision.clone(),
-        tags: Vec::new(),
-        probes: Vec::new(),
-        variants: Vec::new(),
-        rule: None,
-    };
     let again = format!("mcprove run {}", shell_words::quote(&judged.file));
-    CaseResult { spoken: judged.revision.clone(), ..CaseResult::beside(case, Outcome::Failed, again) }
+    CaseResult { spoken: judged.revision.clone(), ..CaseResult::beside(judged.info(), Outcome::Failed, again) }
 }
 
 fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Start;
-use crate::event::{Call, Check, Kind, Reproduction, Severity};
+use crate::event::{Call, CaseInfo, Check, Kind, Reproduction, Severity};
 use crate::source::legible_json;
 
 /// The version of the file.
@@ -69,8 +69,19 @@ pub struct Place {
     pub file: String,
     /// The line, counted from one.
     pub line: usize,
+    /// Whether the suite was made from a command line, so that file and line are places on no disk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_command_line: bool,
     /// The id of the case.
     pub case: String,
+}
+
+impl Place {
+    /// Where a case is.
+    pub fn of(case: &CaseInfo) -> Self {
+        let (file, case_id) = (case.file.clone(), case.id.clone());
+        Self { file, line: case.line, from_command_line: case.from_command_line, case: case_id }
+    }
 }
 
 impl Stored {

@@ -225,37 +225,12 @@ fn declared(a: &CaseInfo, b: &CaseInfo) -> Ordering {
 
 /// What was found in a session, as if it were a case of its own, so that every document shows it in the same way.
 pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
-    let SessionJudged { file, suite, line, from_command_line, server, revision, findings } = judged;
-    let must = findings.iter().any(|finding| finding.level == Level::Must);
-    let name = format!("protocol of {server}");
+    let must = judged.findings.iter().any(|finding| finding.level == Level::Must);
+    let outcome = if must { Outcome::Failed } else { Outcome::Warned };
     CaseResult {
-        case: CaseInfo {
-            id: judged.id(),
-            file: file.clone(),
-            line: *line,
-            column: 1,
-            from_command_line: *from_command_line,
-            suite: suite.clone(),
-            name,
-            row: None,
-            server: server.clone(),
-            revision: revision.clone(),
-            tags: Vec::new(),
-            probes: Vec::new(),
-            variants: Vec::new(),
-            rule: None,
-        },
-        outcome: if must { Outcome::Failed } else { Outcome::Warned },
-        reason: None,
-        duration_us: 0,
-        earlier: Vec::new(),
-        repetitions: Vec::new(),
-        findings: findings.clone(),
-        exchanges: Vec::new(),
-        spoken: revision.clone(),
-        again: String::new(),
-        judged: Vec::new(),
-        frames: Vec::new(),
+        findings: judged.findings.clone(),
+        spoken: judged.revision.clone(),
+        ..CaseResult::beside(judged.info(), outcome, String::new())
     }
 }
 

@@ -241,15 +241,17 @@ fn told(stored: &Stored, example: Option<&str>) -> String {
     let _ = writeln!(text, "{}\n", visible(&stored.title));
     let times = if stored.times == 1 { "once".to_owned() } else { format!("in {} runs", stored.times) };
     let server = format!("{} of {}", stored.start.name, stored.start.suite);
-    for (name, value) in [
+    let at = if place.from_command_line { String::new() } else { format!("{}:{}", place.file, place.line) };
+    let lines = [
         ("class", &stored.class),
         ("case", &place.case),
-        ("at", &format!("{}:{}", place.file, place.line)),
+        ("at", &at),
         ("server", &server),
         ("revision", &stored.revision),
         ("met", &times),
         ("run", &stored.again),
-    ] {
+    ];
+    for (name, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
         let _ = writeln!(text, "{name:<9} {}", visible_line(value));
     }
     for (name, value) in &stored.evidence {
@@ -257,6 +259,9 @@ fn told(stored: &Stored, example: Option<&str>) -> String {
             0 | 1 => writeln!(text, "{name:<9} {}", visible_line(value)),
             _ => writeln!(text, "{name}\n{}", indented(&visible(value))),
         };
+    }
+    if !stored.frames.is_empty() {
+        let _ = writeln!(text, "frames    the last {}: `--json` shows them", stored.frames.len());
     }
     match (&stored.reproduction, example) {
         (Some(reproduction), Some(example)) => {
