@@ -36,7 +36,7 @@ pub(in crate::cli) struct CiArgs {
 }
 
 pub(in crate::cli) fn ci(mut args: CiArgs, environment: &Environment, output: &Output) -> Exit {
-    args.on.run.keeping.serving = Serving::ServedAndListed;
+    args.on.run.serving = Serving::ServedAndListed;
     let own = own(&args);
     args.on.run_with(VERB, Ok(own), environment, output)
 }
@@ -50,8 +50,6 @@ fn own(args: &CiArgs) -> Own {
         ("schema_lint", json!({})),
         ("fuzz", json!({"seed": args.seed, "cases": args.cases})),
     ];
-    Own {
-        members: members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect(),
-        flags: flags([("--seed", vec![args.seed.to_string()]), ("--cases", vec![args.cases.to_string()])]),
-    }
+    let flags = flags([("--seed", vec![args.seed.to_string()]), ("--cases", vec![args.cases.to_string()])]);
+    Own::new(members, flags)
 }

@@ -54,7 +54,7 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
         return explain::explain(&asked, output);
     }
     if args.rule.is_empty() {
-        args.on.run.keeping.serving = Serving::Served;
+        args.on.run.serving = Serving::Served;
     }
     let own = own(&args);
     args.on.run_with(VERB, own, environment, output)
@@ -62,8 +62,7 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
 
 fn own(args: &ComplianceArgs) -> Result<Own, Mistake> {
     let members = [("run_options", json!({"parallel": AT_A_TIME})), ("compliance", settings(args)?)];
-    let members = members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect();
-    Ok(Own { members, flags: own_flags(args) })
+    Ok(Own::new(members, own_flags(args)))
 }
 
 /// The `compliance:` block.

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::run_given::{CallingArgs, Own};
 use crate::cli::environment::Environment;
@@ -65,21 +65,21 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(in crate::cli) fn fuzz(args: FuzzArgs, environment: &Environment, output: &Output) -> Exit {
-    let seed = args.seed.unwrap_or_else(drawn);
-    let own = own(&args, seed);
-    if args.seed.is_none() {
-        // At the beginning: a run that hangs must be repeatable.
-        output.note(&format!("  seed {seed}, drawn; `--seed {seed}` makes the same calls again"));
-    }
+    let own = own(&args);
     args.on.run_with(VERB, Ok(own), environment, output)
 }
 
-fn own(args: &FuzzArgs, seed: u64) -> Own {
-    let mut members = Map::from_iter([("fuzz".to_owned(), settings(args, seed))]);
+fn own(args: &FuzzArgs) -> Own {
+    let seed = args.seed.unwrap_or_else(drawn);
+    let mut own = Own::new([("fuzz", settings(args, seed))], own_flags(args, seed));
     if let Some(timeout) = args.request_timeout {
-        members.insert("run_options".to_owned(), json!({"request_timeout": typed(timeout)}));
+        own.members.insert("run_options".to_owned(), json!({"request_timeout": typed(timeout)}));
     }
-    Own { members, flags: own_flags(args, seed) }
+    if args.seed.is_none() {
+        // At the beginning: a run that hangs must be repeatable.
+        own.beforehand = Some(format!("  seed {seed}, drawn; `--seed {seed}` makes the same calls again"));
+    }
+    own
 }
 
 /// Another one every time, short enough to be typed.

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::fault_coverage::gate;
 use super::proving::{Gating, ProvingArgs, Wanted};
 use super::run_findings::{KeepArgs, keep};
+use super::run_serving::Serving;
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::RunWatch;
 use super::signals::{self, Ending, Urgency};
@@ -71,6 +72,9 @@ pub(in crate::cli) struct RunArgs {
     known: BaselineArgs,
     #[command(flatten)]
     pub(super) keeping: KeepArgs,
+    /// What a server must serve at least.
+    #[arg(skip)]
+    pub(super) serving: Serving,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     pub(super) registry: Option<PathBuf>,
@@ -276,7 +280,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     summary.interrupted |= *urgency.borrow() > Urgency::None;
     let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
     let (severities, calls) = weighed;
-    summary.failed = args.keeping.failed(summary.failed, &severities, output);
+    let is_asked = args.serving != Serving::WhereGenerated;
+    summary.failed = args.keeping.failed(summary.failed, (&severities, is_asked), output);
     calls.tell_unknown(args.suites.given.as_ref().map_or(&[], |given| &given.tools), output);
     let exit = args.unless_unserved(verdict(args, &summary, proof, output), &calls, output);
     if (written.is_err() || updated.is_err() || afterwards.is_err())

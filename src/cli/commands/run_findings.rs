@@ -6,7 +6,6 @@ use std::time::Duration;
 use clap::Args;
 
 use super::findings::place;
-use super::run_serving::Serving;
 use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
@@ -22,9 +21,6 @@ pub(super) struct KeepArgs {
     /// Does not keep findings for `mcprove findings`.
     #[arg(long)]
     pub(super) no_findings: bool,
-    /// What a server must serve at least.
-    #[arg(skip)]
-    pub(super) serving: Serving,
 }
 
 impl KeepArgs {
@@ -34,9 +30,9 @@ impl KeepArgs {
         (!self.no_findings).then(|| Keeper::new(plan, now))
     }
 
-    /// How many failures count, and how bad all of them are.
-    pub(super) fn failed(&self, all: usize, severities: &Severities, output: &Output) -> usize {
-        let has_words = self.fail_on.is_some() || self.serving != Serving::WhereGenerated;
+    /// How many failures count; how bad all of them are is told where that decides, and to whoever asks.
+    pub(super) fn failed(&self, all: usize, (severities, is_asked): (&Severities, bool), output: &Output) -> usize {
+        let has_words = self.fail_on.is_some() || is_asked;
         if has_words && !severities.words().is_empty() {
             output.note(&format!("failures by severity: {}", severities.words()));
         }

@@ -22,10 +22,23 @@ pub(super) struct CallingArgs {
     pub(super) run: RunArgs,
 }
 
-/// What a command adds: the members of the suite, and the flags that stand for them.
+/// What a command adds.
+#[derive(Default)]
 pub(super) struct Own {
+    /// The members of the suite.
     pub(super) members: Map<String, Value>,
+    /// The flags that stand for them.
     pub(super) flags: Vec<String>,
+    /// What is told before the run.
+    pub(super) beforehand: Option<String>,
+}
+
+impl Own {
+    /// These members, which these flags stand for.
+    pub(super) fn new<const N: usize>(members: [(&str, Value); N], flags: Vec<String>) -> Self {
+        let members = members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect();
+        Self { members, flags, beforehand: None }
+    }
 }
 
 impl CallingArgs {
@@ -38,17 +51,28 @@ impl CallingArgs {
         output: &Output,
     ) -> Exit {
         let words = std::mem::take(&mut self.run.suites.paths);
-        let given = self.given(verb, &words, own);
+        let given = self.given(verb, &words, own).map(|(given, beforehand)| {
+            if let Some(beforehand) = beforehand {
+                output.note(&beforehand);
+            }
+            given
+        });
         run_given(given, &mut self.run, environment, output)
     }
 
-    fn given(&self, verb: Verb, words: &[String], own: Result<Own, Mistake>) -> Result<Given, Mistake> {
+    /// The suite, and what is told before it is run.
+    fn given(
+        &self,
+        verb: Verb,
+        words: &[String],
+        own: Result<Own, Mistake>,
+    ) -> Result<(Given, Option<String>), Mistake> {
         let target = self.server.target(verb, words)?;
-        let Own { members, flags } = own?;
+        let Own { members, flags, beforehand } = own?;
         let mut all = self.calls.members();
         all.extend(members);
         let given = target.given(all.into(), &[flags, self.calls.flags()].concat());
-        Ok(Given { tools: self.calls.named(), ..given })
+        Ok((Given { tools: self.calls.named(), ..given }, beforehand))
     }
 }
 

@@ -89,6 +89,16 @@ impl Calls {
         }
     }
 
+    /// Tells of flags that name tools which no server lists.
+    pub(super) fn tell_unknown(&self, named: &[(&'static str, String)], output: &Output) {
+        let listed: BTreeSet<&str> =
+            self.servers.values().flat_map(|server| &server.listed).map(String::as_str).collect();
+        let is_unknown = |(_, name): &&(&str, String)| !listed.is_empty() && !listed.contains(name.as_str());
+        for (flag, name) in named.iter().filter(is_unknown) {
+            output.note(&unknown_tool(flag, name, listed.iter().copied()));
+        }
+    }
+
     /// Why nothing is known of some server, as a sentence; `None` where something is.
     fn unknown(&self, serving: Serving) -> Option<String> {
         self.servers.iter().find_map(|((_, name), server)| {
@@ -135,22 +145,10 @@ impl Answers {
     }
 }
 
-impl Calls {
-    /// Tells of flags that name tools which no server lists.
-    pub(super) fn tell_unknown(&self, named: &[(&'static str, String)], output: &Output) {
-        let listed: BTreeSet<&str> =
-            self.servers.values().flat_map(|server| &server.listed).map(String::as_str).collect();
-        let is_unknown = |(_, name): &&(&str, String)| !listed.is_empty() && !listed.contains(name.as_str());
-        for (flag, name) in named.iter().filter(is_unknown) {
-            output.note(&unknown_tool(flag, name, listed.iter().copied()));
-        }
-    }
-}
-
 impl RunArgs {
     /// The verdict, unless calls of tools were made and none was served: then nothing is known of what calls do.
     pub(super) fn unless_unserved(&self, exit: Exit, calls: &Calls, output: &Output) -> Exit {
-        let unknown = calls.unknown(self.keeping.serving).filter(|_| matches!(exit, Exit::Passed | Exit::Coverage));
+        let unknown = calls.unknown(self.serving).filter(|_| matches!(exit, Exit::Passed | Exit::Coverage));
         let Some(message) = unknown else { return exit };
         let is_listed = calls.servers.values().any(|server| !server.listed.is_empty());
         let help = match (is_listed, self.suites.given.is_some()) {
