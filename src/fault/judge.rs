@@ -4,31 +4,32 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, ValidationError, Validator};
 use serde_json::Value;
 
 use super::words::{Arguments, ToolKind};
-use crate::wire::{Catalog, Tool};
+use crate::generate::Judge;
+use crate::wire::{Catalog, Tool, format};
 
 /// Compiled schemas by the tool's name and the member that declares them.
-type Compiled = BTreeMap<(String, &'static str), (Value, Option<Rc<Validator>>)>;
+type Compiled = BTreeMap<(String, &'static str), (Value, Option<Rc<Judge>>)>;
 
 thread_local! {
     /// Faults look at the same few schemas again and again, and compiling one costs more than everything else here.
     static COMPILED: RefCell<Compiled> = RefCell::default();
 }
 
-/// The schema that a tool declares in `member`; `None` where it declares none that can be used.
-pub(super) fn validator(tool: &Tool, member: &'static str) -> Option<Rc<Validator>> {
+/// What judges by the schema that a tool declares in `member`; `None` where it declares none that can be used.
+pub(super) fn of(tool: &Tool, member: &'static str) -> Option<Rc<Judge>> {
     let schema = tool.raw.get(member)?;
     COMPILED.with_borrow_mut(|compiled| {
         let entry = compiled.entry((tool.name.clone(), member));
         // Another server may have a tool of the same name.
         let entry = entry
-            .and_modify(|(known, validator)| {
+            .and_modify(|(known, judge)| {
                 if known != schema {
-                    (*known, *validator) = (schema.clone(), compile(schema));
+                    (*known, *judge) = (schema.clone(), compile(schema));
                 }
             })
             .or_insert_with(|| (schema.clone(), compile(schema)));
@@ -36,27 +37,27 @@ pub(super) fn validator(tool: &Tool, member: &'static str) -> Option<Rc<Validato
     })
 }
 
-fn compile(schema: &Value) -> Option<Rc<Validator>> {
-    let options = jsonschema::options().offline();
-    let options = if schema.get("$schema").is_some() { options } else { options.with_draft(Draft::Draft202012) };
-    options.build(schema).ok().map(Rc::new)
+fn compile(schema: &Value) -> Option<Rc<Judge>> {
+    Judge::new(format::compile(schema).ok()?, schema).ok().map(Rc::new)
 }
 
 /// Whether the arguments of a call stand to the tool's schema in that way; nothing does without a usable schema.
 pub(super) fn stands(tool: &Tool, arguments: &Value, wanted: &[Arguments]) -> bool {
-    let Some(validator) = validator(tool, "inputSchema") else { return false };
+    let Some(judge) = of(tool, "inputSchema") else { return false };
     let empty = Value::Object(serde_json::Map::new());
     let arguments = if arguments.is_null() { &empty } else { arguments };
-    if validator.is_valid(arguments) {
-        return wanted.contains(&Arguments::Valid);
+    match judge.is_valid(arguments) {
+        Some(true) => return wanted.contains(&Arguments::Valid),
+        Some(false) => {}
+        None => return false,
     }
     if wanted.contains(&Arguments::Invalid) {
         return true;
     }
     // A server that reads `"3"` as 3 is a friendly one, and says nothing about what it does with real mistakes.
-    let is_loose = validator.is_valid(&spelled_out(arguments));
-    is_loose && wanted.contains(&Arguments::Loose)
-        || !is_loose && validator.iter_errors(arguments).take(50).any(|error| wanted.contains(&breach(&error)))
+    let Some(is_loose) = judge.is_valid(&spelled_out(arguments)) else { return false };
+    let mut errors = judge.errors(arguments).into_iter().flatten().take(50);
+    if is_loose { wanted.contains(&Arguments::Loose) } else { errors.any(|error| wanted.contains(&breach(&error))) }
 }
 
 /// The way in which a value breaks a schema.

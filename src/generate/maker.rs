@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::branches::Branches;
-use super::judge::{Formats, Judge};
+use super::judge::{Formats, Judges};
 use super::make::{self, Variety};
 use super::schema::Schemas;
 use super::shape::{ENDLESS, Graph, LARGEST, NodeId};
@@ -40,6 +40,9 @@ pub enum Unusable {
     /// Values may exist, but none was found.
     #[error("no value that satisfies it was found: {0}")]
     NotFound(String),
+    /// Whether a value satisfies it cannot be found out in any time that somebody would wait.
+    #[error("judging any value takes too long: {0}")]
+    Endless(String),
 }
 
 /// How often the whole value is made anew until it is valid.
@@ -49,7 +52,7 @@ const RANDOM_TRIES: usize = 16;
 /// A schema made ready for making values.
 #[derive(Debug)]
 pub struct Maker {
-    judge: Judge,
+    judge: Judges,
     graph: Graph,
     root: NodeId,
     branches: Branches,
@@ -65,7 +68,7 @@ impl Maker {
     /// Makes a schema ready, with limits of the caller's.
     pub fn with_limits(schema: &Value, limits: Limits) -> Result<Self, Unusable> {
         let schemas = Schemas::read(schema);
-        let judge = Judge::new(schema, &schemas)?;
+        let judge = Judges::new(schema, &schemas)?;
         let (graph, root) = Graph::new(schemas, limits);
         let branches = Branches::new(&graph.schemas);
         let smallest = smallest(&judge, &graph, root).map_err(|why| reason(schema, &graph, root, why))?;
@@ -119,7 +122,7 @@ impl Maker {
 }
 
 /// The first valid value, the plainest tried first; otherwise what was wrong with the first.
-fn smallest(judge: &Judge, graph: &Graph, root: NodeId) -> Result<Value, String> {
+fn smallest(judge: &Judges, graph: &Graph, root: NodeId) -> Result<Value, String> {
     let size = graph.node(root).size;
     if size == ENDLESS {
         return Err(String::new());

@@ -20,7 +20,7 @@ mod violation;
 pub use boundary::Boundary;
 pub use branches::Seen;
 pub use draw::Draw;
-pub use judge::{Formats, compile};
+pub use judge::{Formats, Judge, compile};
 pub use maker::{Limits, Maker, Unusable};
 pub use question::{objection, satisfies, valid};
 pub use shrink::shrink;

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::Maker;
-use super::judge::{Formats, Judge};
+use super::judge::{Formats, Judges};
 use super::schema::Schemas;
 
 /// The longest objection in characters.
@@ -32,8 +32,8 @@ pub fn objection(schema: &Value, value: &Value) -> Option<String> {
     Some(format!("{at}{says}"))
 }
 
-fn judge(schema: &Value) -> Option<Judge> {
-    Judge::new(schema, &Schemas::read(schema)).ok()
+fn judge(schema: &Value) -> Option<Judges> {
+    Judges::new(schema, &Schemas::read(schema)).ok()
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ fn check_schema(schema: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnos
             .with_help("take away one of the demands that exclude each other".to_owned()),
         Unusable::NotFound(_) => Diagnostic::error("unsatisfiable-schema", message, schema.span)
             .with_help("give a value that fits under `examples` of the schema".to_owned()),
+        Unusable::Endless(_) => Diagnostic::error("unsatisfiable-schema", message, schema.span)
+            .with_help("let references and alternatives lead to fewer subschemas".to_owned()),
     };
     found.push(wrong);
 }

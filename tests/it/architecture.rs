@@ -14,7 +14,8 @@ use crate::harness::{files, root};
 const LAYERS: &[&[&str]] = &[
     &["source"],
     &["wire", "redact"],
-    &["matching", "generate"],
+    &["generate"],
+    &["matching"],
     &["fault", "lint", "drift"],
     &["suite", "taxonomy"],
     &["plan"],

@@ -122,8 +122,7 @@ fn is_same_kind(one: &Ask<'_>, other: &Ask<'_>) -> bool {
 /// Whether a call is one that the tool's schema allows; what has no schema may be what it likes.
 fn is_good_call(ask: &Ask<'_>, known: &Known<'_>) -> bool {
     let Some(tool) = ask.tool().and_then(|name| known.catalog.tool(name)) else { return ask.tool().is_none() };
-    judge::validator(tool, "inputSchema").is_none()
-        || judge::stands(tool, &ask.params["arguments"], &[Arguments::Valid])
+    judge::of(tool, "inputSchema").is_none() || judge::stands(tool, &ask.params["arguments"], &[Arguments::Valid])
 }
 
 /// The result or the error that an exchange got.

@@ -13,18 +13,18 @@ const MOST: usize = 500;
 /// Breaks the structured content; what the schema allows all the same is tried and put back.
 pub(super) fn misshape(breach: Breach, work: &mut Work<'_>) -> Result<(), String> {
     let tool = work.ask.tool().and_then(|name| work.known.catalog.tool(name));
-    let validator = tool.and_then(|tool| judge::validator(tool, "outputSchema"));
-    let validator = validator.ok_or("the tool declares no output schema that can be used")?;
+    let judge = tool.and_then(|tool| judge::of(tool, "outputSchema"));
+    let judge = judge.ok_or("the tool declares no output schema that can be used")?;
     let content = work.message().and_then(|message| message["result"].get_mut("structuredContent"));
     let content = content.ok_or("the answer has no structured content")?;
-    if !validator.is_valid(content) {
+    if judge.is_valid(content) != Some(true) {
         return Err("the structured content breaks its schema already".to_owned());
     }
     let mut pointers = Vec::new();
     collect(content, "", &mut pointers);
     for pointer in pointers {
         let mut broken = content.clone();
-        if breaks(breach, &pointer, &mut broken) && !validator.is_valid(&broken) {
+        if breaks(breach, &pointer, &mut broken) && judge.is_valid(&broken) == Some(false) {
             *content = broken;
             return Ok(());
         }

@@ -25,20 +25,20 @@ impl Schemas {
     pub(in crate::generate) fn endless(&self) -> Option<&Rules> {
         let mut all = MOST_AT_ALL;
         (0..self.lines.len()).map(SchemaId).find_map(|id| {
-            let mut left = MOST_AT_A_PLACE.min(all);
-            let before = left;
-            self.walk(id, &mut Vec::new(), &mut left, &beside);
-            all = all.saturating_sub(before - left);
-            (left == 0).then(|| &**self.rules(id))
+            let most = MOST_AT_A_PLACE.min(all);
+            let mut walk = Walk::new(most);
+            self.walk(id, &mut walk, &beside);
+            all = all.saturating_sub(most - walk.left);
+            (walk.left == 0).then(|| &**self.rules(id))
         })
     }
 
     /// Whether there are values that take too long, because of all that they may hold.
     pub(in crate::generate) fn is_heavy(&self) -> bool {
-        let mut left = MOST_AT_A_PLACE;
+        let mut walk = Walk::new(MOST_AT_A_PLACE);
         let next = |rules: &Rules| beside(rules).into_iter().chain(inside(rules)).collect();
-        self.walk(self.root, &mut Vec::new(), &mut left, &next);
-        left == 0
+        self.walk(self.root, &mut walk, &next);
+        walk.left == 0 || walk.comes_back
     }
 
     /// Whether all errors of a value can be told.
@@ -47,20 +47,21 @@ impl Schemas {
     }
 
     /// Counts steps down to nothing; what is in the middle of being judged is not entered again.
-    fn walk(&self, id: SchemaId, open: &mut Vec<SchemaId>, left: &mut usize, next: &dyn Fn(&Rules) -> Vec<SchemaId>) {
-        if *left == 0 || open.contains(&id) {
+    fn walk(&self, id: SchemaId, walk: &mut Walk, next: &dyn Fn(&Rules) -> Vec<SchemaId>) {
+        if walk.open.contains(&id) {
+            walk.comes_back = true;
             return;
         }
-        if open.len() == DEEPEST {
-            *left = 0;
+        if walk.left == 0 || walk.open.len() == DEEPEST {
+            walk.left = 0;
             return;
         }
-        *left -= 1;
-        open.push(id);
+        walk.left -= 1;
+        walk.open.push(id);
         for inner in next(self.rules(id)) {
-            self.walk(inner, open, left, next);
+            self.walk(inner, walk, next);
         }
-        open.pop();
+        walk.open.pop();
     }
 
     /// How many errors a value can have at most, those of alternatives included.
@@ -101,8 +102,33 @@ impl Schemas {
     }
 }
 
-/// The subschemas that may have to be asked about the same place.
+/// A way through subschemas.
+struct Walk {
+    /// How many steps may still be taken.
+    left: usize,
+    /// What is in the middle of being judged.
+    open: Vec<SchemaId>,
+    /// Whether something leads to itself: then it depends on the value how long it takes.
+    comes_back: bool,
+}
+
+impl Walk {
+    fn new(left: usize) -> Self {
+        Self { left, open: Vec::new(), comes_back: false }
+    }
+}
+
+/// The subschemas that may have to be asked about the same place; all of them twice where what nobody has looked at is
+/// found by looking once more.
 fn beside(rules: &Rules) -> Vec<SchemaId> {
+    let mut ids = asked(rules);
+    if rules.unevaluated_properties.is_some() || rules.unevaluated_items.is_some() {
+        ids.extend_from_within(..);
+    }
+    ids
+}
+
+fn asked(rules: &Rules) -> Vec<SchemaId> {
     let lists = rules.all.iter().chain(&rules.any).chain(&rules.one).chain(&rules.not).copied();
     let condition = rules
         .condition

@@ -12,18 +12,22 @@ use super::{Bound, Kinds, Rules, SchemaId, Schemas};
 /// How deep references may be followed; what lies deeper is taken to fit.
 const DEEPEST: usize = 120;
 
+/// The same where the question is how long a judge takes: what lies deeper is taken to last for ever. A message is at
+/// most 127 levels deep, and each level may go through a reference and an alternative.
+const DEEPEST_JUDGED: usize = 400;
+
 /// How many subschemas are asked for one answer; what comes later is taken to fit.
 const STEPS: usize = 400_000;
 
 impl Schemas {
     /// Whether a value fits a subschema.
     pub(in crate::generate) fn fits(&self, id: SchemaId, value: &Value) -> bool {
-        Question { schemas: self, left: STEPS, answers: Some(BTreeMap::new()) }.fits(id, value, 0)
+        Question { schemas: self, left: STEPS, memory: Memory::Answers(BTreeMap::new()) }.fits(id, value, 0)
     }
 
     /// Whether the root is soon done with a value by a judge who remembers no answers.
     pub(in crate::generate) fn is_quick(&self, value: &Value) -> bool {
-        let mut question = Question { schemas: self, left: STEPS, answers: None };
+        let mut question = Question { schemas: self, left: STEPS, memory: Memory::Open(BTreeSet::new()) };
         question.fits(self.root, value, 0);
         question.left > 0
     }
@@ -54,17 +58,57 @@ impl Schemas {
     }
 }
 
-/// One question, with what was found out on the way: then no subschema is asked twice about the same place.
+/// One question, with what is known on the way.
 struct Question<'a> {
     schemas: &'a Schemas,
     left: usize,
-    /// By subschema and place; what is still being asked fits as far as anybody knows.
-    answers: Option<BTreeMap<(SchemaId, usize), bool>>,
+    memory: Memory,
+}
+
+/// What is known of subschemas and places, which are told by their addresses: values stay where they are while they are
+/// asked about.
+enum Memory {
+    /// What was found out: then no subschema is asked twice about the same place. What is still being asked fits as far
+    /// as anybody knows.
+    Answers(BTreeMap<(SchemaId, usize), bool>),
+    /// Nothing but what is still being asked, as in the `jsonschema` crate.
+    Open(BTreeSet<(SchemaId, usize)>),
+}
+
+impl Memory {
+    /// One that knows nothing.
+    fn fresh(&self) -> Self {
+        match self {
+            Self::Answers(_) => Self::Answers(BTreeMap::new()),
+            Self::Open(_) => Self::Open(BTreeSet::new()),
+        }
+    }
+
+    /// Begins to ask; `Some` where the answer is known.
+    fn ask(&mut self, key: (SchemaId, usize)) -> Option<bool> {
+        match self {
+            Self::Answers(answers) => {
+                let known = answers.get(&key).copied();
+                if known.is_none() {
+                    answers.insert(key, true);
+                }
+                known
+            }
+            Self::Open(open) => (!open.insert(key)).then_some(true),
+        }
+    }
+
+    fn answer(&mut self, key: (SchemaId, usize), fits: bool) {
+        match self {
+            Self::Answers(answers) => drop(answers.insert(key, fits)),
+            Self::Open(open) => drop(open.remove(&key)),
+        }
+    }
 }
 
 impl Question<'_> {
     fn fits(&mut self, id: SchemaId, value: &Value, depth: usize) -> bool {
-        if depth > DEEPEST || self.left == 0 {
+        if self.left == 0 || self.is_too_deep(depth) {
             return true;
         }
         self.left -= 1;
@@ -73,21 +117,44 @@ impl Question<'_> {
         if !fits_plainly(rules, value) {
             return false;
         }
-        // A place is told by its address: values stay where they are while they are asked about.
         let key = (id, std::ptr::from_ref(value).addr());
-        if let Some(known) = self.answers.as_ref().and_then(|answers| answers.get(&key)) {
-            return *known;
+        if let Some(known) = self.memory.ask(key) {
+            return known;
         }
-        self.answers.as_mut().map(|answers| answers.insert(key, true));
         let fits = self.fits_inside(rules, value, depth) && self.fits_combined(rules, value, depth + 1);
-        self.answers.as_mut().map(|answers| answers.insert(key, fits));
+        self.memory.answer(key, fits);
         fits
     }
 
+    fn is_too_deep(&mut self, depth: usize) -> bool {
+        match self.memory {
+            Memory::Answers(_) => depth > DEEPEST,
+            Memory::Open(_) => {
+                if depth > DEEPEST_JUDGED {
+                    self.left = 0;
+                }
+                self.left == 0
+            }
+        }
+    }
+
     fn fits_combined(&mut self, rules: &Rules, value: &Value, depth: usize) -> bool {
+        if matches!(self.memory, Memory::Answers(_)) {
+            return rules.all.iter().all(|id| self.fits(*id, value, depth))
+                && self.fits_alternatives(rules, value, depth);
+        }
+        // What nobody has looked at is found by looking once more.
+        let looks_again = rules.unevaluated_properties.is_some() || rules.unevaluated_items.is_some();
+        (0..=usize::from(looks_again)).fold(true, |fits, _| {
+            // A judge looks at references last, and those are among these.
+            let refusing = rules.all.iter().filter(|id| !self.fits(**id, value, depth)).count();
+            self.fits_alternatives(rules, value, depth) && refusing == 0 && fits
+        })
+    }
+
+    fn fits_alternatives(&mut self, rules: &Rules, value: &Value, depth: usize) -> bool {
         let mut fits = |id: SchemaId| self.fits(id, value, depth);
-        rules.all.iter().all(|id| fits(*id))
-            && (rules.any.is_empty() || rules.any.iter().any(|id| fits(*id)))
+        (rules.any.is_empty() || rules.any.iter().any(|id| fits(*id)))
             && (rules.whichever.is_empty() || rules.whichever.iter().any(|id| fits(*id)))
             && (rules.one.is_empty() || rules.one.iter().filter(|id| fits(**id)).take(2).count() == 1)
             && rules.not.is_none_or(|id| !fits(id))
@@ -132,8 +199,7 @@ impl Question<'_> {
 
     /// A name is no part of the value, so what is found out about it is not kept.
     fn fits_name(&mut self, names: SchemaId, name: &str, depth: usize) -> bool {
-        let answers = self.answers.as_ref().map(|_| BTreeMap::new());
-        let mut question = Question { schemas: self.schemas, left: self.left, answers };
+        let mut question = Question { schemas: self.schemas, left: self.left, memory: self.memory.fresh() };
         let fits = question.fits(names, &Value::String(name.to_owned()), depth);
         self.left = question.left;
         fits

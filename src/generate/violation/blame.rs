@@ -4,10 +4,10 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
-use crate::generate::judge::Judge;
+use crate::generate::judge::Judges;
 
 /// Whether a value breaks one keyword at one place and nothing else.
-pub(super) fn breaks_only(judge: &Judge, value: &Value, keyword: &str, at: &str) -> bool {
+pub(super) fn breaks_only(judge: &Judges, value: &Value, keyword: &str, at: &str) -> bool {
     all_blame(&judge.errors(value), keyword, at)
 }
 

@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use super::judge::Judge;
+use super::judge::Judges;
 use super::schema::{SchemaId, each_place};
 use super::shape::Graph;
 
@@ -32,7 +32,7 @@ const WORK: usize = 200_000;
 const MOST_TRIED: usize = 4_000_000;
 
 /// Violations of what a valid value holds, and of what it could hold.
-pub(super) fn violations(graph: &Graph, judge: &Judge, base: &Value) -> Vec<Violation> {
+pub(super) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<Violation> {
     let weight = weight(base);
     let (found, values, met) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let mut workshop = Workshop { graph: graph.clone(), judge, left: MOST_TRIED, found, values, met };
@@ -53,7 +53,7 @@ struct Spot {
 
 struct Workshop<'a> {
     graph: Graph,
-    judge: &'a Judge,
+    judge: &'a Judges,
     /// How many values may still be held by what is tried.
     left: usize,
     found: Vec<Violation>,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::generate::draw::Draw;
-use crate::generate::judge::{Formats, Judge};
+use crate::generate::judge::{Formats, Judges};
 use crate::generate::make::{self, Variety};
 use crate::generate::schema::{Place, SchemaId, Schemas, child_ids, each_place, item_ids, token};
 use crate::generate::shape::{Graph, LARGEST};
@@ -31,7 +31,7 @@ struct Addition {
 }
 
 /// The value itself, then values with one thing more each, as many as there may be.
-pub(super) fn hosts(graph: &mut Graph, judge: &Judge, base: &Value, most: usize) -> Vec<Host> {
+pub(super) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, most: usize) -> Vec<Host> {
     let most = most.clamp(1, MOST);
     let mut hosts = vec![Host { value: base.clone(), below: String::new(), depth: 0 }];
     let mut next = 0;

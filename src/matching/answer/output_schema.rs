@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jsonschema::{ValidationError, Validator};
 use serde_json::Value as Json;
 
 use super::super::compare::same;
 use super::super::mismatch::{Mismatch, Weight};
-use super::super::value::schema_complaints;
+use super::super::value::{Complaint, TOO_LONG, schema_complaint};
 use super::super::{Answer, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
+use crate::generate::{Judge, Unusable};
 use crate::source::{Span, shape::Shape, shape::key};
 use crate::wire::format::compile;
 
@@ -31,7 +31,7 @@ pub(super) static MATCHER: Matcher = Matcher {
 struct OutputSchema {
     span: Span,
     /// The schema of the last answer and what was made of it: the next one mostly has the same.
-    last: Mutex<Option<(Json, Arc<Validator>)>>,
+    last: Mutex<Option<(Json, Arc<Judge>)>>,
 }
 
 // The validator's own form is pages long.
@@ -49,14 +49,15 @@ impl Check for OutputSchema {
 }
 
 impl OutputSchema {
-    fn validator(&self, schema: &Json) -> Result<Arc<Validator>, ValidationError<'static>> {
+    fn judge(&self, schema: &Json) -> Result<Arc<Judge>, Unusable> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = last.as_ref().filter(|(known, _)| known == schema) {
             return Ok(Arc::clone(known));
         }
-        let validator = Arc::new(compile(schema)?);
-        *last = Some((schema.clone(), Arc::clone(&validator)));
-        Ok(validator)
+        let validator = compile(schema).map_err(|error| Unusable::NotASchema(error.to_string()))?;
+        let judge = Arc::new(Judge::new(validator, schema)?);
+        *last = Some((schema.clone(), Arc::clone(&judge)));
+        Ok(judge)
     }
 
     fn mismatch(&self, answer: &Answer<'_>) -> Option<Mismatch> {
@@ -83,14 +84,21 @@ impl OutputSchema {
                     .with_actual(show::compact(result)),
             );
         };
-        let validator = match self.validator(schema) {
-            Ok(validator) => validator,
-            Err(error) => {
-                let reason = show::cut(&error.to_string(), show::LABEL);
+        let too_long = |reason: &str| {
+            let message = format!("whether `{name}` keeps to its output schema takes too long to be found out");
+            Some(Mismatch::new("schema-not-judged", self.span, message, reason).with_weight(Weight::Warns))
+        };
+        let judge = match self.judge(schema) {
+            Ok(judge) => judge,
+            Err(Unusable::Endless(reason)) => return too_long(&reason),
+            Err(Unusable::NotASchema(reason) | Unusable::NotFound(reason) | Unusable::Unsatisfiable(reason)) => {
                 return fail(format!("the `outputSchema` of `{name}` is no valid schema"), &reason);
             }
         };
-        let (number, label) = schema_complaints(&validator, content)?;
+        let (number, label) = match schema_complaint(&judge, content)? {
+            Complaint::Broken(number, label) => (number, label),
+            Complaint::TooLong => return too_long(TOO_LONG),
+        };
         let places = show::count(number, "place");
         let message = format!("the structured content breaks the output schema of `{name}` in {places}");
         Some(

@@ -3,10 +3,11 @@
 use serde_json::Value as Json;
 
 use super::super::mismatch::{Mismatch, Weight};
-use super::super::value::schema_complaints;
+use super::super::value::{Complaint, schema_complaint};
 use super::super::{Answer, read, reply::Reply, show};
 use super::wording::shows_stack;
 use super::{Check, Matcher};
+use crate::generate::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
 use crate::wire::format::compile;
 
@@ -122,6 +123,9 @@ fn blames_the_request(error: &Json) -> bool {
 /// What the tool's input schema has against the arguments that were sent.
 fn forbidden(answer: &Answer<'_>) -> Option<String> {
     let schema = answer.catalog.tool(answer.tool()?)?.input_schema();
-    let (_, complaint) = schema_complaints(&compile(schema).ok()?, &answer.params["arguments"])?;
-    Some(complaint)
+    let judge = Judge::new(compile(schema).ok()?, schema).ok()?;
+    match schema_complaint(&judge, &answer.params["arguments"])? {
+        Complaint::Broken(_, complaint) => Some(complaint),
+        Complaint::TooLong => None,
+    }
 }

@@ -30,7 +30,7 @@ use crate::source::shape::{Key, Object, Shape};
 use crate::source::{Diagnostic, Located, Node};
 
 pub(super) use self::length::{RANGE, Range};
-pub(super) use self::schema::complaints as schema_complaints;
+pub(super) use self::schema::{Complaint, TOO_LONG, complaint as schema_complaint};
 pub(super) use self::target::{AT, Target};
 
 /// A line of the tables.

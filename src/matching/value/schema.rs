@@ -1,11 +1,12 @@
 //! `schema`: the value is valid against a JSON Schema (2020-12 unless it says otherwise), without any network.
 
+use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
 use super::{Check, LOST, Matcher, Place};
+use crate::generate::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, Value, shape::Shape, shape::key, template::has_template};
 use crate::wire::format::compile;
 
@@ -19,8 +20,14 @@ pub(super) static MATCHER: Matcher = Matcher {
     build,
 };
 
+/// Why a value takes too long.
+pub(in super::super) const TOO_LONG: &str = "references and alternatives lead to the same places again and again";
+
+/// What is said where the ways in which a value breaks a schema cannot be told.
+const TOO_MANY: &str = "no alternative takes it, for more reasons than can be told";
+
 struct Schema {
-    validator: Validator,
+    judge: Judge,
     span: Span,
 }
 
@@ -39,8 +46,9 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         read::nothing_expected(key, "every value is valid against it; write for example `{ type: object }`", found);
         return None;
     }
-    match compile(&node.to_json()) {
-        Ok(validator) => Some(Box::new(Schema { validator, span: key.span })),
+    let schema = node.to_json();
+    let validator = match compile(&schema) {
+        Ok(validator) => validator,
         Err(error) => {
             let place = node_at(node, error.instance_path().as_str()).map_or(key.span, |node| node.span);
             let problem = if matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
@@ -48,26 +56,43 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
             } else {
                 sentence(&error)
             };
-            found.push(Diagnostic::error("bad-schema", format!("the schema is wrong: {problem}"), place));
-            None
+            found.push(wrong(&problem, place));
+            return None;
         }
-    }
+    };
+    let judge = Judge::new(validator, &schema).map_err(|error| found.push(wrong(&error.to_string(), key.span)));
+    Some(Box::new(Schema { judge: judge.ok()?, span: key.span }))
 }
 
-/// The first few ways in which a value breaks a schema, and how many there are.
-pub(in super::super) fn complaints(validator: &Validator, value: &Json) -> Option<(usize, String)> {
+fn wrong(problem: &str, place: Span) -> Diagnostic {
+    Diagnostic::error("bad-schema", format!("the schema is wrong: {problem}"), place)
+}
+
+/// What a schema has against a value.
+pub(in super::super) enum Complaint {
+    /// Ways in which the value breaks it: how many there are, and the first few.
+    Broken(usize, String),
+    /// Finding out takes too long.
+    TooLong,
+}
+
+/// What a schema has against a value, if anything.
+pub(in super::super) fn complaint(judge: &Judge, value: &Json) -> Option<Complaint> {
     // Nearly every answer is valid, and only the others need the costlier walk.
-    if validator.is_valid(value) {
-        return None;
+    match judge.is_valid(value) {
+        Some(true) => return None,
+        Some(false) => {}
+        None => return Some(Complaint::TooLong),
     }
-    let errors: Vec<ValidationError<'_>> = validator.iter_errors(value).take(100).collect();
-    let shown: Vec<String> = errors.iter().take(3).map(complaint).collect();
+    let Some(errors) = judge.errors(value) else { return Some(Complaint::Broken(1, TOO_MANY.to_owned())) };
+    let errors: Vec<ValidationError<'_>> = errors.take(100).collect();
+    let shown: Vec<String> = errors.iter().take(3).map(placed).collect();
     let more = errors.len().saturating_sub(shown.len());
     let tail = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Some((errors.len(), format!("{}{tail}", shown.join("; "))))
+    Some(Complaint::Broken(errors.len(), format!("{}{tail}", shown.join("; "))))
 }
 
-fn complaint(error: &ValidationError<'_>) -> String {
+fn placed(error: &ValidationError<'_>) -> String {
     match error.instance_path().as_str() {
         "" => sentence(error),
         path => format!("`{}`: {}", path.trim_start_matches('/').replace('/', "."), sentence(error)),
@@ -88,8 +113,13 @@ fn node_at<'a>(node: &'a Node, pointer: &str) -> Option<&'a Node> {
 
 impl Check for Schema {
     fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
-        let Some((number, label)) = complaints(&self.validator, value) else { return };
-        let message = format!("{place} breaks the schema in {}", show::count(number, "place"));
+        let (message, label) = match complaint(&self.judge, value) {
+            None => return,
+            Some(Complaint::Broken(number, label)) => {
+                (format!("{place} breaks the schema in {}", show::count(number, "place")), label)
+            }
+            Some(Complaint::TooLong) => (format!("{place} takes too long to be judged"), TOO_LONG.to_owned()),
+        };
         found.push(
             Mismatch::new("schema", self.span, message, label)
                 .with_path(place.path())

@@ -5,12 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use jsonschema::Validator;
 use serde_json::Value;
 
 use super::nowhere::{is_host, nearer};
 use super::pace;
-use crate::generate::{Draw, Maker, Unusable, Violation};
+use crate::generate::{Draw, Judge, Maker, Unusable, Violation};
 use crate::wire::format;
 
 /// Makes arguments of one tool.
@@ -86,18 +85,19 @@ impl Tamer {
     /// Arguments that break exactly one keyword at one place, derived from valid ones. What those hold stays in them.
     pub fn violations(&self, base: &Value) -> Vec<Violation> {
         let found = self.maker.violations(base);
-        let Ok(validator) = format::compile(&self.schema) else { return found };
-        found.into_iter().map(|violation| self.tamed_violation(&validator, base, violation)).collect()
+        let judge = format::compile(&self.schema).ok().and_then(|compiled| Judge::new(compiled, &self.schema).ok());
+        let Some(judge) = judge else { return found };
+        found.into_iter().map(|violation| self.tamed_violation(&judge, base, violation)).collect()
     }
 
-    fn tamed_violation(&self, validator: &Validator, base: &Value, violation: Violation) -> Violation {
+    fn tamed_violation(&self, judge: &Judge, base: &Value, violation: Violation) -> Violation {
         let mut wild = self.wild(&violation.value);
         wild.retain(|change| base.pointer(&change.at) != violation.value.pointer(&change.at));
         if wild.is_empty() {
             return violation;
         }
-        let known = faults(validator, &violation.value);
-        let is_as_wrong = |value: &Value| faults(validator, value) == known;
+        let Some(known) = faults(judge, &violation.value) else { return violation };
+        let is_as_wrong = |value: &Value| faults(judge, value).is_some_and(|faults| faults == known);
         Violation { value: changed(violation.value, wild, is_as_wrong), ..violation }
     }
 
@@ -187,10 +187,10 @@ fn changed(value: Value, changes: Vec<Change>, is_kept: impl Fn(&Value) -> bool)
     kept
 }
 
-/// What is wrong with a value: where, and by which keyword.
-fn faults(validator: &Validator, value: &Value) -> BTreeSet<(String, String)> {
-    let errors = validator.iter_errors(value);
-    errors.map(|error| (error.instance_path().to_string(), error.schema_path().to_string())).collect()
+/// What is wrong with a value: where, and by which keyword; `None` where finding out takes too long.
+fn faults(judge: &Judge, value: &Value) -> Option<BTreeSet<(String, String)>> {
+    let errors = judge.errors(value)?;
+    Some(errors.map(|error| (error.instance_path().to_string(), error.schema_path().to_string())).collect())
 }
 
 /// A pointer to what another leads to within a member or item.

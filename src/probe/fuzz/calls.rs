@@ -1,12 +1,11 @@
 //! The calls: which follow from the seed, the tool and their number alone, and from what earlier answers held.
 
-use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
 use crate::event::Call;
-use crate::generate::{Breach, Draw, Limits, Maker, Seen, Unusable, Violation};
+use crate::generate::{Breach, Draw, Judge, Limits, Maker, Seen, Unusable, Violation};
 use crate::plan::made::Tamer;
 use crate::source::Node;
 use crate::source::template::has_template;
@@ -40,8 +39,8 @@ pub(super) struct Callee {
     violations: Vec<Violation>,
     /// By violation: whether a server that serves it does wrong.
     binding: Vec<bool>,
-    /// Checks structured content; `None` where there is no schema, or none that can be used.
-    pub(super) output: Option<Validator>,
+    /// Checks structured content; `None` where there is no schema, or none that is valid.
+    pub(super) output: Option<Result<Judge, Unusable>>,
     /// The suite's arguments, and values at the edges.
     tour: Vec<Value>,
     /// Arguments that take any text, each with the most characters that it takes.
@@ -162,7 +161,7 @@ impl Callee {
             is_read_only: tool.raw["annotations"]["readOnlyHint"] == true,
             violations,
             binding,
-            output: tool.output_schema().and_then(|schema| format::compile(schema).ok()),
+            output: tool.output_schema().and_then(|schema| Some(Judge::new(format::compile(schema).ok()?, schema))),
             tour: given.into_iter().chain(tamer.boundaries()).take(TOUR).collect(),
             texts,
             wanted: own,

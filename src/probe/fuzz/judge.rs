@@ -20,7 +20,18 @@ const SHOWN: usize = 80;
 pub(super) struct Judged {
     pub(super) fate: Fate,
     pub(super) problems: Vec<Problem>,
+    /// Whether it is not known if the content is what the tool declares: finding out takes too long.
+    pub(super) is_open: bool,
 }
+
+impl Judged {
+    fn new(fate: Fate, problems: impl IntoIterator<Item = Problem>) -> Self {
+        Self { fate, problems: problems.into_iter().collect(), is_open: false }
+    }
+}
+
+/// Nobody would wait for the verdict.
+struct TooLong;
 
 /// What became of a call, as far as the server is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,23 +49,24 @@ pub(super) enum Fate {
 /// Judges the answer to a call.
 pub(super) fn judge(calls: &Calls, made: &Made, message: &Value) -> Judged {
     if let Some(error) = message.get("error") {
-        return Judged { fate: Fate::Refused, problems: refused_by_error(error).into_iter().collect() };
+        return Judged::new(Fate::Refused, refused_by_error(error));
     }
     let Some(result) = message.get("result").filter(|result| result.is_object()) else {
-        return Judged { fate: Fate::Unusable, problems: Vec::new() };
+        return Judged::new(Fate::Unusable, None);
     };
     if result["isError"] == true {
         let problem = text_of(result).and_then(|text| traced(&text, |mark| json!({"text": {"contains": mark}})));
-        return Judged { fate: Fate::Refused, problems: problem.into_iter().collect() };
+        return Judged::new(Fate::Refused, problem);
     }
     let kind = result.get("resultType").and_then(Value::as_str);
     if kind.is_some_and(|kind| kind != "complete") || result.get("task").is_some() {
-        return Judged { fate: Fate::Open, problems: Vec::new() };
+        return Judged::new(Fate::Open, None);
     }
     let tool = &calls.callees[made.tool].name;
     let served = calls.refusable(made).map(|violation| accepted(tool, violation));
-    let problems = served.into_iter().chain(output(calls, made, result)).collect();
-    Judged { fate: Fate::Served, problems }
+    let output = output(calls, made, result);
+    let is_open = output.is_err();
+    Judged { is_open, ..Judged::new(Fate::Served, served.into_iter().chain(output.ok().flatten())) }
 }
 
 /// An error that blames the server.
@@ -107,9 +119,9 @@ fn accepted(tool: &str, violation: &Violation) -> Problem {
 }
 
 /// Structured content that is not what the tool declares.
-fn output(calls: &Calls, made: &Made, result: &Value) -> Option<Problem> {
+fn output(calls: &Calls, made: &Made, result: &Value) -> Result<Option<Problem>, TooLong> {
     let callee = &calls.callees[made.tool];
-    let validator = callee.output.as_ref()?;
+    let Some(judge) = &callee.output else { return Ok(None) };
     let problem = |code: &str, message: String, signature: String| {
         let found = Finding { path: Some("result.structuredContent".to_owned()), ..Finding::new(code, message) };
         let check = Check::Broken(vec![json!({"output_schema": true})]);
@@ -117,20 +129,26 @@ fn output(calls: &Calls, made: &Made, result: &Value) -> Option<Problem> {
     };
     let Some(content) = result.get("structuredContent") else {
         let message = format!("`{}` declares an `outputSchema` and answers without `structuredContent`", callee.name);
-        return Some(problem("missing-structured-content", message, "missing".to_owned()));
+        return Ok(Some(problem("missing-structured-content", message, "missing".to_owned())));
     };
-    if validator.is_valid(content) {
-        return None;
+    let judge = judge.as_ref().map_err(|_| TooLong)?;
+    if judge.is_valid(content).ok_or(TooLong)? {
+        return Ok(None);
     }
-    let error = validator.iter_errors(content).next()?;
-    let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
-    let sentence: String = error.to_string().trim_end_matches('.').chars().take(2 * SHOWN).collect();
-    let at = if place.is_empty() { String::new() } else { format!("`{place}`: ") };
-    let message = format!("the structured content of `{}` breaks its output schema: {at}{sentence}", callee.name);
+    // Where there are more reasons than can be told, none is.
+    let error = judge.errors(content).and_then(|mut errors| errors.next());
+    let reason = error.as_ref().map(|error| {
+        let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+        let sentence: String = error.to_string().trim_end_matches('.').chars().take(2 * SHOWN).collect();
+        if place.is_empty() { format!(": {sentence}") } else { format!(": `{place}`: {sentence}") }
+    });
+    let reason = reason.unwrap_or_default();
+    let message = format!("the structured content of `{}` breaks its output schema{reason}", callee.name);
+    let rule = error.map(|error| error.schema_path().to_string()).unwrap_or_default();
     let content: String = content.to_string().chars().take(500).collect();
-    let mut problem = problem("output-schema", message, format!("output {}", error.schema_path().as_str()));
+    let mut problem = problem("output-schema", message, format!("output {rule}"));
     problem.found.actual = Some(content);
-    Some(problem)
+    Ok(Some(problem))
 }
 
 /// The text blocks of a result.

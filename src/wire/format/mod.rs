@@ -8,7 +8,7 @@ mod text;
 
 use serde_json::Value;
 
-pub use self::schema::{Flaw, compile, flaw};
+pub use self::schema::{Flaw, compile, flaw, options};
 pub use self::template::is_uri_template;
 pub use self::text::{is_base64, is_date_time, is_media_type, is_timestamp, is_token, is_uri, is_visible_ascii};
 

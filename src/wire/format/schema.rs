@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, ReferencingError, ValidationError, Validator};
+use jsonschema::{Draft, PatternOptions, ReferencingError, ValidationError, ValidationOptions, Validator};
 use serde_json::Value;
 
 /// Why a schema does not compile.
@@ -18,11 +18,22 @@ pub enum Flaw {
     Unjudged(String),
 }
 
+/// How often a pattern may start anew within a text before it does not match.
+const BACKTRACKS: usize = 100_000;
+
 /// Compiles a schema of the dialect it names, by default 2020-12; references leave the document never.
+///
+/// Formats are held to where the dialect says so. A schema can be written so that judging a value takes for ever: what
+/// judges values that come from a server is guarded, by `generate::Judge`.
 pub fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    let options = jsonschema::options().offline();
-    let options = if schema.get("$schema").is_some() { options } else { options.with_draft(Draft::Draft202012) };
-    options.build(schema)
+    options(schema).build(schema)
+}
+
+/// How every schema is compiled.
+pub fn options(schema: &Value) -> ValidationOptions<'static> {
+    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
+    let options = jsonschema::options().offline().with_pattern_options(patterns);
+    if schema.get("$schema").is_some() { options } else { options.with_draft(Draft::Draft202012) }
 }
 
 /// How many schemas that are right are remembered.

@@ -180,6 +180,7 @@ fn kind_of(why: &Unusable) -> &'static str {
         Unusable::NotASchema(_) => "not a schema",
         Unusable::Unsatisfiable(_) => "unsatisfiable",
         Unusable::NotFound(_) => "not found",
+        Unusable::Endless(_) => "endless",
     }
 }
 
