@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::words::{Arguments, ToolKind};
 use crate::generate::Judge;
+use crate::source::words;
 use crate::wire::{Catalog, Tool, format};
 
 /// Compiled schemas by the tool's name and the member that declares them.
@@ -162,12 +163,7 @@ const WRITES: [&str; 18] = [
 
 /// Whether a name such as `create_user` or `createUser` begins with one of the verbs.
 fn starts_with(name: &str, verbs: &[&str]) -> bool {
-    let spaced: String = name
-        .chars()
-        .flat_map(|c| if c.is_uppercase() { vec![' ', c.to_ascii_lowercase()] } else { vec![c] })
-        .map(|c| if c.is_alphanumeric() { c } else { ' ' })
-        .collect();
-    let mut words = spaced.split_whitespace();
+    let words = words(name);
     // A verb alone may well be a noun: `book` and `post` need something that they are done to.
-    words.next().is_some_and(|first| verbs.contains(&first)) && words.next().is_some()
+    words.len() > 1 && verbs.contains(&words[0].as_str())
 }

@@ -40,6 +40,32 @@ pub fn beginning(text: &str, most: usize) -> String {
     }
 }
 
+/// The words of a name in any of the usual spellings, in lower case.
+pub fn words(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = vec![String::new()];
+    for (at, letter) in letters.iter().enumerate() {
+        let begins = !letter.is_alphanumeric() || (letter.is_uppercase() && begins_word(&letters, at));
+        if begins && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (letter.is_alphanumeric(), words.last_mut()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether a capital letter is the first of a word: after a small one, or as the last of several before a small one.
+fn begins_word(letters: &[char], at: usize) -> bool {
+    let is_small = |at: usize| letters.get(at).is_some_and(|letter| letter.is_lowercase());
+    let after_capital = at.checked_sub(1).is_some_and(|before| letters[before].is_uppercase());
+    // In `userIDs` the last letter stands for several of them.
+    let is_plural = letters.get(at + 1) == Some(&'s') && !is_small(at + 2);
+    !after_capital || (is_small(at + 1) && !is_plural)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -64,5 +90,19 @@ mod tests {
     fn only_what_is_cut_says_how_long_it_was() {
         assert_eq!(beginning("äöü", 3), "äöü");
         assert_eq!(beginning("äöü", 2), "äö… (6 bytes in all)");
+    }
+
+    #[test]
+    fn names_have_words() {
+        let check = |name: &str, expected: &[&str]| assert_eq!(words(name), expected);
+        check("delayMs", &["delay", "ms"]);
+        check("user_id", &["user", "id"]);
+        check("HTTPTimeout-2", &["http", "timeout", "2"]);
+        check("DROP_TABLE", &["drop", "table"]);
+        check("DeleteURL", &["delete", "url"]);
+        check("userIDs.list", &["user", "ids", "list"]);
+        check("page2Size", &["page2", "size"]);
+        check("über-Größe", &["über", "größe"]);
+        check("", &[]);
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::source::words;
+
 /// The four lists of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ListKind {
@@ -95,15 +97,13 @@ impl Tool {
     pub fn only_reads(&self) -> bool {
         match self.raw["annotations"]["readOnlyHint"].as_bool() {
             Some(only_reads) => only_reads,
-            None => {
-                !self.may_destroy() && !words(&self.name).split_whitespace().any(|word| CHANGING_VERBS.contains(&word))
-            }
+            None => !self.may_destroy() && !has_any(&words(&self.name), &CHANGING_VERBS),
         }
     }
 
     /// Whether its name says that it destroys something, whatever its hints say.
     pub fn sounds_destructive(&self) -> bool {
-        words(&self.name).split_whitespace().any(|word| DESTRUCTIVE_VERBS.contains(&word))
+        has_any(&words(&self.name), &DESTRUCTIVE_VERBS)
     }
 
     /// Whether its hints or its name say that it changes something, and it takes the place of a file: names that were made up fill a folder.
@@ -166,17 +166,14 @@ const FAR_REACHING_VERBS: [&str; 29] = [
     "stop", "submit", "transfer", "tweet", "withdraw",
 ];
 
-/// A name as words in small letters.
-fn words(name: &str) -> String {
-    let small = |c: char| if c.is_uppercase() { vec![' ', c.to_ascii_lowercase()] } else { vec![c] };
-    name.chars().flat_map(small).map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect()
+fn name_sounds_destructive(name: &str) -> bool {
+    let words = words(name);
+    words.first().is_some_and(|first| FAR_REACHING_VERBS.contains(&first.as_str()))
+        || has_any(&words, &DESTRUCTIVE_VERBS)
 }
 
-fn name_sounds_destructive(name: &str) -> bool {
-    let spaced = words(name);
-    let mut words = spaced.split_whitespace();
-    words.clone().next().is_some_and(|first| FAR_REACHING_VERBS.contains(&first))
-        || words.any(|word| DESTRUCTIVE_VERBS.contains(&word))
+fn has_any(words: &[String], verbs: &[&str]) -> bool {
+    words.iter().any(|word| verbs.contains(&word.as_str()))
 }
 
 /// Everything a server offers: the frozen base of a plan.
@@ -266,6 +263,8 @@ mod tests {
         check(json!({"name": "deleteUser"}), true);
         check(json!({"name": "drop-table"}), true);
         check(json!({"name": "dropdown"}), false);
+        check(json!({"name": "DROP_TABLE"}), true);
+        check(json!({"name": "HTTPDelete"}), true);
         check(json!({"name": "delete_x", "annotations": {"readOnlyHint": true}}), false);
         check(json!({"name": "write", "annotations": {"readOnlyHint": false}}), true);
         check(json!({"name": "write", "annotations": {"readOnlyHint": false, "destructiveHint": false}}), false);

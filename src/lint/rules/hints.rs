@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::look::each_tool;
 use super::super::{Found, Level, Lint, Subject};
 use super::ANNOTATIONS;
-use super::loose::words;
+use crate::source::words;
 use crate::wire::Tool;
 
 pub(super) static LINTS: &[Lint] = &[

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::look::{Member, Place, Role, each_place};
 use super::super::{Found, Level, Lint, Subject};
 use super::TOOLS;
+use crate::source::words;
 
 const UNDERSTANDING: &str = "https://json-schema.org/understanding-json-schema/reference";
 
@@ -205,20 +206,6 @@ fn unbounded_number(subject: &Subject<'_>) -> Vec<Found> {
         ]);
         (sounds && is_number && !has_bounds).then(|| format!("{} has neither `minimum` nor `maximum`", place.noun()))
     })
-}
-
-/// The words of a name in any of the usual spellings, in lower case.
-pub(super) fn words(name: &str) -> Vec<String> {
-    let mut spaced = String::new();
-    let mut was_lower = false;
-    for c in name.chars() {
-        if c.is_uppercase() && was_lower {
-            spaced.push(' ');
-        }
-        was_lower = c.is_lowercase() || c.is_numeric();
-        spaced.extend(if c.is_alphanumeric() { c.to_lowercase().collect::<Vec<_>>() } else { vec![' '] });
-    }
-    spaced.split_whitespace().map(str::to_owned).collect()
 }
 
 fn single_choice(subject: &Subject<'_>) -> Vec<Found> {

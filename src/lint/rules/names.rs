@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::look::each_tool;
 use super::super::{Found, Level, Lint, Subject};
 use super::NAME;
-use super::loose::words;
+use crate::source::words;
 
 const NAMES: &str = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names";
 

@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use super::super::look::{Member, Place, Role, each_tool, places};
 use super::super::{Found, Level, Lint, Subject};
-use super::loose::words;
 use super::{AMBIGUOUS, TOOLS};
-use crate::source::is_hidden;
+use crate::source::{is_hidden, words};
 use crate::wire::Tool;
 
 const WRITING: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use";

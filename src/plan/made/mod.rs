@@ -6,7 +6,6 @@ mod nowhere;
 mod pace;
 mod tame;
 
-pub use self::pace::words;
 pub use self::tame::Tamer;
 use crate::source::Node;
 use crate::source::template::from_json;

@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::pace::words;
+use crate::source::words;
 
 /// A port of this machine where nothing answers.
 const NOWHERE: &str = "127.0.0.1:9";

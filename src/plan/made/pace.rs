@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::source::parse_duration;
+use crate::source::{parse_duration, words};
 
 /// Words in the names of arguments that are times.
 const TIMES: [&str; 17] = [
@@ -82,24 +82,6 @@ fn is_long(text: &str) -> bool {
     (standard && text != "PT1S") || parse_duration(text).is_some_and(|duration| duration > Duration::from_secs(1))
 }
 
-/// The words of a name, in lower case.
-pub fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for c in name.chars() {
-        let begins = c.is_uppercase() && was_lower;
-        if (begins || !c.is_alphanumeric()) && words.last().is_some_and(|word| !word.is_empty()) {
-            words.push(String::new());
-        }
-        if let (true, Some(word)) = (c.is_alphanumeric(), words.last_mut()) {
-            word.extend(c.to_lowercase());
-        }
-        was_lower = c.is_lowercase() || c.is_numeric();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -132,14 +114,5 @@ mod tests {
         assert_eq!(tried(json!(1)), [] as [Value; 0]);
         assert_eq!(smallest("steps")[..2], [3, 4].map(Value::from));
         assert!(smallest("name").is_empty());
-    }
-
-    #[test]
-    fn names_have_words() {
-        let check = |name: &str, expected: &[&str]| assert_eq!(words(name), expected);
-        check("delayMs", &["delay", "ms"]);
-        check("user_id", &["user", "id"]);
-        check("HTTPTimeout-2", &["httptimeout", "2"]);
-        check("", &[]);
     }
 }

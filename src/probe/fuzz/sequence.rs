@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::plan::made::words;
+use crate::source::words;
 
 /// How many calls lie at least between an answer and the calls that use it: as many are never under way, so that what a
 /// call uses does not depend on which of them was quicker.
