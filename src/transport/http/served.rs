@@ -1,5 +1,6 @@
 //! A server over HTTP that is started here: a process whose port is waited for, ended with the connection.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -20,6 +21,9 @@ const TRY: Duration = Duration::from_secs(1);
 /// How many lines of the server's log explain why it is not there.
 const LOG_LINES: usize = 12;
 
+/// How many of the last lines that came before anything listened are kept.
+const EARLY_LINES: usize = lines::WAITING_LINES / 2;
+
 /// Starts the command, waits until something listens at the address, and connects.
 pub async fn start(command: &Command, address: &Address, within: Duration) -> Result<Link, ConnectError> {
     let url = parsed(&address.url)?;
@@ -29,17 +33,56 @@ pub async fn start(command: &Command, address: &Address, within: Duration) -> Re
     let (from_server, mut incoming) = mpsc::channel(lines::WAITING_LINES);
     let (process, supervising) = stdio::spawn_apart(command, from_server.clone())?;
     let deadline = Instant::now() + within;
+    let mut early = Early::default();
     // A server that ended says so in what comes from it.
     while !supervising.is_finished() && !listens(&url).await {
+        // One that nobody listens to would wait until somebody does.
+        early.take(&mut incoming);
         if Instant::now() >= deadline {
-            let log = log_of(&mut incoming);
             drop(incoming);
             process.stop().await;
-            return Err(ConnectError::NotListening { address: host_and_port(&url), within, log });
+            return Err(ConnectError::NotListening { address: host_and_port(&url), within, log: early.log() });
         }
         sleep(PAUSE).await;
     }
+    early.take(&mut incoming);
+    early.give(&from_server);
     link(address, (from_server, incoming), Some(process))
+}
+
+/// What a server said before it listened.
+#[derive(Default)]
+struct Early {
+    lines: VecDeque<Vec<u8>>,
+    rest: Vec<Incoming>,
+}
+
+impl Early {
+    fn take(&mut self, incoming: &mut mpsc::Receiver<Incoming>) {
+        while let Ok(item) = incoming.try_recv() {
+            match item {
+                Incoming::Stderr(line) => self.lines.push_back(line),
+                other => self.rest.push(other),
+            }
+            if self.lines.len() > EARLY_LINES {
+                self.lines.pop_front();
+            }
+        }
+    }
+
+    /// Puts it where it came from, which is empty and has room for more.
+    fn give(self, from_server: &mpsc::Sender<Incoming>) {
+        for item in self.lines.into_iter().map(Incoming::Stderr).chain(self.rest) {
+            // A line that has no room is one of many.
+            let _ = from_server.try_send(item);
+        }
+    }
+
+    /// The last lines.
+    fn log(&self) -> Vec<String> {
+        let last = self.lines.iter().skip(self.lines.len().saturating_sub(LOG_LINES));
+        last.map(|line| String::from_utf8_lossy(line).into_owned()).collect()
+    }
 }
 
 async fn listens(url: &Url) -> bool {
@@ -50,14 +93,4 @@ async fn listens(url: &Url) -> bool {
 
 fn host_and_port(url: &Url) -> String {
     format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
-}
-
-fn log_of(incoming: &mut mpsc::Receiver<Incoming>) -> Vec<String> {
-    let mut log = Vec::new();
-    while let Ok(item) = incoming.try_recv() {
-        if let Incoming::Stderr(line) = item {
-            log.push(String::from_utf8_lossy(&line).into_owned());
-        }
-    }
-    log.split_off(log.len().saturating_sub(LOG_LINES))
 }
