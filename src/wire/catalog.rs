@@ -101,9 +101,12 @@ impl Tool {
         }
     }
 
-    /// Whether its name says that it destroys something, whatever its hints say.
+    /// Whether its name can hardly mean anything but that it destroys something, whatever its hints say: a verb comes
+    /// first or last, and nothing in it says that somebody only looks.
     pub fn sounds_destructive(&self) -> bool {
-        has_any(&words(&self.name), &DESTRUCTIVE_VERBS)
+        let words = words(&self.name);
+        let ends = [words.first(), words.last()];
+        ends.into_iter().flatten().any(|word| UNDOUBTED_VERBS.contains(&word.as_str())) && !has_any(&words, &LOOKING)
     }
 
     /// Whether its hints or its name say that it changes something, and it takes the place of a file: names that were made up fill a folder.
@@ -157,6 +160,18 @@ const DESTRUCTIVE_VERBS: [&str; 17] = [
     "revoke",
     "uninstall",
     "clear",
+];
+
+/// Verbs of which nobody thinks that they change a text or a picture that was given to them, and give it back.
+const UNDOUBTED_VERBS: [&str; 8] =
+    ["delete", "destroy", "purge", "wipe", "uninstall", "shutdown", "terminate", "revoke"];
+
+/// Words of names that say that somebody only looks, however alarming the rest is.
+const LOOKING: [&str; 40] = [
+    "analyze", "audit", "can", "check", "compare", "count", "describe", "diff", "dry", "dryrun", "estimate", "explain",
+    "fetch", "find", "get", "has", "history", "impact", "info", "inspect", "is", "list", "log", "logs", "lookup",
+    "plan", "preview", "query", "read", "report", "search", "show", "simulate", "stats", "status", "test", "validate",
+    "verify", "view", "what",
 ];
 
 /// Verbs that reach beyond the server where a name begins with them; elsewhere in a name they may be nouns.
@@ -269,6 +284,26 @@ mod tests {
         check(json!({"name": "write", "annotations": {"readOnlyHint": false}}), true);
         check(json!({"name": "write", "annotations": {"readOnlyHint": false, "destructiveHint": false}}), false);
         check(json!({"name": "write", "annotations": {"destructiveHint": true}}), true);
+    }
+
+    #[test]
+    fn names_accuse_where_they_leave_no_doubt() {
+        let check = |name: &str, expected: bool| {
+            assert_eq!(Tool::new(json!({"name": name})).sounds_destructive(), expected, "{name}");
+        };
+        for accused in ["delete_user", "deleteUser", "users.delete", "PURGE_CACHE", "wipe"] {
+            check(accused, true);
+        }
+        for innocent in [
+            "get_delete_history",
+            "preview_delete",
+            "format_text",
+            "remove_stopwords",
+            "list_deleted",
+            "reset_password",
+        ] {
+            check(innocent, false);
+        }
     }
 
     #[test]
