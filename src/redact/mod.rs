@@ -47,7 +47,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Knows these values, also in base64, in hexadecimal digits, percent-encoded and escaped for JSON.
+    /// Knows these values, also in base64, in hexadecimal digits, percent-encoded and escaped for JSON or HTML.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let forms = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST).flat_map(|secret| forms_of(&secret));
         Self { forms: Arc::new(RwLock::new(ordered(forms.collect()))), named: Arc::default() }
@@ -174,18 +174,21 @@ fn forms_of_line(secret: &str) -> Vec<String> {
     let encoded = base64(secret.as_bytes());
     let unpadded = encoded.trim_end_matches('=').to_owned();
     let json = Value::from(secret).to_string();
+    let percent = ["-._~", "-_.!~*'()"].map(|kept| percent_encoded(secret, kept));
+    let hexadecimal = hexadecimal(secret);
     let mut forms = vec![
         secret.to_owned(),
         unpadded.replace('+', "-").replace('/', "_"),
         unpadded,
         encoded,
-        percent_encoded(secret, "-._~"),
-        percent_encoded(secret, "-_.!~*'()"),
         json[1..json.len() - 1].to_owned(),
     ];
     // A value in the middle of a longer one is still legible after base64; its inner part does not change.
     forms.extend((1..3).filter_map(|shift| shifted_base64(secret.as_bytes(), shift)));
-    forms.push(hexadecimal(secret));
+    forms.extend([hexadecimal.to_uppercase(), hexadecimal]);
+    forms.extend(percent.iter().map(|form| with_small_digits(form)));
+    forms.extend(percent);
+    forms.extend(["&#39;", "&#x27;", "'"].map(|quote| as_html(secret, quote)));
     // A debug-quoted or doubly escaped value is how logs often carry it.
     let twice = Value::from(json[1..json.len() - 1].to_owned()).to_string();
     forms.push(twice[1..twice.len() - 1].to_owned());
@@ -200,6 +203,22 @@ fn percent_encoded(text: &str, kept: &str) -> String {
             b => format!("%{b:02X}"),
         })
         .collect()
+}
+
+/// Percent-encoding as some write it: `%3c` for `%3C`.
+fn with_small_digits(encoded: &str) -> String {
+    let mut parts = encoded.split('%');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (digits, rest) = part.split_at(2.min(part.len()));
+        format!("{text}%{}{rest}", digits.to_lowercase())
+    })
+}
+
+/// A text within a page, where a single quote is written in one of several ways.
+fn as_html(text: &str, quote: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', quote)
 }
 
 fn hexadecimal(text: &str) -> String {
@@ -289,6 +308,9 @@ mod tests {
             format!("Basic {}", base64(b"user:s3cr&t/\"value")),
             percent_encoded("s3cr&t/\"value", "-._~"),
             json!({"a": "s3cr&t/\"value"}).to_string(),
+            "s3cr%26t%2f%22value".to_owned(),
+            "s3cr&amp;t/&quot;value".to_owned(),
+            hexadecimal("s3cr&t/\"value").to_uppercase(),
         ] {
             let masked = redactor.text(&text);
             assert!(masked.contains(MASK), "{text} -> {masked}");
