@@ -42,7 +42,9 @@ fn is_consequence(error: &ValidationError<'_>, keyword: &str, at: &str) -> bool 
 fn keyword_of<'a>(error: &'a ValidationError<'_>) -> &'a str {
     let path = error.schema_path().as_str();
     if matches!(error.kind(), ValidationErrorKind::FalseSchema) {
-        return "false";
+        // An object that has no properties at all is closed in this way.
+        let closed = path.strip_suffix("/additionalProperties").is_some_and(|of| !of.ends_with("/properties"));
+        return if closed { "additionalProperties" } else { "false" };
     }
     if matches!(error.kind(), ValidationErrorKind::Required { .. }) && !path.ends_with("/required") {
         let known = ["dependentRequired", "dependencies"];

@@ -100,6 +100,9 @@ fn placed(error: &ValidationError<'_>) -> String {
 }
 
 fn sentence(error: &ValidationError<'_>) -> String {
+    if matches!(error.kind(), ValidationErrorKind::FalseSchema) {
+        return show::cut(&format!("{} is not allowed here", error.instance()), 100);
+    }
     show::cut(error.to_string().trim_end_matches('.'), 100)
 }
 
