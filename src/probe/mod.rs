@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::event::{Exchange, Finding, Outcome};
 use crate::plan::Probe;
 use crate::session::{ServerIdentity, Session};
+use crate::source::Node;
 use crate::suite::Suite;
 use crate::wire::Catalog;
 
@@ -47,6 +48,8 @@ pub struct Ground<'a> {
     pub catalog: &'a Catalog,
     /// What the server said of itself in its first session; `None` where it said nothing.
     pub server: Option<&'a ServerIdentity>,
+    /// A value of the suite with its templates filled in; `None` where it names what only a step captures.
+    pub filled: &'a (dyn Fn(&Node) -> Option<Value> + Sync),
     /// Takes out what is secret or belongs to this machine: recordings have neither.
     pub neutral: &'a (dyn Fn(Value) -> Value + Sync),
     /// The way to fresh servers.

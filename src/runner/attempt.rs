@@ -16,6 +16,7 @@ use super::snapshot::Recorder;
 use super::sound::unsound;
 use super::{again, alone, finding, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
+use crate::plan::made::Cure;
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
 use crate::source::template::{Names, fill, from_json};
@@ -207,7 +208,8 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
     let again = again::command(lane.planned(), case);
     let recorder = Some(Recorder { emitter: lane.emitter(), case: &case.id, again, has_recorded: false });
-    Conversation { recorder, ..Conversation::new(speaker, names, &lane.plan.sources) }
+    let cure = Cure::of(&lane.planned().suite);
+    Conversation { recorder, cure, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.

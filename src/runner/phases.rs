@@ -11,6 +11,7 @@ use super::{finding, raw_http, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, unknown_tool_help};
 use crate::plan::Rounds;
+use crate::plan::made::Cure;
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
 use crate::source::Sources;
 use crate::source::template::Names;
@@ -35,6 +36,8 @@ pub(super) struct Conversation<'a> {
     pub(super) rounds: Option<Arc<Rounds>>,
     /// How many requests were served.
     pub(super) served: u64,
+    /// Where somebody gives arguments.
+    pub(super) cure: Cure,
 }
 
 /// Why a valid call says nothing of what comes after it.
@@ -65,6 +68,7 @@ impl<'a> Conversation<'a> {
             meanwhile: Vec::new(),
             rounds: None,
             served: 0,
+            cure: Cure::Suite,
         }
     }
 
@@ -111,8 +115,10 @@ impl<'a> Conversation<'a> {
                     let proves =
                         if step.expect.is_empty() { "a refusal proves nothing" } else { "there is nothing to check" };
                     let answer = beginning(&self.exchanges[index].received);
+                    let called = step.action.as_call().and_then(|(name, _)| name.text());
+                    let way = self.cure.give(called.unwrap_or("TOOL"));
                     return Err(Unserved::Refused(format!(
-                        "the valid call `{title}` was not served, so {proves}: it answered {answer}; give valid arguments with `arguments:`"
+                        "the valid call `{title}` was not served, so {proves}: it answered {answer}; give valid arguments {way}"
                     )));
                 }
                 // A value that a donor captures is its own test's concern.

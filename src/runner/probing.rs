@@ -28,6 +28,7 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
         suite,
         catalog: &catalog,
         server: lane.identity(),
+        filled: &|node| lane.filled(node),
         neutral: &|value| lane.neutral(value),
         servers: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),

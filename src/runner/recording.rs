@@ -78,6 +78,7 @@ async fn of_lane(lane: &Arc<Lane>, wanted: &(dyn Fn(&str, &str) -> Wanted + Sync
         suite: &planned.suite,
         catalog: &catalog,
         server: lane.identity(),
+        filled: &|node| lane.filled(node),
         neutral: &|value| lane.neutral(value),
         servers: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),

@@ -46,7 +46,8 @@ impl Cure {
         }
     }
 
-    fn give(self, tool: &str) -> String {
+    /// How valid arguments of a tool are given.
+    pub fn give(self, tool: &str) -> String {
         match self {
             Self::Suite => format!("with `arguments: {{ {tool}: {{ … }} }}`"),
             Self::Flags => format!("with `--arguments '{tool}={{…}}'`"),

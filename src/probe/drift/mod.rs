@@ -13,7 +13,6 @@ use super::{Ground, Probed};
 use crate::drift::{Answer, Change, Identity, Outcome as Came, Recorded, Subject, compare_subject, heard};
 use crate::event::{Finding, Outcome};
 use crate::session::{Request, Session};
-use crate::source::template::{Names, fill};
 use crate::suite::{Differential, IgnoredChange, Recalling};
 
 pub use self::record::{UNANSWERED, Wanted, record};
@@ -117,8 +116,7 @@ fn sent(ground: &Ground<'_>, tool: &str, recorded: &Value) -> Value {
 
 /// The arguments that the suite has for a tool.
 fn given(ground: &Ground<'_>, tool: &str) -> Option<Value> {
-    let written = ground.suite.arguments.get(tool)?;
-    fill(written, &Names::new()).ok().map(|filled| filled.to_json())
+    (ground.filled)(ground.suite.arguments.get(tool)?)
 }
 
 /// Makes one call.

@@ -2,14 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::super::Ground;
 use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
 use crate::event::Call;
 use crate::generate::{Breach, Draw, Judge, Limits, Maker, Seen, Unusable, Violation};
 use crate::plan::made::Tamer;
-use crate::source::Node;
-use crate::source::template::has_template;
-use crate::suite::{Fuzz, Suite};
+use crate::suite::Fuzz;
 use crate::wire::{Tool, format};
 
 /// How many valid values at edges are tried one after the other.
@@ -62,11 +61,11 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Calls of these tools; `Err` says why there can be none of the first.
-    pub(super) fn new(settings: &Fuzz, suite: &Suite, tools: &[&Tool]) -> Result<Self, Unusable> {
+    pub(super) fn new(settings: &Fuzz, ground: &Ground<'_>, tools: &[&Tool]) -> Result<Self, Unusable> {
         let mut wanted = Vec::new();
         let mut callees = Vec::new();
         for (number, tool) in tools.iter().enumerate() {
-            match Callee::new(tool, suite, settings, &mut wanted) {
+            match Callee::new(tool, ground, settings, &mut wanted) {
                 Ok(callee) => callees.push(callee),
                 Err(unusable) if number == 0 => return Err(unusable),
                 // What cannot be called helps nobody else.
@@ -137,11 +136,11 @@ impl Calls {
 }
 
 impl Callee {
-    fn new(tool: &Tool, suite: &Suite, settings: &Fuzz, wanted: &mut Vec<Wanted>) -> Result<Self, Unusable> {
+    fn new(tool: &Tool, ground: &Ground<'_>, settings: &Fuzz, wanted: &mut Vec<Wanted>) -> Result<Self, Unusable> {
         let schema = tool.input_schema();
         let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
         let tamer = Tamer::with_maker(schema, maker);
-        let given: Vec<Value> = given(tool, suite).filter(|given| tamer.maker().is_valid(given)).collect();
+        let given: Vec<Value> = given(tool, ground).filter(|given| tamer.maker().is_valid(given)).collect();
         let base = given.first().unwrap_or(tamer.smallest());
         // Arguments that are no object break the protocol, not the tool's schema.
         let violations: Vec<Violation> =
@@ -207,13 +206,14 @@ impl Callee {
     }
 }
 
-/// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that hold no templates.
-fn given<'a>(tool: &'a Tool, suite: &'a Suite) -> impl Iterator<Item = Value> + 'a {
+/// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that need no other call.
+fn given<'a>(tool: &'a Tool, ground: &'a Ground<'_>) -> impl Iterator<Item = Value> + 'a {
+    let suite = ground.suite;
     let own = suite.arguments.get(&tool.name).into_iter();
     let steps = suite.tests.iter().flat_map(|test| &test.steps);
     let called = steps.filter_map(|step| step.action.as_call());
     let called = called.filter(|(name, _)| name.text() == Some(&tool.name)).filter_map(|(_, args)| args);
-    own.chain(called).filter(|args| !has_template(args)).map(Node::to_json).filter(Value::is_object)
+    own.chain(called).filter_map(|args| (ground.filled)(args)).filter(Value::is_object)
 }
 
 /// Whether a success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.

@@ -26,6 +26,7 @@ use self::ledger::Stage;
 use super::{Ground, Probed};
 use crate::event::{Finding, Kind, Level, Outcome};
 use crate::plan::Hazards;
+use crate::plan::made::Cure;
 use crate::suite::Fuzz;
 use crate::wire::Tool;
 
@@ -35,7 +36,7 @@ const MOST_RESTARTS: u32 = 10;
 /// Calls the first of these tools, and the others in between.
 pub(super) async fn run(settings: &Fuzz, (tools, hazards): (&[String], &Hazards), ground: &Ground<'_>) -> Probed {
     let offered: Vec<&Tool> = tools.iter().filter_map(|name| ground.catalog.tool(name)).collect();
-    let calls = match Calls::new(settings, ground.suite, &offered) {
+    let calls = match Calls::new(settings, ground, &offered) {
         Ok(calls) => calls,
         Err(unusable) => {
             let reason = format!("no calls can be made from its input schema: {unusable}");
@@ -157,14 +158,16 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     let outcome = outcome(&findings, tally.served, stopped.is_some());
     if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
         let name = &calls.callees[0].name;
-        // Whoever typed a command line has no suite to write into.
-        let way = match &ground.suite.asked {
-            Some(_) => format!("--arguments '{name}={{…}}'"),
-            None => format!("arguments: {{ {name}: {{ … }} }}"),
+        let why = if tally.refused == 0 && tally.invalid.1 == 0 {
+            format!(
+                "no call got an answer while {} were under way; with 1 they are made one by one",
+                settings.in_flight
+            )
+        } else {
+            let way = Cure::of(ground.suite).give(name);
+            format!("every call was refused, so nothing is known about it; give valid arguments {way}")
         };
-        reason = format!(
-            "every call was refused, so nothing is known about it; give valid arguments with `{way}` ({reason})"
-        );
+        reason = format!("{why} ({reason})");
     }
     Probed { findings, exchanges, frames, ..Probed::because(outcome, reason) }
 }
