@@ -124,11 +124,16 @@ impl Loader<'_> {
         let before = self.found.len();
         self.found.extend(shape::check(&root, &SUITE_SHAPE));
         self.open.push(path.to_owned());
+        let known = self.found.len();
         let included = self.includes(&root, folder);
         self.open.pop();
         self.done.insert(path.to_owned());
+        let are_read = self.found.len() == known;
         let own = self.decode(&root, id, folder)?;
-        self.strangers.extend(strangers::of(&own, &included));
+        // A variable may be one of a suite that could not be read.
+        if are_read {
+            self.strangers.extend(strangers::of(&own, &included));
+        }
         let suite = included.into_iter().rev().fold(own, merge::under);
         // What is missing below a broken shape was reported as that shape's mistake.
         (self.found.len() == before || !suite.tests.is_empty() || !suite.blocks.is_empty()).then_some(suite)

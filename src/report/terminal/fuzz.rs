@@ -11,8 +11,9 @@ use super::layout::{self, DIM};
 
 /// The table of all tools that were called, and what gives the same calls again; nothing where none was.
 pub(super) fn table<'a>(cases: impl Iterator<Item = &'a CaseResult>, style: &Style) -> String {
-    let lines: Vec<Line<'a>> = cases.filter_map(line).collect();
-    let width = lines.iter().map(|line| layout::columns(line.tool)).max().unwrap_or_default().min(style.width / 3);
+    let mut lines: Vec<Line<'a>> = cases.filter_map(line).collect();
+    name_revisions(&mut lines);
+    let width = lines.iter().map(|line| layout::columns(&line.tool)).max().unwrap_or_default().min(style.width / 3);
     let mut text = String::new();
     for Line { result, tool, counts, .. } in &lines {
         let (sign, look) = mark(result);
@@ -30,10 +31,20 @@ pub(super) fn table<'a>(cases: impl Iterator<Item = &'a CaseResult>, style: &Sty
     text
 }
 
+/// Tells tools of the same name apart by what was spoken.
+fn name_revisions(lines: &mut [Line<'_>]) {
+    let revisions: BTreeSet<&str> = lines.iter().map(|line| line.result.case.revision.as_str()).collect();
+    if revisions.len() > 1 {
+        for line in lines {
+            line.tool = format!("{} {}", line.tool, line.result.case.revision);
+        }
+    }
+}
+
 /// What is told of one tool.
 struct Line<'a> {
     result: &'a CaseResult,
-    tool: &'a str,
+    tool: String,
     counts: &'a str,
     seed: &'a str,
 }
@@ -44,5 +55,5 @@ fn line(result: &CaseResult) -> Option<Line<'_>> {
     let reason = result.reason.as_deref().filter(|_| is_called)?;
     let counts = reason.rsplit_once(" (").map_or(reason, |(_, counts)| counts);
     let (counts, rest) = counts.split_once("; seed ")?;
-    Some(Line { result, tool, counts, seed: rest.split(',').next().unwrap_or_default() })
+    Some(Line { result, tool: tool.to_owned(), counts, seed: rest.split(',').next().unwrap_or_default() })
 }
