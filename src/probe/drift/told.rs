@@ -37,7 +37,9 @@ pub(super) fn needless(ignored: &IgnoredChange, changes: &[Change]) -> Finding {
     let says = format!("`{{ {} }}` is ignored and fits no change", said.collect::<Vec<_>>().join(", "));
     let near = ignored.at.as_deref().and_then(|at| nearest(at, changes.iter().map(|change| change.at.as_str())));
     let help = near.map_or("take it out of `ignore`".to_owned(), |near| format!("did you mean `{near}`?"));
-    Finding { help: Some(help), level: event::Level::Should, ..Finding::new("needless-ignore", says) }
+    // Which entry it is tells two of them apart.
+    let path = ignored.at.clone().or_else(|| ignored.what.clone());
+    Finding { help: Some(help), level: event::Level::Should, path, ..Finding::new("needless-ignore", says) }
 }
 
 /// What has changed and fails nothing; `None` where that is nothing.

@@ -60,9 +60,10 @@ struct Early {
 impl Early {
     fn take(&mut self, incoming: &mut mpsc::Receiver<Incoming>) {
         while let Ok(item) = incoming.try_recv() {
-            match item {
-                Incoming::Stderr(line) => self.lines.push_back(line),
-                other => self.rest.push(other),
+            if let Incoming::Stderr(line) = item {
+                self.lines.push_back(line);
+            } else {
+                self.rest.push(item);
             }
             if self.lines.len() > EARLY_LINES {
                 self.lines.pop_front();
