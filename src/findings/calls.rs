@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::event::Call;
+use crate::redact::Redactor;
 use crate::runner::SessionFrames;
+use crate::source::map_texts;
 use crate::wire::{Channel, Direction, Frame, ListKind};
 
 /// How many requests of a session are kept: the last ones.
@@ -29,8 +31,8 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Everything that was said in a session, seen from one of its cases.
-    pub(super) fn of(session: &SessionFrames, case: &str) -> Self {
+    /// Everything that was said in a session, seen from one of its cases, with marks in the place of secrets.
+    pub(super) fn of(session: &SessionFrames, case: &str, redactor: &Redactor) -> Self {
         let own: &[u32] = session.owners.get(case).map_or(&[], Vec::as_slice);
         let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
         let mut said = Self {
@@ -59,6 +61,9 @@ impl Said {
         }
         let surplus = said.sent.len().saturating_sub(MOST);
         said.sent.drain(..surplus);
+        for (_, _, call) in &mut said.sent {
+            call.params = map_texts(std::mem::take(&mut call.params), &|text| redactor.restorable(text));
+        }
         said.frames = shown(session, own);
         said
     }

@@ -86,10 +86,10 @@ impl Keeper {
     }
 
     /// Hears what travelled, secrets included.
-    pub fn session(&mut self, session: &SessionFrames) {
+    pub fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         if let Some(case) = &session.case {
             if let Some(sessions) = self.running.get_mut(case).filter(|sessions| sessions.len() < MOST_SESSIONS) {
-                sessions.push(Said::of(session, case));
+                sessions.push(Said::of(session, case, redactor));
             }
             return;
         }
@@ -98,7 +98,7 @@ impl Keeper {
         self.pending = elsewhere;
         let here: Vec<CaseResult> = here;
         for result in here {
-            self.case(&result, &[Said::of(session, &result.case.id)]);
+            self.case(&result, &[Said::of(session, &result.case.id, redactor)]);
         }
     }
 
@@ -312,7 +312,7 @@ fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
     stored.start = stored.start.without_secrets(redactor);
     stored.frames = stored.frames.into_iter().map(|frame| cut(redactor.value(frame))).collect();
     if let Some(reproduction) = &mut stored.reproduction {
-        reproduction.change_texts(&|text| redactor.restorable(text));
+        reproduction.change_texts(&|text| redactor.still_restorable(text));
     }
     let place = &mut stored.place;
     for text in [
