@@ -31,9 +31,10 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Everything that was said in a session, seen from one of its cases, with marks in the place of secrets.
-    pub(super) fn of(session: &SessionFrames, case: &str, redactor: &Redactor) -> Self {
-        let own: &[u32] = session.owners.get(case).map_or(&[], Vec::as_slice);
+    /// Everything that was said in a session, seen from one of its cases or from outside of them, with marks in the
+    /// place of secrets.
+    pub(super) fn of(session: &SessionFrames, case: Option<&str>, redactor: &Redactor) -> Self {
+        let own: &[u32] = case.and_then(|case| session.owners.get(case)).map_or(&[], Vec::as_slice);
         let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
         let mut said = Self {
             exit: session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string()),

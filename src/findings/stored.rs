@@ -138,7 +138,8 @@ impl Stored {
             return this;
         }
         let original = (known.sessions != met.sessions).then(|| met.sessions.clone());
-        let reproduction = Reproduction { sessions: known.sessions.clone(), ..met.clone() };
+        let doubt = known.doubt.and(met.doubt);
+        let reproduction = Reproduction { sessions: known.sessions.clone(), doubt, ..met.clone() };
         Self { reproduction: Some(reproduction), minimised: earlier.minimised, original, ..this }
     }
 

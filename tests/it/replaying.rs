@@ -75,3 +75,108 @@ fn what_a_server_wrote_is_never_filled_in() {
     assert!(old.status == 3 && old.stderr.contains("kept by an earlier mcprove"), "{}", old.text());
     assert_eq!(scene.line("show heard.log").stdout, "");
 }
+
+/// A tool without arguments.
+fn look() -> Value {
+    serde_json::json!({"name": "look", "description": "Looks.", "inputSchema": {"type": "object", "properties": {}}})
+}
+
+/// Plays what is kept, with output to a pipe whose reader goes away before anything is written.
+fn unread(scene: &Scene, then: &str) -> String {
+    let script = format!(
+        "mkfifo pipe\n\"$MCPROVE\" findings replay --all --times 1 --timeout 600s > pipe 2>&1 &\n\
+         exec 3< pipe\nexec 3<&-\n: > closed\n{then}\nwait $!\necho $?\n"
+    );
+    scene.write("unread.sh", &script);
+    scene.line("sh unread.sh").stdout
+}
+
+/// Calls of the tool that fail a test each.
+const WRONG: &str = "suite: Wrong\nserver: { command: [python3, server.py] }\ntests:\n  \
+                     - { name: one, call: look, expect: [{ is_error: true }] }\n  \
+                     - { name: two, call: look, expect: [{ is_error: true }] }\n";
+
+#[cfg(unix)]
+#[test]
+fn a_replay_that_nobody_reads_can_be_stopped_and_ends_by_itself() {
+    let hangs = "    if os.path.exists('pipe'):\n        open('called', 'w').close()\n        sys.stdin.buffer.read()\n    \
+                 return text('')";
+    let stopped = scene("replaying-stopped", &look(), hangs);
+    stopped.write("suite.yml", WRONG);
+    assert_eq!(stopped.run("run suite.yml").status, 1);
+    let status = unread(&stopped, "until test -e called; do :; done\nkill -TERM $!");
+    assert_eq!(status, "130\n");
+    stopped.assert_nothing_survives();
+
+    let waits = "    while os.path.exists('pipe') and not os.path.exists('closed'):\n        pass\n    return text('')";
+    let ended = scene("replaying-unread", &look(), waits);
+    ended.write("suite.yml", WRONG);
+    assert_eq!(ended.run("run suite.yml").status, 1);
+    assert_eq!(kept(&ended).len(), 2);
+    ended.write("heard.log", "");
+    assert_eq!(unread(&ended, ""), "1\n");
+    let heard = ended.line("show heard.log").stdout;
+    // One of the two: a server that says what it offers, and one that is spoken to.
+    assert_eq!(heard.matches("notifications/initialized").count(), 2, "{heard}");
+}
+
+#[test]
+fn what_no_replay_can_show_is_not_gone() {
+    let once = "    if os.path.exists('ended'):\n        return text('ok')\n    open('ended', 'w').close()\n    \
+                print('a\\n::error::b\\n ##[error]c', file=sys.stderr, flush=True)\n    os._exit(3)";
+    for (flag, says) in [
+        ("", "not reproduced: it was seen with calls side by side, and a replay makes one after another"),
+        (" --in-flight 1", "not reproduced: the run that met it tried it again, and did not see it either"),
+    ] {
+        let scene = scene(&format!("replaying-once{}", flag.replace(' ', "")), &look(), once);
+        let seen = scene.run(&format!("fuzz --cases 8 --seed 1{flag} --report junit=- -- python3 server.py"));
+        assert_eq!(seen.status, 1, "{}", seen.text());
+        let stored = kept(&scene).into_iter().find(|stored| stored["kind"] == "crash").unwrap();
+        let id = stored["id"].as_str().unwrap();
+        let played = scene.run(&format!("findings replay {id}"));
+        assert!(played.status == 3 && played.stdout.contains(says), "{}", played.text());
+        assert_eq!(scene.run(&format!("findings minimise {id}")).status, 4);
+        let shown = scene.run(&format!("findings show {id}"));
+        assert!(shown.stdout.contains("error::b"), "{}", shown.text());
+        for text in [&seen.stdout, &shown.stdout] {
+            assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{text}");
+            assert!(!text.contains("##["), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_ends_under_several_cases_keeps_their_calls() {
+    let together = "    if not os.path.exists('ended'):\n        sys.stdin.buffer.readline()\n        \
+                    open('ended', 'w').close()\n        os._exit(3)\n    return text('ok')";
+    let scene = scene("replaying-together", &look(), together);
+    scene.write("suite.yml", &WRONG.replace("is_error: true", "is_error: false"));
+    let seen = scene.run("run suite.yml");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    let stored = kept(&scene).remove(0);
+    assert_eq!((&stored["kind"], &stored["reproduction"]["doubt"]), (&"crash".into(), &"side-by-side".into()));
+    let calls = stored["reproduction"]["sessions"][0].as_array().unwrap();
+    assert!(calls.len() == 2 && calls.iter().all(|call| call["method"] == "tools/call"), "{stored}");
+    let played = scene.run("findings replay --all --times 1");
+    assert!(played.status == 3 && played.stdout.contains("with calls side by side"), "{}", played.text());
+}
+
+#[test]
+fn whatever_fails_a_case_is_kept_and_an_error() {
+    let scene = scene("replaying-mild", &look(), "    return text('ok')");
+    let recorded = scene.run("snapshot --revision 2025-11-25 -- python3 server.py");
+    assert_eq!(recorded.status, 0, "{}", recorded.text());
+    let server = scene.line("show server.py").stdout;
+    scene.write("server.py", &server.replace("Looks.", "Looks around."));
+    let differential = "{ snapshot: server.snapshot.json, fail_on: cosmetic }";
+    let suite = format!("suite: Mild\nserver: {{ command: [python3, server.py] }}\ndifferential: {differential}\n");
+    scene.write("suite.yml", &suite);
+    let seen = scene.run("run suite.yml --report sarif=o.sarif");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    let sarif: Value = serde_json::from_str(&scene.line("show o.sarif").stdout).unwrap();
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!((&result["level"], &result["properties"]["severity"]), (&"error".into(), &"low".into()), "{sarif}");
+    let found = kept(&scene);
+    assert_eq!(found[0]["id"], result["partialFingerprints"]["mcproveFinding/v1"], "{}", seen.text());
+    assert_eq!(scene.run("findings replay --all").status, 3);
+}
