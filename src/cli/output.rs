@@ -1,6 +1,7 @@
 //! Where text for people goes: data to standard output, everything else to standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 
 use clap::ValueEnum;
 
@@ -53,13 +54,22 @@ impl Output {
 
     /// Writes data to standard output; a reader that went away is no error, any other failure is told.
     pub(super) fn data(&self, text: &str) -> Exit {
+        match self.part(text) {
+            ControlFlow::Break(exit) => exit,
+            ControlFlow::Continue(()) => Exit::Passed,
+        }
+    }
+
+    /// Like [`Self::data`] for whoever has more to write later; breaks where nobody can read it.
+    pub(super) fn part(&self, text: &str) -> ControlFlow<Exit> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ControlFlow::Break(Exit::Passed),
+            Err(error) => {
                 self.error(&format!("cannot write to standard output: {error}"), None);
-                Exit::Environment
+                ControlFlow::Break(Exit::Environment)
             }
-            Ok(()) | Err(_) => Exit::Passed,
         }
     }
 

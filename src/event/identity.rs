@@ -3,8 +3,9 @@
 use super::{CaseResult, Exchange, FailureClass, Finding, Kind, Level, SessionJudged, Severity};
 use crate::source::{FNV, fnv};
 
-/// Codes of findings about what an answer declares.
-const OF_SCHEMAS: [&str; 4] = ["output-schema", "input-schema", "missing-structured-content", "schema"];
+/// Codes of findings about what a schema declares, or forbids.
+const OF_SCHEMAS: [&str; 5] =
+    ["forbidden-served", "output-schema", "input-schema", "missing-structured-content", "schema"];
 
 /// The code of a finding about cases that depend on one another.
 pub const NOT_ISOLATED: &str = "not-isolated";
@@ -152,6 +153,7 @@ mod tests {
         assert_eq!((advice.kind(), advice.how_bad()), (Kind::PropertyFailure, Severity::Low));
         let told = Finding { severity: Some(Severity::Critical), ..Finding::new("schema", "it is wrong") };
         assert_eq!((told.kind(), told.how_bad()), (Kind::SchemaViolation, Severity::Critical));
+        assert_eq!(Finding::new("forbidden-served", "it is served").kind(), Kind::SchemaViolation);
         assert_eq!(Finding::new(NOT_ISOLATED, "it leaks").kind(), Kind::StateLeak);
     }
 

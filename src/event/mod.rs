@@ -24,7 +24,7 @@ pub use self::failure::{FailureClass, Finding, Level};
 pub use self::identity::{Identity, NOT_ISOLATED};
 pub use self::isolation::{Isolation, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
-pub use self::reproduction::{Call, Check, Kind, Reproduction, Severity};
+pub use self::reproduction::{Call, Check, Doubt, Kind, Reproduction, Severity};
 pub use self::review::{ProviderVerdict, Remark, Review, ToolCost};
 pub use self::rule::{Compliance, Page, RuleInfo, RuleLevel, RuleTally};
 

@@ -97,6 +97,29 @@ pub struct Reproduction {
     pub sessions: Vec<Vec<Call>>,
     /// How to tell whether it shows.
     pub check: Check,
+    /// Why it says nothing about the server where it does not show; `None` where the finding is gone then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+}
+
+/// Why a replay that shows nothing says nothing about the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doubt {
+    /// It was seen while requests were under way side by side, and never by the same requests one after another.
+    SideBySide,
+    /// The run that met it said the same again, and it did not show.
+    NeverAgain,
+}
+
+impl Doubt {
+    /// The reason, to be continued after `not reproduced: `.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SideBySide => "it was seen with calls side by side, and a replay makes one after another",
+            Self::NeverAgain => "the run that met it tried it again, and did not see it either",
+        }
+    }
 }
 
 impl Reproduction {

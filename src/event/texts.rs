@@ -7,7 +7,7 @@ use super::{Attempt, CaseResult, Coverage, Event, Exchange, Finding, LeftOut, Mi
 use crate::source::map_texts;
 
 impl Event {
-    /// Changes every text that may hold a secret.
+    /// Changes every text that may hold a secret, but for what is said again.
     pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
         match self {
             Self::CaseFinished(result) => case(result, change),
@@ -32,7 +32,7 @@ impl Event {
         }
     }
 
-    /// Changes what reproductions say, which is said again.
+    /// Changes what is said again: reproductions, and what is expected of answers.
     pub fn keep_reproductions(&mut self, change: &dyn Fn(&str) -> String) {
         let findings: &mut [Finding] = match self {
             Self::CaseFinished(result) => &mut result.findings,
@@ -103,9 +103,6 @@ fn finding(found: &mut Finding, change: &dyn Fn(&str) -> String) {
         option(text, change);
     }
     found.evidence.iter_mut().for_each(|(_, text)| *text = change(text));
-    if let Some(reproduction) = &mut found.reproduction {
-        reproduction.change_texts(change);
-    }
     if let Some(quote) = &mut found.quote {
         quote.label = change(&quote.label);
         let text = change(&quote.text);

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::event::Call;
+use crate::redact::Redactor;
 use crate::runner::SessionFrames;
+use crate::source::map_texts;
 use crate::wire::{Channel, Direction, Frame, ListKind};
 
 /// How many requests of a session are kept: the last ones.
@@ -29,9 +31,10 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Everything that was said in a session, seen from one of its cases.
-    pub(super) fn of(session: &SessionFrames, case: &str) -> Self {
-        let own: &[u32] = session.owners.get(case).map_or(&[], Vec::as_slice);
+    /// Everything that was said in a session, seen from one of its cases or from outside of them, with marks in the
+    /// place of secrets.
+    pub(super) fn of(session: &SessionFrames, case: Option<&str>, redactor: &Redactor) -> Self {
+        let own: &[u32] = case.and_then(|case| session.owners.get(case)).map_or(&[], Vec::as_slice);
         let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
         let mut said = Self {
             exit: session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string()),
@@ -59,6 +62,9 @@ impl Said {
         }
         let surplus = said.sent.len().saturating_sub(MOST);
         said.sent.drain(..surplus);
+        for (_, _, call) in &mut said.sent {
+            call.params = map_texts(std::mem::take(&mut call.params), &|text| redactor.restorable(text));
+        }
         said.frames = shown(session, own);
         said
     }

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::{Said, cut};
+use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, Place, Start, Stored};
 use crate::event::{
-    CaseResult, Check, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
-    SessionJudged,
+    CaseResult, Event, Finding, Identity, Isolation, Kind, Level, Outcome, Reproduction, SessionJudged,
 };
 use crate::plan::Plan;
-use crate::probe::replay::about;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 
@@ -18,9 +17,6 @@ const MOST: usize = 200;
 
 /// How many sessions of a case are remembered while it runs.
 const MOST_SESSIONS: usize = 20;
-
-/// The time after which a request counts as unanswered where nobody knows how long it took.
-const SILENCE_MS: u64 = 10_000;
 
 /// What a run leaves behind.
 #[derive(Debug, Default)]
@@ -41,6 +37,8 @@ pub struct Keeper {
     running: BTreeMap<String, Vec<Said>>,
     /// Failed cases whose session is not over, or was never seen.
     pending: Vec<CaseResult>,
+    /// What went wrong outside of cases in sessions that are not over.
+    judged: Vec<SessionJudged>,
     kept: BTreeMap<String, Stored>,
     /// The names of what is not kept since there are too many.
     surplus: BTreeSet<String>,
@@ -75,21 +73,21 @@ impl Keeper {
                 }
                 match (sessions.is_empty(), self.pending.len() < MOST) {
                     (true, true) => self.pending.push((**result).clone()),
-                    (true, false) => self.surplus.extend(telling(result, true).into_iter().map(|(_, found)| found.id)),
+                    (true, false) => self.surplus.extend(telling(result).into_iter().map(|(_, found)| found.id)),
                     (false, _) => self.case(result, &sessions),
                 }
             }
-            Event::SessionJudged(judged) => self.session_judged(judged),
+            Event::SessionJudged(judged) => self.judged.push(judged.clone()),
             Event::RunFinished(finished) => self.isolation(finished.isolation.as_ref()),
             Event::RunStarted(_) | Event::ServerReady(_) => {}
         }
     }
 
     /// Hears what travelled, secrets included.
-    pub fn session(&mut self, session: &SessionFrames) {
+    pub fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         if let Some(case) = &session.case {
             if let Some(sessions) = self.running.get_mut(case).filter(|sessions| sessions.len() < MOST_SESSIONS) {
-                sessions.push(Said::of(session, case));
+                sessions.push(Said::of(session, Some(case), redactor));
             }
             return;
         }
@@ -98,7 +96,16 @@ impl Keeper {
         self.pending = elsewhere;
         let here: Vec<CaseResult> = here;
         for result in here {
-            self.case(&result, &[Said::of(session, &result.case.id)]);
+            self.case(&result, &[Said::of(session, Some(&result.case.id), redactor)]);
+        }
+        let is_this = |judged: &SessionJudged| {
+            judged.file == session.file && judged.server == session.server && judged.revision == session.revision
+        };
+        let (this, others) = std::mem::take(&mut self.judged).into_iter().partition(is_this);
+        self.judged = others;
+        let this: Vec<SessionJudged> = this;
+        for judged in this {
+            self.session_judged(&judged, Some(&Said::of(session, None, redactor)));
         }
     }
 
@@ -106,6 +113,9 @@ impl Keeper {
     pub fn finish(mut self, redactor: &Redactor) -> Kept {
         for result in std::mem::take(&mut self.pending) {
             self.case(&result, &[]);
+        }
+        for judged in std::mem::take(&mut self.judged) {
+            self.session_judged(&judged, None);
         }
         let surplus = self.surplus.iter().filter(|id| !self.kept.contains_key(*id)).count();
         let left_out = [
@@ -118,7 +128,7 @@ impl Keeper {
     }
 
     fn case(&mut self, result: &CaseResult, sessions: &[Said]) {
-        for (finding, identity) in telling(result, !sessions.is_empty()) {
+        for (finding, identity) in telling(result) {
             let reproduction = reproduction(result, finding, (identity.kind, sessions));
             let is_leak =
                 reproduction.as_ref().is_ok_and(|found| identity.kind == Kind::PropertyFailure && leaks(found));
@@ -191,14 +201,11 @@ impl Keeper {
         }
     }
 
-    /// What a server does wrong before anybody asks for anything shows in every session.
-    fn session_judged(&mut self, judged: &SessionJudged) {
+    fn session_judged(&mut self, judged: &SessionJudged, said: Option<&Said>) {
         for finding in judged.findings.iter().filter(|finding| finding.known.is_none()) {
             let identity = judged.identity(finding);
-            let result = beside(judged);
-            let check = if identity.kind == Kind::Crash { Check::Ends } else { Check::Scan(finding.code.clone()) };
-            let reproduction = Reproduction { kind: identity.kind, tool: None, sessions: vec![Vec::new()], check };
-            self.keep(&result, finding, (identity, Ok(reproduction)), None);
+            let reproduction = of_session(identity.kind, finding, said);
+            self.keep(&beside(judged), finding, (identity, reproduction), said);
         }
     }
 
@@ -222,15 +229,14 @@ impl Keeper {
     }
 }
 
-/// The findings of a case that are worth keeping, where its sessions are known or not.
-fn telling(result: &CaseResult, has_sessions: bool) -> Vec<(&Finding, Identity)> {
+/// The findings that fail a case; none of a case without a server, such as an entry of a baseline that fits nothing.
+fn telling(result: &CaseResult) -> Vec<(&Finding, Identity)> {
     let (mut kinds, mut told) = (BTreeSet::new(), Vec::new());
-    for finding in &result.findings {
+    for finding in result.findings.iter().filter(|_| !result.case.server.is_empty()) {
         let identity = result.identity(finding);
         let is_new = finding.level == Level::Must && finding.known.is_none();
-        let is_shown = finding.reproduction.is_some() || has_sessions || finding.code == NOT_ISOLATED;
         // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
-        if is_new && is_shown && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {
+        if is_new && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {
             told.push((finding, identity));
         }
     }
@@ -247,61 +253,6 @@ fn length(stored: &Stored) -> usize {
     stored.reproduction.as_ref().map_or(usize::MAX, Reproduction::calls)
 }
 
-/// What to say to see a finding again, or why it cannot be said.
-fn reproduction(
-    result: &CaseResult,
-    finding: &Finding,
-    (kind, sessions): (Kind, &[Said]),
-) -> Result<Reproduction, String> {
-    if let Some(known) = &finding.reproduction {
-        return Ok((**known).clone());
-    }
-    let Some((last, earlier)) = sessions.split_last() else {
-        return Err("what was said is not known".to_owned());
-    };
-    if let Some(why) = sessions.iter().find_map(|said| said.unplayable) {
-        return Err(why.to_owned());
-    }
-    let exchange = finding.exchange.and_then(|index| result.exchanges.get(index));
-    let frame = exchange.map(|exchange| exchange.frame).filter(|frame| *frame > 0).or(finding.frame);
-    let mut calls: Vec<_> = earlier.iter().map(|said| said.until(None)).collect();
-    calls.push(last.until(frame));
-    let shows = calls.last().and_then(|calls| calls.last());
-    let is_raw = shows.is_some_and(|call| call.method.is_empty());
-    let check = match (kind, finding.class) {
-        (Kind::Crash, _) => Check::Ends,
-        (Kind::Hang, _) => Check::Silent(waited(result, exchange.map_or(0, |exchange| exchange.elapsed_us))),
-        (_, Some(_)) => Check::Scan(finding.code.clone()),
-        (_, None) if is_raw => return Err("what is expected of raw messages is judged in the suite only".to_owned()),
-        (_, None) => match &finding.expect {
-            Some(expected) => Check::Broken(vec![(**expected).clone()]),
-            None => return Err(format!("more than one answer decides on `{}`", finding.code)),
-        },
-    };
-    let tool = shows.map(|call| about(call).to_owned());
-    Ok(Reproduction { kind, tool, sessions: calls, check })
-}
-
-/// Whether an answer holds a text that an earlier request brought to the server, and that the suite says is not there.
-fn leaks(reproduction: &Reproduction) -> bool {
-    let Check::Broken(expected) = &reproduction.check else { return false };
-    let mut calls = reproduction.sessions.iter().flatten().rev();
-    let Some(last) = calls.next() else { return false };
-    let says = |call: &crate::event::Call, text: &str| call.params.to_string().contains(text);
-    let earlier: Vec<_> = calls.collect();
-    let absent = expected.iter().filter_map(|item| item.pointer("/text/not/contains")?.as_str());
-    absent.into_iter().any(|text| !says(last, text) && earlier.iter().any(|call| says(call, text)))
-}
-
-/// How long a request was waited for, in milliseconds.
-fn waited(result: &CaseResult, elapsed_us: u64) -> u64 {
-    let known = [elapsed_us, result.duration_us].into_iter().find(|time| *time > 0);
-    let measured = known.map_or(SILENCE_MS, |time| (time / 1_000).max(1));
-    // The request was cut off a little later than was allowed, and what is allowed is a round number.
-    let unit = 10_u64.pow(measured.ilog10().saturating_sub(1));
-    measured / unit * unit
-}
-
 /// A case for what belongs to none.
 fn beside(judged: &SessionJudged) -> CaseResult {
     let again = format!("mcprove run {}", shell_words::quote(&judged.file));
@@ -312,7 +263,7 @@ fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
     stored.start = stored.start.without_secrets(redactor);
     stored.frames = stored.frames.into_iter().map(|frame| cut(redactor.value(frame))).collect();
     if let Some(reproduction) = &mut stored.reproduction {
-        reproduction.change_texts(&|text| redactor.restorable(text));
+        reproduction.change_texts(&|text| redactor.still_restorable(text));
     }
     let place = &mut stored.place;
     for text in [
@@ -336,7 +287,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::event::Call;
+    use crate::event::{Call, Check};
 
     /// The end of a failed case at a server, with a finding that can be played.
     fn failed(name: &str, server: &str) -> Event {
@@ -351,7 +302,8 @@ mod tests {
         };
         let call = Call { method: name.to_owned(), params: json!(null) };
         let tool = Some(name.to_owned());
-        let found = Reproduction { kind: Kind::Crash, tool, sessions: vec![vec![call]], check: Check::Ends };
+        let found =
+            Reproduction { kind: Kind::Crash, tool, sessions: vec![vec![call]], check: Check::Ends, doubt: None };
         let found = Finding { reproduction: Some(Box::new(found)), ..Finding::new("process-exited", "it ended") };
         let mut result = CaseResult { findings: vec![found], ..beside(&session) };
         result.case.id = format!("s.yml::{name}@{server}/auto");

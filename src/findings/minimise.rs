@@ -1,12 +1,18 @@
 //! Leaves out of a finding what it does not need: requests first, then what is in their arguments.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+use serde_json::Value;
 
 use super::Stored;
 use super::ddmin::ddmin;
 use crate::event::{Call, Finding, Reproduction};
 use crate::generate::shrink;
 use crate::probe::replay::ANSWER;
+use crate::redact::RESTORED_FROM;
+use crate::source::map_texts;
 
 /// What is left of a finding.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +95,12 @@ impl Search<'_> {
         for (session, call) in places.into_iter().rev() {
             let Some(arguments) = arguments(&best.sessions[session][call]).cloned() else { continue };
             let known = best.clone();
+            let whole = secretive(&arguments);
             let found = shrink(&arguments, &mut |smaller| {
+                // A part of such a text could read as another secret.
+                if !secretive(smaller).is_subset(&whole) {
+                    return false;
+                }
                 let mut candidate = known.clone();
                 candidate.sessions[session][call].params["arguments"] = smaller.clone();
                 self.shows(&candidate)
@@ -133,9 +144,22 @@ fn characters(reproduction: &Reproduction) -> usize {
 }
 
 /// The arguments of a call that are worth a look.
-fn arguments(call: &Call) -> Option<&serde_json::Value> {
+fn arguments(call: &Call) -> Option<&Value> {
     let arguments = call.params.get("arguments").filter(|_| call.method == "tools/call")?;
     arguments.as_object().is_some_and(|members| !members.is_empty()).then_some(arguments)
+}
+
+/// The texts with secrets in them, or with what reads like one.
+fn secretive(arguments: &Value) -> BTreeSet<String> {
+    let found = RefCell::new(BTreeSet::new());
+    let note = |text: &str| {
+        if text.contains(RESTORED_FROM) {
+            found.borrow_mut().insert(text.to_owned());
+        }
+        String::new()
+    };
+    map_texts(arguments.clone(), &note);
+    found.into_inner()
 }
 
 /// Requests by session; sessions in which nothing is said any more are left out.

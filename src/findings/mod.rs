@@ -13,6 +13,7 @@ mod keeper;
 mod minimise;
 mod regression;
 mod restore;
+mod sequence;
 mod start;
 mod stored;
 

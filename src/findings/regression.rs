@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::{Stored, restore};
+use super::Stored;
 use crate::event::{Call, Check, Kind};
+use crate::redact::{Part, mark, parts};
 use crate::source::template::is_template;
 use crate::source::visible_line;
 use crate::source::written::block;
@@ -121,14 +122,20 @@ fn escaped(text: &str) -> String {
         return text.to_owned();
     }
     let mut whole = String::new();
-    for (part, secret) in restore::split(text) {
-        let mut rest = part;
+    for part in parts(text) {
+        let said = match part {
+            Part::Said(said) => said,
+            Part::Secret(variable) => {
+                whole += &mark(variable);
+                continue;
+            }
+        };
+        let mut rest = said.as_ref();
         while let Some(at) = ["{{", "{%", "{#"].iter().filter_map(|mark| rest.find(mark)).min() {
             let _ = write!(whole, "{}{{{{ '{}' }}}}", &rest[..at], &rest[at..at + 2]);
             rest = &rest[at + 2..];
         }
         whole += rest;
-        whole += secret.unwrap_or_default();
     }
     whole
 }
@@ -173,6 +180,7 @@ mod tests {
             ("a {{ 7*7 }} b", "a {{ '{{' }} 7*7 }} b"),
             ("{% x %}{# y", "{{ '{%' }} x %}{{ '{#' }} y"),
             ("k={{ env.MCPROVE_SECRET_KEY }}", "k={{ env.MCPROVE_SECRET_KEY }}"),
+            ("k={{ 'env.MCPROVE_SECRET_KEY }}", "k={{ '{{' }} env.MCPROVE_SECRET_KEY }}"),
         ] {
             assert_eq!(escaped(text), expected);
         }

@@ -2,17 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
 
 use super::Stored;
 use crate::event::Reproduction;
-use crate::redact::RESTORED_FROM;
-
-/// What stands where a secret was that has a name.
-#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
-static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{\{ env\.(MCPROVE_SECRET_[A-Z0-9_]+) \}\}").unwrap());
+use crate::redact::{Part, RESTORED_FROM, mark, parts, variable};
 
 /// What can be said again, and which secrets are missing for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,14 +18,23 @@ pub struct Restored {
     pub missing: BTreeSet<String>,
 }
 
-/// The environment for replays: a secret that is not given under its own name is the variable that it was read from.
+/// The environment for replays: a secret that is not given under its own name is the variable that it was read from,
+/// and the other way round.
 pub fn wanted(stored: &Stored, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let nothing = BTreeMap::new();
+    let asked = stored.sequences().into_iter().flat_map(|sequence| restored(&sequence, &nothing).missing);
+    let read = stored.start.variables_read();
+    let kept =
+        asked.chain(read.iter().cloned()).filter_map(|name| Some((name.strip_prefix(RESTORED_FROM)?.to_owned(), name)));
+    let mut pairs: Vec<(String, String)> = kept.collect();
+    // Names of secrets are in capitals, and those of variables need not be.
+    pairs.extend(read.into_iter().map(|name| (name.clone(), variable(&name))));
     let mut whole = environment.clone();
-    let text = stored.text();
-    for name in PLACE.captures_iter(&text).map(|found| found[1].to_owned()) {
-        let source = name.strip_prefix(RESTORED_FROM).unwrap_or_default();
-        if let (false, Some(value)) = (whole.contains_key(&name), environment.get(source)) {
-            whole.insert(name, value.clone());
+    for (plain, secret) in pairs {
+        match (environment.get(&plain), environment.get(&secret)) {
+            (Some(value), None) => drop(whole.insert(secret, value.clone())),
+            (None, Some(value)) => drop(whole.insert(plain, value.clone())),
+            (Some(_), Some(_)) | (None, None) => {}
         }
     }
     whole
@@ -42,29 +44,20 @@ pub fn wanted(stored: &Stored, environment: &BTreeMap<String, String>) -> BTreeM
 pub fn restored(reproduction: &Reproduction, environment: &BTreeMap<String, String>) -> Restored {
     let secrets: RefCell<BTreeSet<String>> = RefCell::default();
     let missing: RefCell<BTreeSet<String>> = RefCell::default();
+    let filled = |part: Part<'_>| match part {
+        Part::Said(said) => said.into_owned(),
+        Part::Secret(name) => match environment.get(name) {
+            Some(value) => {
+                secrets.borrow_mut().insert(value.clone());
+                value.clone()
+            }
+            None => {
+                missing.borrow_mut().insert(name.to_owned());
+                mark(name)
+            }
+        },
+    };
     let mut whole = reproduction.clone();
-    whole.change_texts(&|text| {
-        let filled = PLACE.replace_all(text, |found: &Captures<'_>| {
-            let Some(value) = environment.get(&found[1]) else {
-                missing.borrow_mut().insert(found[1].to_owned());
-                return found[0].to_owned();
-            };
-            secrets.borrow_mut().insert(value.clone());
-            value.clone()
-        });
-        filled.into_owned()
-    });
+    whole.change_texts(&|text| parts(text).into_iter().map(filled).collect());
     Restored { reproduction: whole, secrets: secrets.into_inner(), missing: missing.into_inner() }
-}
-
-/// The text without marks of secrets, and the marks that were in it, in order.
-pub(super) fn split(text: &str) -> Vec<(&str, Option<&str>)> {
-    let mut parts = Vec::new();
-    let mut at = 0;
-    for found in PLACE.find_iter(text) {
-        parts.push((&text[at..found.start()], Some(found.as_str())));
-        at = found.end();
-    }
-    parts.push((&text[at..], None));
-    parts
 }

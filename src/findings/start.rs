@@ -1,6 +1,7 @@
 //! How the server of a finding is started: as the suite writes it, templates unfilled.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::plan::{Plan, Selection, SuitePlan, build};
 use crate::redact::Redactor;
+use crate::runner::variables_in;
 use crate::source::{Node, Sources, legible_json, map_texts, parse};
 use crate::suite::{Files, load};
 use crate::taxonomy::Registry;
@@ -65,23 +67,37 @@ impl Start {
         })
     }
 
-    /// The same without secrets; those that have a name are read from the environment instead.
+    /// The same without secrets; those that have a name are read from the environment instead. What a suite writes is
+    /// templates, and no server has a say in it.
     #[must_use]
     pub fn without_secrets(self, redactor: &Redactor) -> Self {
         if redactor.is_empty() {
             return self;
         }
-        let restorable = |value: Value| map_texts(value, &|text| redactor.restorable(text));
+        let in_templates = |value: Value| map_texts(value, &|text| redactor.in_templates(text));
         let map = |map: Map<String, Value>| -> Map<String, Value> {
-            map.into_iter().map(|(name, value)| (name, restorable(value))).collect()
+            map.into_iter().map(|(name, value)| (name, in_templates(value))).collect()
         };
         Self {
-            server: restorable(self.server),
+            server: in_templates(self.server),
             variables: map(self.variables),
             answers: map(self.answers),
             suite: redactor.text(&self.suite),
             ..self
         }
+    }
+
+    /// The variables of the environment from which it is filled.
+    pub(super) fn variables_read(&self) -> BTreeSet<String> {
+        let read = RefCell::new(BTreeSet::new());
+        let note = |text: &str| {
+            read.borrow_mut().extend(variables_in(text));
+            String::new()
+        };
+        for value in self.variables.values().chain(self.answers.values()).chain([&self.server]) {
+            map_texts(value.clone(), &note);
+        }
+        read.into_inner()
     }
 
     /// A plan with this server and nothing to do; `base` is where its folder is seen from.

@@ -2,14 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Start;
 use crate::event::{Call, CaseInfo, Check, Kind, Reproduction, Severity};
+use crate::redact::RESTORED_FROM;
 use crate::source::legible_json;
 
 /// The version of the file.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+
+/// The first version in which nothing that a server wrote passes for a secret.
+const TELLS_SECRETS: u32 = 2;
+
+/// Why a finding of an earlier version is not played.
+const FORGEABLE: &str = "it was kept by an earlier mcprove, which did not tell secrets from what a server wrote";
 
 /// A finding with everything that it takes to see it again; no secret is in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,7 +102,19 @@ impl Stored {
             }
             Some(_) => {}
         }
-        serde_json::from_value(value).map_err(|error| format!("it is no finding: {error}"))
+        let read: Self = serde_json::from_value(value).map_err(|error| format!("it is no finding: {error}"))?;
+        Ok(read.without_forgeries())
+    }
+
+    /// The same in this version: where a server could have written a mark itself, nothing is said again.
+    fn without_forgeries(mut self) -> Self {
+        let is_forgeable = |told: &Reproduction| json!(told).to_string().contains(RESTORED_FROM);
+        if self.format < TELLS_SECRETS && self.sequences().iter().any(is_forgeable) {
+            (self.reproduction, self.original) = (None, None);
+            self.unplayable = Some(FORGEABLE.to_owned());
+        }
+        self.format = FORMAT;
+        self
     }
 
     /// The text of its file.
@@ -119,7 +138,8 @@ impl Stored {
             return this;
         }
         let original = (known.sessions != met.sessions).then(|| met.sessions.clone());
-        let reproduction = Reproduction { sessions: known.sessions.clone(), ..met.clone() };
+        let doubt = known.doubt.and(met.doubt);
+        let reproduction = Reproduction { sessions: known.sessions.clone(), doubt, ..met.clone() };
         Self { reproduction: Some(reproduction), minimised: earlier.minimised, original, ..this }
     }
 

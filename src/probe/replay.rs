@@ -164,7 +164,8 @@ async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Optio
 /// What shows of what is looked for.
 fn shown(played: &Played, (wanted, last): (&Reproduction, Option<&Call>), catalog: &Catalog) -> Option<Finding> {
     let of_kind = |kind: Kind| {
-        let is_meant = |whose: &str| last.is_none_or(|call| about(call) == whose);
+        // What several requests brought about is nobody's.
+        let is_meant = |whose: &str| wanted.tool.is_none() || last.is_none_or(|call| about(call) == whose);
         let found = played.failed.iter().find(|(whose, found)| found.kind() == kind && is_meant(whose));
         found.map(|(_, found)| found.clone())
     };

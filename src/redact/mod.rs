@@ -1,12 +1,14 @@
 //! Takes secrets out of everything that leaves the program, by value and in the forms in which values travel.
 
 mod guess;
+mod marks;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
 
 pub use self::guess::{is_secret, user_of};
+pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
 
 /// What stands where a secret was.
 const MASK: &str = "[redacted]";
@@ -34,15 +36,12 @@ pub fn query_secrets(url: &str) -> impl Iterator<Item = &str> {
     pairs.filter(|(name, value)| names_a_secret(name) && !value.is_empty()).map(|(_, value)| value)
 }
 
-/// How the names of the variables begin from which secrets are taken back.
-pub const RESTORED_FROM: &str = "MCPROVE_SECRET_";
-
 /// Knows every secret of a run; clones learn what one of them learns.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     /// Longest first, so that a secret that contains another is masked whole.
     forms: Arc<RwLock<Arc<[String]>>>,
-    /// Secrets that have a name, and their names; longest first.
+    /// Secrets that have a name, and the variables from which they are taken back; longest first.
     named: Arc<[(String, String)]>,
 }
 
@@ -55,10 +54,9 @@ impl Redactor {
 
     /// Knows these values, each under a name by which it can be asked for later.
     pub fn named(secrets: impl IntoIterator<Item = (String, String)>) -> Self {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         let mut named: Vec<(String, String)> = Vec::new();
         for (name, value) in secrets.into_iter().filter(|(_, value)| value.len() >= SHORTEST) {
-            let name: String = name.chars().map(plain).collect();
+            let name = variable(&name);
             if named.iter().any(|(known, _)| *known == value) {
                 continue;
             }
@@ -73,14 +71,20 @@ impl Redactor {
         Self { named: named.into(), ..redactor }
     }
 
-    /// The text with a template in the place of each secret that has a name, and without the others: what is said in
-    /// it can be said again by whoever knows the secrets.
+    /// What was said, with a mark in the place of each secret that has a name, and without the others: whoever knows
+    /// the secrets says it again from its [`parts`]. Called once for a text; nothing in it is taken for a mark.
     pub fn restorable(&self, text: &str) -> String {
-        let named = self.named.iter().filter(|(value, _)| text.contains(value.as_str())).collect::<Vec<_>>();
-        let whole = named.iter().fold(text.to_owned(), |text, (value, name)| {
-            text.replace(value.as_str(), &format!("{{{{ env.{RESTORED_FROM}{name} }}}}"))
-        });
-        self.text(&whole)
+        with_marks(&self.named, text, &|part| marks::literal(&self.text(part)))
+    }
+
+    /// What somebody wrote in templates, with one in the place of each secret that has a name, and without the others.
+    pub fn in_templates(&self, text: &str) -> String {
+        with_marks(&self.named, text, &|part| self.text(part))
+    }
+
+    /// What [`Self::restorable`] returned, without the secrets that were learned since.
+    pub fn still_restorable(&self, text: &str) -> String {
+        marks::around(text, &|part| self.text(part))
     }
 
     /// Knows this value too, in all its forms, from here on.
@@ -142,6 +146,13 @@ impl Redactor {
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
+}
+
+/// The text with marks for secrets, the first ones first; what is between them changes.
+fn with_marks(named: &[(String, String)], text: &str, between: &dyn Fn(&str) -> String) -> String {
+    let Some(((value, variable), others)) = named.split_first() else { return between(text) };
+    let parts = text.split(value.as_str()).map(|part| with_marks(others, part, between));
+    parts.collect::<Vec<_>>().join(&mark(variable))
 }
 
 fn ordered(mut forms: Vec<String>) -> Arc<[String]> {
@@ -330,6 +341,17 @@ mod tests {
         let known = Redactor::named([("token".to_owned(), "hunter2-is-it".to_owned())]);
         assert_eq!(known.restorable("a hunter2-is-it b"), "a {{ env.MCPROVE_SECRET_TOKEN }} b");
         assert_eq!(known.restorable(&base64(b"hunter2-is-it")), MASK);
+        let forged = "a {{ env.MCPROVE_SECRET_TOKEN }} b";
+        assert_eq!(parts(&known.restorable(forged)), [Part::Said(forged.into())]);
+        assert_eq!(
+            known.in_templates(&format!("{forged} hunter2-is-it")),
+            format!("{forged} {}", &forged[2..forged.len() - 2])
+        );
+        let odd = Redactor::named([("a".to_owned(), "SECRET".to_owned()), ("b".to_owned(), "a SECRET".to_owned())]);
+        let said = odd.restorable("a SECRET of SECRET");
+        assert_eq!(said, "{{ env.MCPROVE_SECRET_B }} of {{ env.MCPROVE_SECRET_A }}");
+        odd.learn("MCPROVE");
+        assert_eq!(odd.still_restorable(&said), said);
         let twin = lines.clone();
         lines.learn("token-7");
         assert_eq!(twin.text("Bearer token-7, line +MIIEpemline1"), format!("Bearer {MASK}, line +{MASK}"));

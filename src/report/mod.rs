@@ -34,6 +34,7 @@ pub use self::json::{schema_of_event, schema_of_report};
 pub use self::limit::{TEXT_LIMIT, cut};
 pub use self::live::Live;
 pub use self::ndjson::{Recording, read_events};
+pub(crate) use self::terminal::without_commands;
 pub use self::terminal::{Failures, ProofView, Survivors, failure, proof, summary};
 
 /// A kind of document.

@@ -79,6 +79,8 @@ fn result(
 ) -> Value {
     let level = match (case.outcome, finding.level, finding.how_bad()) {
         (Outcome::Inconclusive, _, _) => "none",
+        // Whatever fails a case is an error, however little harm it does.
+        (Outcome::Failed, Level::Must, _) => "error",
         (_, Level::Should, _) | (_, _, Severity::Low) => "warning",
         (_, Level::Must, Severity::Medium | Severity::High | Severity::Critical) => "error",
     };

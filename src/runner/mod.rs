@@ -56,7 +56,7 @@ use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
 pub use self::fresh::Fresh;
-pub use self::names::redactor;
+pub use self::names::{redactor, variables_in};
 pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
@@ -142,7 +142,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         recordings,
         observer,
     };
-    watch.event(&Event::RunStarted(started(&plan, &options)));
+    watch.event(Event::RunStarted(started(&plan, &options)));
     let stop = options.stop.clone();
     let options = Arc::new(options);
     let (not_run, isolation) = match options.isolation {
@@ -172,7 +172,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         processes: watch.processes,
         proof: None,
     };
-    watch.event(&Event::RunFinished(Box::new(finished)));
+    watch.event(Event::RunFinished(Box::new(finished)));
     watch.summary
 }
 

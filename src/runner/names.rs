@@ -36,15 +36,17 @@ pub(super) fn mentioned(plan: &Plan, environment: &BTreeMap<String, String>) -> 
 }
 
 fn mentioned_names(plan: &Plan) -> BTreeSet<String> {
+    // A comment reads nothing.
+    let lines = plan.sources.texts().flat_map(str::lines).filter(|line| !line.trim_start().starts_with('#'));
+    lines.filter(|line| line.contains("env")).flat_map(variables_in).collect()
+}
+
+/// The variables of the environment that the templates of a text read.
+pub fn variables_in(text: &str) -> BTreeSet<String> {
     #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
     static MENTION: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#"\benv\s*(?:\.\s*|\[\s*["'])([A-Za-z_][A-Za-z0-9_]*)"#).unwrap());
-    // A comment reads nothing.
-    let lines = plan.sources.texts().flat_map(str::lines).filter(|line| !line.trim_start().starts_with('#'));
-    lines
-        .filter(|line| line.contains("env"))
-        .flat_map(|text| MENTION.captures_iter(text).map(|found| found[1].to_owned()).collect::<Vec<_>>())
-        .collect()
+    MENTION.captures_iter(text).map(|found| found[1].to_owned()).collect()
 }
 
 /// Knows every secret of a plan: what is read from the environment and what `secrets:` names.

@@ -19,6 +19,9 @@ pub const NO_TOKEN: &str = "no-token";
 /// The evidence of a server's end that names whoever spoke last.
 pub const LAST_CASE: &str = "last case";
 
+/// The evidence that names the cases whose requests were under way when a server ended.
+pub const CASES: &str = "cases";
+
 /// Makes a connection to a fresh server.
 pub type Connector<'a> =
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Link, ConnectError>> + Send + 'a>> + Send + Sync + 'a;
@@ -233,7 +236,7 @@ impl State {
             (message, LAST_CASE, self.last_owner().unwrap_or_default())
         } else {
             let message = "the server ended while requests of several cases were under way";
-            (message, "cases", self.company.iter().cloned().collect::<Vec<_>>().join("\n"))
+            (message, CASES, self.company.iter().cloned().collect::<Vec<_>>().join("\n"))
         };
         let found = Finding::failure(FailureClass::ProcessExited, message.to_owned())
             .with_evidence("exit", exit.to_string())

@@ -39,7 +39,9 @@ use crate::wire::{Catalog, Frame, Revision};
 pub use self::answers::ClientAnswers;
 pub use self::call::{Reply, Request};
 pub use self::cancel::{Cancellation, Cancelled, When};
-pub use self::failure::{CallFailure, Connector, Ending, Failure, LAST_CASE, NO_TOKEN, OpenFailure, http_finding};
+pub use self::failure::{
+    CASES, CallFailure, Connector, Ending, Failure, LAST_CASE, NO_TOKEN, OpenFailure, http_finding,
+};
 pub use self::listing::Listing;
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::owned::OwnedViolation;

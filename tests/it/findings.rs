@@ -203,6 +203,7 @@ fn secrets_are_in_no_finding_and_come_back() {
     let replay = "mcprove findings replay --all --times 1";
     for (given, status) in [
         ("API_KEY=hunter2-is-secret", 1),
+        ("MCPROVE_SECRET_API_KEY=hunter2-is-secret", 1),
         ("API_KEY=hunter2-is-secret MCPROVE_SECRET_API_KEY=hunter2-is-secret", 1),
         ("API_KEY=hunter2-is-secret MCPROVE_SECRET_API_KEY=another-one", 0),
     ] {

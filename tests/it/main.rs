@@ -31,6 +31,7 @@ mod packs;
 mod prove;
 mod readme;
 mod real;
+mod replaying;
 mod robustness;
 mod rules;
 mod tame;

@@ -13,6 +13,7 @@ use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{Call, Reproduction};
 use crate::findings::{Stored, compare, regression};
+use crate::report::without_commands;
 use crate::source::{legible_json, parse_duration, visible, visible_line};
 
 /// How much of a request is shown.
@@ -224,7 +225,7 @@ fn show(stored: &Stored, args: &ShowArgs, output: &Output) -> Exit {
             output.error(&unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)));
             Exit::Environment
         }
-        (false, test) => output.data(&told(stored, test.as_deref())),
+        (false, test) => output.data(&without_commands(&told(stored, test.as_deref()))),
     }
 }
 

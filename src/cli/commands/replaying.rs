@@ -1,6 +1,7 @@
 //! `mcprove findings replay` and `minimise`: fresh servers for every attempt.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::cli::output::Output;
-use crate::event::{Check, Finding, Reproduction};
+use crate::event::{Check, Doubt, Finding, Reproduction};
 use crate::findings::{Minimised, Seen, Stored, again, minimised, regression, restored, wanted};
 use crate::probe::replay::Stage;
 use crate::runner::{Fresh, Options, Stop};
@@ -157,7 +158,7 @@ fn tell_missing(stored: &Stored, environment: &Environment, output: &Output) {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Gone,
-    NotPlayed,
+    Undecided,
     Shows,
 }
 
@@ -175,34 +176,40 @@ pub(super) fn replay(
     let urgency = signals::listen(wish, Ending::Plain);
     let mut worst = Verdict::Gone;
     for stored in chosen {
-        match replay_one(state, stored, args, (environment, output, &urgency)) {
-            Ok(verdict) => worst = worst.max(verdict),
-            Err(Interrupted) => return Exit::Interrupted,
+        let Ok((line, verdict)) = replay_one(state, stored, args, (environment, output, &urgency)) else {
+            return Exit::Interrupted;
+        };
+        worst = worst.max(verdict);
+        if let ControlFlow::Break(exit) = output.part(&line) {
+            worst = if exit == Exit::Passed { worst } else { worst.max(Verdict::Undecided) };
+            break;
         }
     }
     match worst {
         Verdict::Gone => Exit::Passed,
-        Verdict::NotPlayed => Exit::Environment,
+        Verdict::Undecided => Exit::Environment,
         Verdict::Shows => Exit::Findings,
     }
 }
 
+/// What is to be said of one on standard output, and the verdict.
 fn replay_one(
     state: &Path,
     stored: &Stored,
     args: &ReplayArgs,
     (environment, output, urgency): (&Environment, &Output, &watch::Receiver<Urgency>),
-) -> Result<Verdict, Interrupted> {
+) -> Result<(String, Verdict), Interrupted> {
+    let undecided = (String::new(), Verdict::Undecided);
     if stored.reproduction.is_none() {
         output.error(&unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)));
-        return Ok(Verdict::NotPlayed);
+        return Ok(undecided);
     }
     tell_missing(stored, environment, output);
     let mut player = match Player::new(state, stored, args.timeout, (environment, urgency.clone())) {
         Ok(player) => player,
         Err(reason) => {
             output.error(&format!("finding {} cannot be played: {reason}", stored.id), None);
-            return Ok(Verdict::NotPlayed);
+            return Ok(undecided);
         }
     };
     player.learn(stored)?;
@@ -213,7 +220,7 @@ fn replay_one(
         let has_shown = |tries: &Tries| tries.same.is_some() || tries.other.is_some();
         if let Some(found) = tries.no_server.as_ref().filter(|_| !seen.iter().chain([&tries]).any(has_shown)) {
             output.error(&format!("finding {} cannot be played: {}", stored.id, player.says(found)), None);
-            return Ok(Verdict::NotPlayed);
+            return Ok(undecided);
         }
         let is_over = tries.same.is_some() || tries.no_server.is_some();
         seen.push(tries);
@@ -221,25 +228,26 @@ fn replay_one(
             break;
         }
     }
-    let (line, verdict) = told(&player, &seen, args.times.get());
-    let text = format!("{}  {line}\n", visible_line(&format!("{} {}", stored.id, stored.class)));
-    Ok(if output.data(&text) == Exit::Passed { verdict } else { Verdict::NotPlayed })
+    let doubt = stored.reproduction.as_ref().and_then(|reproduction| reproduction.doubt);
+    let (line, verdict) = told(&player, &seen, (args.times.get(), doubt));
+    Ok((format!("{}  {line}\n", visible_line(&format!("{} {}", stored.id, stored.class))), verdict))
 }
 
 /// What was seen of each sequence that was played, the smaller one first.
-fn told(player: &Player, seen: &[Tries], times: u32) -> (String, Verdict) {
+fn told(player: &Player, seen: &[Tries], (times, doubt): (u32, Option<Doubt>)) -> (String, Verdict) {
     let whole = if seen.len() > 1 { " as the last run met it, and not in its smaller form" } else { "" };
     let same = seen.iter().find_map(|tries| Some((tries, tries.same.as_ref()?)));
     let other = seen.iter().find_map(|tries| tries.other.as_ref());
-    match (same, other) {
-        (Some((tries, found)), _) => {
+    match (same, other, doubt) {
+        (Some((tries, found)), _, _) => {
             let often = format!("{} of {}", tries.shown, tries.played);
             let after = tries.no_server.as_ref().map(|none| format!("; after that {}", player.says(none)));
             let says = player.says(found) + &after.unwrap_or_default();
             (format!("reproduced {often}{whole}: {says}"), Verdict::Shows)
         }
-        (None, Some(found)) => (format!("fails in another way: {}", player.says(found)), Verdict::Shows),
-        (None, None) => {
+        (None, Some(found), _) => (format!("fails in another way: {}", player.says(found)), Verdict::Shows),
+        (None, None, Some(doubt)) => (format!("not reproduced: {}", doubt.words()), Verdict::Undecided),
+        (None, None, None) => {
             let whole = if seen.len() > 1 { ", in its smaller form and as the last run met it" } else { "" };
             (format!("gone: reproduced 0 of {times}{whole}"), Verdict::Gone)
         }
@@ -312,7 +320,8 @@ fn take_over(state: &Path, mut stored: Stored, found: Minimised, output: &Output
     if stored.original.is_none() && found.before != found.reproduction {
         stored.original = Some(found.before.sessions);
     }
-    stored.reproduction = Some(found.reproduction);
+    // It was seen with its requests one after another.
+    stored.reproduction = Some(Reproduction { doubt: None, ..found.reproduction });
     if let Err(error) = kept::write_to(state, &stored) {
         output.note(&format!("warning: {error}; what was made small is shown and not kept"));
     }

@@ -189,7 +189,7 @@ impl Observer for RunWatch {
             self.redactor = redactor.clone();
         }
         if let Some(keeper) = &mut self.keeper {
-            keeper.session(session);
+            keeper.session(session, redactor);
         }
         self.calls.session(session);
         let Some(folder) = &self.transcripts else { return };

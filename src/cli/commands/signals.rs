@@ -2,6 +2,8 @@
 //!
 //! Listens in a thread of its own for as long as the program lives, so that nothing can keep a signal from being heard.
 
+use std::io::Write as _;
+
 use tokio::sync::watch;
 
 /// How urgently the user wants the run to end.
@@ -53,13 +55,13 @@ pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending) -> watch::Receiv
             // Whoever does not wait for it loses nothing but time.
             let _ = ready.send(());
             signals.next().await;
-            tell(soon);
-            // Whoever runs holds the other ends.
+            // Whoever runs holds the other ends, and hears of it even if nobody reads what is said.
             let _ = stop.send(true);
             let _ = sender.send(Urgency::Soon);
+            tell(soon);
             signals.next().await;
-            tell(now);
             let _ = sender.send(Urgency::Now);
+            tell(now);
             signals.next().await;
             #[expect(clippy::exit, reason = "the user asked three times: nothing may hold up the end any more")]
             std::process::exit(130);
@@ -71,9 +73,9 @@ pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending) -> watch::Receiv
     receiver
 }
 
-#[expect(clippy::print_stderr, reason = "whoever pressed Ctrl-C waits for an answer")]
+/// Whoever pressed Ctrl-C waits for an answer, unless there is nobody who reads it.
 fn tell(words: &str) {
-    eprintln!("\n{words}");
+    let _ = writeln!(std::io::stderr().lock(), "\n{words}");
 }
 
 /// What is listened for, without a gap between one signal and the next.

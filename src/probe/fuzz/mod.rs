@@ -140,7 +140,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     let (mut findings, mut exchanges) = (Vec::new(), Vec::new());
     let left_out = ledger.left_out;
     for known in ledger.known {
-        let Some((mut found, exchange)) = told::told(known, calls, settings.seed) else { continue };
+        let Some((mut found, exchange)) = told::told(known, calls, settings) else { continue };
         if let Some(exchange) = exchange {
             found.exchange = Some(exchanges.len());
             exchanges.push(exchange);

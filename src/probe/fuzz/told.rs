@@ -2,14 +2,15 @@
 
 use super::calls::{Calls, Made};
 use super::ledger::{Known, Stage};
-use crate::event::{Exchange, Finding, Kind, Reproduction};
+use crate::event::{Doubt, Exchange, Finding, Kind, Reproduction};
 use crate::source::beginning;
+use crate::suite::Fuzz;
 
 /// How many calls of a sequence are shown.
 const MOST_SHOWN: usize = 10;
 
 /// A finding and the exchange that shows it; `None` for what is not told.
-pub(super) fn told(known: Known, calls: &Calls, seed: u64) -> Option<(Finding, Option<Exchange>)> {
+pub(super) fn told(known: Known, calls: &Calls, settings: &Fuzz) -> Option<(Finding, Option<Exchange>)> {
     let Stage::Tried(sequence, times) = known.stage else { return None };
     let problem = known.problem;
     let number = known.suspects.last().copied().unwrap_or_default();
@@ -17,7 +18,7 @@ pub(super) fn told(known: Known, calls: &Calls, seed: u64) -> Option<(Finding, O
     let often = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
     found = found
         .with_evidence("reproduced", reproduced(problem.kind, sequence.len(), times))
-        .with_evidence("seen", format!("{often}, first around call {} of seed {seed}", number + 1));
+        .with_evidence("seen", format!("{often}, first around call {} of seed {}", number + 1, settings.seed));
     if sequence.len() > 1 {
         found = found.with_evidence("calls", lines(&sequence, calls));
     }
@@ -26,7 +27,9 @@ pub(super) fn told(known: Known, calls: &Calls, seed: u64) -> Option<(Finding, O
     let exchange = problem.exchange.or_else(|| last.map(|made| unseen(made, calls)));
     found.severity = found.severity.or(Some(problem.kind.severity()));
     let sessions = vec![sequence.iter().map(|made| calls.told(made)).collect()];
-    found.reproduction = Some(Box::new(Reproduction { kind: problem.kind, tool, sessions, check: problem.check }));
+    let doubt = (times.0 == 0).then_some(if settings.in_flight > 1 { Doubt::SideBySide } else { Doubt::NeverAgain });
+    let reproduction = Reproduction { kind: problem.kind, tool, sessions, check: problem.check, doubt };
+    found.reproduction = Some(Box::new(reproduction));
     Some((found, exchange))
 }
 

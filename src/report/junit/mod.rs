@@ -41,7 +41,7 @@ fn render(report: &Report) -> String {
     }
     let written = document.to_string();
     debug_assert!(written.is_ok(), "memory does not refuse: {written:?}");
-    written.unwrap_or_default()
+    text::without_commands(&written.unwrap_or_default())
 }
 
 fn test_suite(report: &Report, suite: &Suite<'_>) -> TestSuite {

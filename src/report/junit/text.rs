@@ -20,6 +20,15 @@ pub(super) fn element(text: &str) -> XmlString {
     XmlString::new(source::visible(text))
 }
 
+/// The same document, in which the log of a CI service finds no command: `::` at the start of a line, and `##[`.
+pub(super) fn without_commands(document: &str) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix("::") {
+        Some(rest) => format!("{}&#58;:{rest}", &line[..line.len() - rest.len() - 2]),
+        None => line.to_owned(),
+    };
+    document.split('\n').map(line).collect::<Vec<_>>().join("\n").replace("##[", "##&#91;")
+}
+
 /// `examples/users.yml` becomes `examples.users`.
 pub(super) fn classname(file: &str) -> String {
     let path = Path::new(file).with_extension("");
@@ -47,6 +56,12 @@ mod tests {
         ] {
             assert_eq!(classname(file), name, "{file}");
         }
+    }
+
+    #[test]
+    fn a_document_is_no_command() {
+        let check = |text: &str, expected: &str| assert_eq!(without_commands(text), expected);
+        check("<a>\n  ::error::b ##[error]::\n</a>", "<a>\n  &#58;:error::b ##&#91;error]::\n</a>");
     }
 
     #[test]

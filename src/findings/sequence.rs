@@ -1,0 +1,77 @@
+//! What to say to see a finding again, as far as a run knows what was said.
+
+use super::calls::Said;
+use crate::event::{Call, CaseResult, Check, Doubt, Finding, Kind, Reproduction};
+use crate::probe::replay::about;
+use crate::session::CASES;
+
+/// The time after which a request counts as unanswered where nobody knows how long it took.
+const SILENCE_MS: u64 = 10_000;
+
+/// Why nothing can be played of what belongs to no session.
+const UNKNOWN: &str = "what was said is not known";
+
+/// What to say to see a finding again, or why it cannot be said.
+pub(super) fn reproduction(
+    result: &CaseResult,
+    finding: &Finding,
+    (kind, sessions): (Kind, &[Said]),
+) -> Result<Reproduction, String> {
+    if let Some(known) = &finding.reproduction {
+        return Ok((**known).clone());
+    }
+    let Some((last, earlier)) = sessions.split_last() else {
+        return Err(UNKNOWN.to_owned());
+    };
+    if let Some(why) = sessions.iter().find_map(|said| said.unplayable) {
+        return Err(why.to_owned());
+    }
+    let exchange = finding.exchange.and_then(|index| result.exchanges.get(index));
+    let frame = exchange.map(|exchange| exchange.frame).filter(|frame| *frame > 0).or(finding.frame);
+    let mut calls: Vec<_> = earlier.iter().map(|said| said.until(None)).collect();
+    calls.push(last.until(frame));
+    let shows = calls.last().and_then(|calls| calls.last());
+    let is_raw = shows.is_some_and(|call| call.method.is_empty());
+    let check = match (kind, finding.class) {
+        (Kind::Crash, _) => Check::Ends,
+        (Kind::Hang, _) => Check::Silent(waited(result, exchange.map_or(0, |exchange| exchange.elapsed_us))),
+        (_, Some(_)) => Check::Scan(finding.code.clone()),
+        (_, None) if is_raw => return Err("what is expected of raw messages is judged in the suite only".to_owned()),
+        (_, None) => match &finding.expect {
+            Some(expected) => Check::Broken(vec![(**expected).clone()]),
+            None => return Err(format!("more than one answer decides on `{}`", finding.code)),
+        },
+    };
+    let tool = shows.map(|call| about(call).to_owned());
+    Ok(Reproduction { kind, tool, sessions: calls, check, doubt: None })
+}
+
+/// What to say to see again what a server did outside of any case: all that was said until then; nothing where it did
+/// so before anybody asked for anything.
+pub(super) fn of_session(kind: Kind, finding: &Finding, said: Option<&Said>) -> Result<Reproduction, String> {
+    let said = said.ok_or(UNKNOWN)?;
+    let check = if kind == Kind::Crash { Check::Ends } else { Check::Scan(finding.code.clone()) };
+    let is_of_several = finding.evidence.iter().any(|(name, _)| name == CASES);
+    let doubt = is_of_several.then_some(Doubt::SideBySide);
+    Ok(Reproduction { kind, tool: None, sessions: vec![said.until(finding.frame)], check, doubt })
+}
+
+/// Whether an answer holds a text that an earlier request brought to the server, and that the suite says is not there.
+pub(super) fn leaks(reproduction: &Reproduction) -> bool {
+    let Check::Broken(expected) = &reproduction.check else { return false };
+    let mut calls = reproduction.sessions.iter().flatten().rev();
+    let Some(last) = calls.next() else { return false };
+    let says = |call: &Call, text: &str| call.params.to_string().contains(text);
+    let earlier: Vec<_> = calls.collect();
+    let absent = expected.iter().filter_map(|item| item.pointer("/text/not/contains")?.as_str());
+    absent.into_iter().any(|text| !says(last, text) && earlier.iter().any(|call| says(call, text)))
+}
+
+/// How long a request was waited for, in milliseconds.
+fn waited(result: &CaseResult, elapsed_us: u64) -> u64 {
+    let known = [elapsed_us, result.duration_us].into_iter().find(|time| *time > 0);
+    let measured = known.map_or(SILENCE_MS, |time| (time / 1_000).max(1));
+    // The request was cut off a little later than was allowed, and what is allowed is a round number.
+    let unit = 10_u64.pow(measured.ilog10().saturating_sub(1));
+    measured / unit * unit
+}
