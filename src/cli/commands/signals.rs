@@ -171,7 +171,7 @@ mod tests {
     /// Whether a runtime is given up within a minute, on a clock that does not wait.
     fn is_given_up(running: &Handle) -> bool {
         let watching = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        watching.block_on(timeout(Duration::from_secs(60), stuck(Some(running)))).is_ok()
+        watching.block_on(async { timeout(Duration::from_secs(60), stuck(Some(running))).await.is_ok() })
     }
 
     #[test]
