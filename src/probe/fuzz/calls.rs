@@ -10,7 +10,7 @@ use crate::plan::made::Tamer;
 use crate::source::Node;
 use crate::source::template::has_template;
 use crate::suite::{Fuzz, Suite};
-use crate::wire::{Tool, format};
+use crate::wire::Tool;
 
 /// How many valid values at edges are tried one after the other.
 const TOUR: usize = 400;
@@ -161,7 +161,7 @@ impl Callee {
             is_read_only: tool.raw["annotations"]["readOnlyHint"] == true,
             violations,
             binding,
-            output: tool.output_schema().and_then(|schema| Some(Judge::new(format::compile(schema).ok()?, schema))),
+            output: tool.output_schema().map(Judge::of).filter(|judge| !matches!(judge, Err(Unusable::NotASchema(_)))),
             tour: given.into_iter().chain(tamer.boundaries()).take(TOUR).collect(),
             texts,
             wanted: own,
