@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::words::{Arguments, ToolKind};
 use crate::generate::Judge;
 use crate::source::words;
-use crate::wire::{Catalog, Tool, format};
+use crate::wire::{Catalog, Tool};
 
 /// Compiled schemas by the tool's name and the member that declares them.
 type Compiled = BTreeMap<(String, &'static str), (Value, Option<Rc<Judge>>)>;
@@ -39,7 +39,7 @@ pub(super) fn of(tool: &Tool, member: &'static str) -> Option<Rc<Judge>> {
 }
 
 fn compile(schema: &Value) -> Option<Rc<Judge>> {
-    Judge::new(format::compile(schema).ok()?, schema).ok().map(Rc::new)
+    Judge::of(schema).ok().map(Rc::new)
 }
 
 /// Whether the arguments of a call stand to the tool's schema in that way; nothing does without a usable schema.

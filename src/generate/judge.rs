@@ -7,8 +7,8 @@ use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
 use super::Unusable;
-use super::schema::Schemas;
-use crate::wire::format::options;
+use super::schema::{STEPS, Schemas};
+use crate::wire::format;
 
 /// Whether texts are held to the `format` of their schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,10 @@ pub enum Formats {
 ///
 /// `Err` where it is no JSON Schema of its dialect, which is 2020-12 unless it says otherwise.
 pub fn compile(schema: &Value, formats: Formats) -> Result<Validator, Unusable> {
-    let options = options(schema).should_validate_formats(formats == Formats::Held);
+    if let Some(why) = format::is_too_large(schema) {
+        return Err(Unusable::Endless(why));
+    }
+    let options = format::options(schema).should_validate_formats(formats == Formats::Held);
     options.build(schema).map_err(|error| Unusable::NotASchema(error.to_string()))
 }
 
@@ -32,10 +35,24 @@ pub fn compile(schema: &Value, formats: Formats) -> Result<Validator, Unusable> 
 pub struct Judge {
     validator: Validator,
     schemas: Schemas,
-    is_heavy: bool,
+    /// How many steps a place of a value takes at most; `None` where that depends on the value.
+    weight: Option<usize>,
 }
 
 impl Judge {
+    /// Makes a schema ready, with formats as its dialect has them.
+    ///
+    /// # Errors
+    ///
+    /// It is no JSON Schema, or judging takes too long whatever the value is.
+    pub fn of(schema: &Value) -> Result<Self, Unusable> {
+        if let Some(why) = format::is_too_large(schema) {
+            return Err(Unusable::Endless(why));
+        }
+        let validator = format::compile(schema).map_err(|error| Unusable::NotASchema(error.to_string()))?;
+        Self::new(validator, schema)
+    }
+
     /// Guards what a schema was compiled to.
     ///
     /// # Errors
@@ -50,8 +67,8 @@ impl Judge {
             let what = if endless.at.is_empty() { "it".to_owned() } else { format!("what is at `{}`", endless.at) };
             return Err(Unusable::Endless(format!("{what} leads to too many subschemas")));
         }
-        let is_heavy = schemas.is_heavy();
-        Ok(Self { validator, schemas, is_heavy })
+        let weight = schemas.weight();
+        Ok(Self { validator, schemas, weight })
     }
 
     /// Whether a value satisfies the schema; `None` where finding out takes too long.
@@ -59,15 +76,20 @@ impl Judge {
         self.is_quick(value).then(|| self.validator.is_valid(value))
     }
 
-    /// What is wrong with a value, found out one by one; `None` where that takes too long, which can be so although it
-    /// is soon known that something is: an alternative that is not taken is refused for many reasons.
+    /// What is wrong with a value; `None` where that takes too long, which can be so although it is soon known that
+    /// something is: an alternative that is not taken is refused for many reasons.
     pub fn errors<'v>(&'v self, value: &'v Value) -> Option<impl Iterator<Item = ValidationError<'v>>> {
-        let are_few = !self.is_heavy || (self.schemas.is_quick(value) && self.schemas.errors_are_few(value));
-        are_few.then(|| self.validator.iter_errors(value))
+        self.counted_errors(value).map(|(errors, _)| errors)
+    }
+
+    /// The same, with how many steps it takes to find all of them.
+    fn counted_errors<'v>(&'v self, value: &'v Value) -> Option<(impl Iterator<Item = ValidationError<'v>>, usize)> {
+        let steps = if self.is_quick(value) { self.schemas.errors(value) } else { None };
+        steps.map(|steps| (self.validator.iter_errors(value), steps))
     }
 
     fn is_quick(&self, value: &Value) -> bool {
-        !self.is_heavy || self.schemas.is_quick(value)
+        Schemas::is_light(self.weight, value) || self.schemas.is_quick(value)
     }
 }
 
@@ -101,9 +123,12 @@ impl Judges {
         Some(format!("{} at `{}` refuses what was tried", error.masked_with("the value"), error.schema_path()))
     }
 
-    /// Everything that is wrong with a value.
-    pub(super) fn errors<'v>(&'v self, value: &'v Value) -> Vec<ValidationError<'v>> {
-        self.plain.errors(value).into_iter().flatten().collect()
+    /// Everything that is wrong with a value, and how many steps it took to find out; nothing where that takes too long.
+    pub(super) fn errors<'v>(&'v self, value: &'v Value) -> (Vec<ValidationError<'v>>, usize) {
+        match self.plain.counted_errors(value) {
+            Some((errors, steps)) => (errors.collect(), steps),
+            None => (Vec::new(), STEPS),
+        }
     }
 }
 
@@ -168,5 +193,62 @@ mod tests {
         assert_eq!(kinds.is_valid(&wrong), Some(false));
         // All that the alternatives say would be as many sentences as there are ways through them.
         assert!(kinds.errors(&wrong).is_none());
+    }
+
+    #[test]
+    fn what_a_flat_schema_lists_is_counted() {
+        let listed: Vec<Value> = (0..20_000).map(|at| json!({"a": at})).collect();
+        let judge = judge(&json!({"items": {"enum": listed}})).unwrap();
+        assert_eq!(judge.is_valid(&json!([{"a": 19_999}])), Some(true));
+        assert_eq!(judge.is_valid(&Value::Array(vec![json!({"a": -1}); 20])), Some(false));
+        assert_eq!(judge.is_valid(&Value::Array(vec![json!({"a": 19_999}); 20_000])), None);
+    }
+
+    #[test]
+    fn patterns_that_go_back_are_not_judged_where_that_never_ends() {
+        let slugs = judge(&json!({"items": {"pattern": "^(?!-)[a-z-]+$"}})).unwrap();
+        assert_eq!(slugs.is_valid(&json!(vec!["a-slug"; 5_000])), Some(true));
+        assert_eq!(slugs.is_valid(&json!(vec!["-slug"; 5_000])), Some(false));
+
+        let again = judge(&json!({"items": {"pattern": "(?!x)(a+)+$"}})).unwrap();
+        assert_eq!(again.is_valid(&json!(vec!["aaaa"; 100])), Some(true));
+        assert!(again.errors(&json!(vec!["a".repeat(30) + "b"; 50_000])).is_none());
+        let members = judge(&json!({"patternProperties": {"(?!x)(a+)+$": true}})).unwrap();
+        let names = (0..5_000).map(|at| ("a".repeat(60) + &format!("b{at}"), json!(1)));
+        assert_eq!(members.is_valid(&Value::Object(names.collect())), None);
+        let long = judge(&json!({"pattern": "(?!x)(.*a){20}$"})).unwrap();
+        assert_eq!(long.is_valid(&json!("a".repeat(4_000_000))), None);
+    }
+
+    #[test]
+    fn more_errors_than_anybody_reads_are_not_told() {
+        let texts = judge(&json!({"additionalProperties": {"type": "string"}})).unwrap();
+        let numbers = |count: u32| Value::Object((0..count).map(|at| (format!("k{at}"), json!(at))).collect());
+        assert_eq!(texts.errors(&numbers(50)).unwrap().count(), 50);
+        assert!(texts.errors(&numbers(300_000)).is_none());
+        let either: Vec<Value> = (0..60).map(|at| json!({"type": "string", "minLength": at})).collect();
+        let either = judge(&json!({"items": {"anyOf": either}})).unwrap();
+        assert!(either.errors(&json!(vec![1; 100_000])).is_none());
+    }
+
+    #[test]
+    fn items_are_told_apart_at_once() {
+        let differ = judge(&json!({"uniqueItems": true})).unwrap();
+        let mut items: Vec<Value> = (0..200_000).map(|at| json!([at])).collect();
+        assert_eq!(differ.is_valid(&json!(items)), Some(true));
+        items.push(json!([7]));
+        assert_eq!(differ.is_valid(&json!(items)), Some(false));
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_read() {
+        let mut chain: serde_json::Map<String, Value> =
+            (0..100_000).map(|at| (at.to_string(), json!({"$ref": format!("#/$defs/{}", at + 1)}))).collect();
+        chain.insert("100000".to_owned(), json!(true));
+        let chain = json!({"$defs": chain, "$ref": "#/$defs/0"});
+        assert!(matches!(Judge::of(&chain), Err(Unusable::Endless(_))));
+        assert!(matches!(crate::generate::Maker::new(&chain), Err(Unusable::Endless(_))));
+        let flaw = format::flaw(&chain);
+        assert!(matches!(&flaw, Some(format::Flaw::Unjudged(_))), "{flaw:?}");
     }
 }

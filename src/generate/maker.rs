@@ -8,6 +8,7 @@ use super::make::{self, Variety};
 use super::schema::Schemas;
 use super::shape::{ENDLESS, Graph, LARGEST, NodeId};
 use super::{Boundary, Draw, Seen, Violation, boundary, violation};
+use crate::wire::format::is_too_large;
 
 /// How large values may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,9 @@ impl Maker {
 
     /// Makes a schema ready, with limits of the caller's.
     pub fn with_limits(schema: &Value, limits: Limits) -> Result<Self, Unusable> {
+        if let Some(why) = is_too_large(schema) {
+            return Err(Unusable::Endless(why));
+        }
         let schemas = Schemas::read(schema);
         let judge = Judges::new(schema, &schemas)?;
         let (graph, root) = Graph::new(schemas, limits);

@@ -3,7 +3,8 @@
 //! Schemas write ECMA-262, the parser reads Rust's syntax. What it does not know is taken out, so a text is only a
 //! candidate until [`Pattern::matches`] has said yes.
 
-use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use serde_json::{Value, json};
@@ -17,11 +18,22 @@ const REPEATED: usize = 8;
 /// Characters of a candidate; what repetitions of repetitions ask for beyond is cut off.
 const LONGEST: usize = 1 << 20;
 
+/// What is longer takes a step for each of its bytes, be the pattern ever so quick.
+const LONG: usize = 100_000;
+
+/// How many steps a text takes at least, where a pattern may go back in it.
+const PER_TEXT: usize = 20;
+
+/// How often a pattern may go back in a text that is looked at in haste.
+const BACKTRACKS: usize = 10_000;
+
 /// A regular expression.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) source: String,
     validator: Validator,
+    /// The same with little patience; `None` for a pattern that is done with a text in one go.
+    hasty: Option<Validator>,
     tree: Option<Tree>,
     /// How many bytes a text has at least, as far as that is seen.
     pub(super) least: usize,
@@ -45,6 +57,7 @@ impl Pattern {
     /// Reads a pattern; `None` for what the validator cannot read either.
     pub(super) fn new(source: &str) -> Option<Self> {
         let validator = compile(&json!({"pattern": source}), Formats::Ignored).ok()?;
+        let hasty = backtracks(source).then(|| hasty(source)).flatten();
         let (rest, ahead) = without_lookaround(source);
         let parsed = parse(&rest);
         let looks = parsed.as_ref().map(|hir| (hir.properties().look_set_prefix(), hir.properties().look_set_suffix()));
@@ -53,12 +66,29 @@ impl Pattern {
         let least = parsed.as_ref().and_then(|hir| hir.properties().minimum_len()).unwrap_or(0);
         let ahead = ahead.iter().filter_map(|piece| Some(tree(&parse(piece)?))).collect();
         let tree = parsed.as_ref().map(tree);
-        Some(Self { source: source.to_owned(), validator, tree, least, ahead, open_start, open_end })
+        Some(Self { source: source.to_owned(), validator, hasty, tree, least, ahead, open_start, open_end })
     }
 
     /// Whether it matches a text.
     pub(super) fn matches(&self, text: &Value) -> bool {
         self.validator.is_valid(text)
+    }
+
+    /// Whether it may go back in a text and try again.
+    pub(super) fn backtracks(&self) -> bool {
+        self.hasty.is_some()
+    }
+
+    /// How many steps it takes to find out whether it matches, where it may go back; otherwise none.
+    pub(super) fn steps(&self, text: &Value) -> usize {
+        let (Some(hasty), Value::String(letters)) = (&self.hasty, text) else { return 0 };
+        if letters.len() > LONG {
+            return letters.len();
+        }
+        let has_given_up =
+            |error: ValidationError<'_>| matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. });
+        let patience = if hasty.validate(text).is_err_and(has_given_up) { BACKTRACKS } else { 0 };
+        PER_TEXT + letters.len() / 16 + patience
     }
 
     /// A text that may match, of at least `min` characters where the pattern has room for them.
@@ -128,6 +158,19 @@ impl Tree {
             }
         }
     }
+}
+
+/// Whether a pattern has anything that no automaton can do: lookaround, references to groups, repetitions that keep what
+/// they have. Some that it takes for such are none.
+fn backtracks(source: &str) -> bool {
+    let keeps = ["++", "*+", "?+", "}+"].iter().any(|keeps| source.contains(keeps));
+    keeps || ParserBuilder::new().build().parse(source).is_err()
+}
+
+fn hasty(source: &str) -> Option<Validator> {
+    let options = jsonschema::options().offline();
+    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
+    options.with_pattern_options(patterns).build(&json!({"pattern": source})).ok()
 }
 
 fn letter(draw: &mut Draw) -> char {

@@ -24,7 +24,7 @@ pub fn satisfies(schema: &Value, value: &Value) -> bool {
 /// The first thing that a schema has against a value, in words; `None` where it has nothing, or is unusable.
 pub fn objection(schema: &Value, value: &Value) -> Option<String> {
     let judge = judge(schema)?;
-    let errors = judge.errors(value);
+    let (errors, _) = judge.errors(value);
     let error = errors.first()?;
     let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
     let at = if place.is_empty() { String::new() } else { format!("`{place}`: ") };

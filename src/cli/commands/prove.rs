@@ -59,7 +59,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
     let snapshots = Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }.into();
     let surroundings = Surroundings { environment, snapshots, known: std::sync::Arc::default(), now };
     let (wish, stop) = Stop::new();
-    let _urgency = signals::listen(wish, Ending::Reports);
+    let _urgency = signals::listen(wish, Ending::Reports, None);
     let options = args.options(&surroundings, stop);
     let mut watch = match RunWatch::new(&args.report, None, plan.cases().count(), output) {
         Ok(watch) => watch,

@@ -173,7 +173,7 @@ pub(super) fn replay(
         return Exit::Nothing;
     }
     let (wish, _stop) = Stop::new();
-    let urgency = signals::listen(wish, Ending::Plain);
+    let urgency = signals::listen(wish, Ending::Plain, None);
     let mut worst = Verdict::Gone;
     for stored in chosen {
         let Ok((line, verdict)) = replay_one(state, stored, args, (environment, output, &urgency)) else {
@@ -266,7 +266,7 @@ pub(super) fn minimise(
     }
     tell_missing(&stored, environment, output);
     let (wish, _stop) = Stop::new();
-    let urgency = signals::listen(wish, Ending::Plain);
+    let urgency = signals::listen(wish, Ending::Plain, None);
     let mut player = match Player::new(state, &stored, args.timeout, (environment, urgency)) {
         Ok(player) => player,
         Err(reason) => {

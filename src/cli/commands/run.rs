@@ -333,7 +333,7 @@ fn run_plan(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
     let options = options(stop.clone());
-    let mut urgency = signals::listen(wish, Ending::Reports);
+    let mut urgency = signals::listen(wish, Ending::Reports, Some(runtime.handle().clone()));
     let summary = runtime.block_on(async {
         tokio::select! {
             summary = runner::run(plan, options, registry, watch) => Some(summary),

@@ -1,10 +1,21 @@
 //! Ctrl-C and SIGTERM: the first asks the run to end well, the second ends it at once, the third ends the program.
 //!
 //! Listens in a thread of its own for as long as the program lives, so that nothing can keep a signal from being heard.
+//! What runs may be too busy to come to an end: then the program ends without it.
 
 use std::io::Write as _;
+use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+/// How long what was asked to end may let nothing else have its turn. Whoever sends a signal often waits no longer than
+/// a few seconds before they kill.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether it does.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// How urgently the user wants the run to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +53,9 @@ impl Ending {
     }
 }
 
-/// Listens once it returns; `stop` is told of the first signal, the receiver of each.
-pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending) -> watch::Receiver<Urgency> {
+/// Listens once it returns; `stop` is told of the first signal, the receiver of each. From the first one on, `running`
+/// has to give others their turn, or the program ends; `None` where there is no one runtime that everything runs on.
+pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<Handle>) -> watch::Receiver<Urgency> {
     let [soon, now] = ending.words();
     let (sender, receiver) = watch::channel(Urgency::None);
     let (ready, listening) = std::sync::mpsc::channel();
@@ -59,18 +71,42 @@ pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending) -> watch::Receiv
             let _ = stop.send(true);
             let _ = sender.send(Urgency::Soon);
             tell(soon);
-            signals.next().await;
-            let _ = sender.send(Urgency::Now);
-            tell(now);
-            signals.next().await;
-            #[expect(clippy::exit, reason = "the user asked three times: nothing may hold up the end any more")]
-            std::process::exit(130);
+            if !is_stuck(&mut signals, running.as_ref()).await {
+                let _ = sender.send(Urgency::Now);
+                tell(now);
+                if !is_stuck(&mut signals, running.as_ref()).await {
+                    leave();
+                }
+            }
+            tell("too busy to end well: leaving at once, without waiting for anything");
+            leave();
         });
     });
     // A signal that comes before it is listened for would end the program without a report, or be lost. Where the
     // system gives no thread or no signals, the channel closes.
     let _ = listening.recv();
     receiver
+}
+
+/// Waits for the next signal; `true` where what runs is so busy before there is one that it cannot end.
+async fn is_stuck(signals: &mut Signals, running: Option<&Handle>) -> bool {
+    tokio::select! {
+        () = signals.next() => false,
+        () = stuck(running) => true,
+    }
+}
+
+/// Returns once a runtime has not had a turn for anything new in a while. One that is gone refuses, which is an answer.
+async fn stuck(running: Option<&Handle>) {
+    let Some(running) = running else { return std::future::pending().await };
+    while timeout(PATIENCE, running.spawn(async {})).await.is_ok() {
+        sleep(PAUSE).await;
+    }
+}
+
+#[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
+fn leave() -> ! {
+    std::process::exit(130);
 }
 
 /// Whoever pressed Ctrl-C waits for an answer, unless there is nobody who reads it.
@@ -124,5 +160,32 @@ impl Signals {
 
     async fn next(&mut self) {
         self.0.recv().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    /// Whether a runtime is given up within a minute, on a clock that does not wait.
+    fn is_given_up(running: &Handle) -> bool {
+        let watching = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        watching.block_on(async { timeout(Duration::from_secs(60), stuck(Some(running))).await.is_ok() })
+    }
+
+    #[test]
+    fn what_gives_no_turns_is_given_up() {
+        let idle = Builder::new_current_thread().build().unwrap();
+        assert!(is_given_up(idle.handle()), "nobody runs it");
+    }
+
+    #[test]
+    fn what_is_gone_is_not_waited_for() {
+        let gone = Builder::new_current_thread().build().unwrap();
+        let handle = gone.handle().clone();
+        drop(gone);
+        assert!(!is_given_up(&handle));
     }
 }

@@ -342,7 +342,7 @@ fn recorded(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|_| broken("the system gives no runtime", Exit::Internal))?;
     let (wish, stop) = Stop::new();
-    let mut urgency = signals::listen(wish, Ending::Plain);
+    let mut urgency = signals::listen(wish, Ending::Plain, Some(runtime.handle().clone()));
     let wanted = |name: &str, protocol: &str| args.wanted(before.and_then(|before| before.of(name, protocol)));
     let options = Options { environment: Arc::clone(&environment.variables), ..Options::new(0, stop.clone()) };
     let ran = runtime.block_on(async {

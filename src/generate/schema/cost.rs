@@ -14,11 +14,18 @@ const MOST_AT_A_PLACE: usize = 50_000;
 /// The same for all subschemas together.
 const MOST_AT_ALL: usize = 2_000_000;
 
-/// How many references and alternatives may be inside of each other at one place.
-const DEEPEST: usize = 400;
+/// How deep references, alternatives and places may be inside of each other; what lies deeper is taken to last for ever. A
+/// message is at most 127 levels deep, and each level may go through a reference and an alternative.
+pub(super) const DEEPEST_JUDGED: usize = 400;
 
-/// How many errors may be collected of a value, at worst.
-const MOST_ERRORS: u64 = 300_000;
+/// How many steps one question may take: one for each subschema that is asked about a place, more where that is costly.
+pub(in crate::generate) const STEPS: usize = 400_000;
+
+/// How many steps judging a place may take for nobody to count them.
+const PLAIN: usize = 1_000;
+
+/// How many subschemas may be asked for all errors of a value: each may have something to say.
+const MOST_ERRORS: u64 = 100_000;
 
 impl Schemas {
     /// A subschema that takes too long to judge anything; `None` where all are quick.
@@ -33,17 +40,43 @@ impl Schemas {
         })
     }
 
-    /// Whether there are values that take too long, because of all that they may hold.
-    pub(in crate::generate) fn is_heavy(&self) -> bool {
+    /// How many steps a place of a value can take at most, so that all of a value takes no more than that for each of
+    /// its places; `None` where that depends on the value.
+    ///
+    /// `uniqueItems` counts for nothing: where there are more than a few, items are told apart by their hashes.
+    pub(in crate::generate) fn weight(&self) -> Option<usize> {
         let mut walk = Walk::new(MOST_AT_A_PLACE);
         let next = |rules: &Rules| beside(rules).into_iter().chain(inside(rules)).collect();
         self.walk(self.root, &mut walk, &next);
-        walk.left == 0 || walk.comes_back
+        let backtracks = self.patterns.values().any(|pattern| pattern.backtracks());
+        let listed = self.lines.iter().map(|rules| listed(rules) / OTHERS_PER_STEP).sum::<usize>();
+        (walk.left > 0 && !walk.comes_back && !backtracks).then_some(MOST_AT_A_PLACE - walk.left + listed)
     }
 
-    /// Whether all errors of a value can be told.
-    pub(in crate::generate) fn errors_are_few(&self, value: &Value) -> bool {
-        self.errors(self.root, value, 0, &mut BTreeMap::new()) < MOST_ERRORS
+    /// Whether a judge of that weight is soon done with a value, without asking a single subschema.
+    pub(in crate::generate) fn is_light(weight: Option<usize>, value: &Value) -> bool {
+        weight.is_some_and(|weight| weight <= PLAIN || size_up_to(value, STEPS / weight).is_some())
+    }
+
+    /// How many subschemas are asked for all errors of a value; `None` where they are too many.
+    pub(in crate::generate) fn errors(&self, value: &Value) -> Option<usize> {
+        let count = self.errors_of(self.root, value, 0, &mut BTreeMap::new());
+        usize::try_from(count).ok().filter(|_| count < MOST_ERRORS)
+    }
+
+    /// How many steps judging a place takes beyond the one for asking.
+    fn beyond_asking(&self, rules: &Rules, value: &Value) -> u64 {
+        let pattern = rules.pattern.as_ref().filter(|_| value.is_string());
+        (listing(rules, value) + pattern.map_or(0, |pattern| self.matching(pattern, value))) as u64
+    }
+
+    /// How many steps it takes to hold a name against patterns.
+    pub(super) fn names_cost(&self, rules: &Rules, name: &str) -> usize {
+        if rules.pattern_properties.is_empty() {
+            return 0;
+        }
+        let name = Value::String(name.to_owned());
+        rules.pattern_properties.iter().map(|(pattern, _)| self.matching(pattern, &name)).sum()
     }
 
     /// Counts steps down to nothing; what is in the middle of being judged is not entered again.
@@ -52,7 +85,7 @@ impl Schemas {
             walk.comes_back = true;
             return;
         }
-        if walk.left == 0 || walk.open.len() == DEEPEST {
+        if walk.left == 0 || walk.open.len() == DEEPEST_JUDGED {
             walk.left = 0;
             return;
         }
@@ -65,33 +98,46 @@ impl Schemas {
     }
 
     /// How many errors a value can have at most, those of alternatives included.
-    fn errors(&self, id: SchemaId, value: &Value, depth: usize, known: &mut BTreeMap<(SchemaId, usize), u64>) -> u64 {
+    fn errors_of(
+        &self,
+        id: SchemaId,
+        value: &Value,
+        depth: usize,
+        known: &mut BTreeMap<(SchemaId, usize), u64>,
+    ) -> u64 {
         let key = (id, std::ptr::from_ref(value).addr());
         if let Some(known) = known.get(&key) {
             return *known;
         }
-        if depth > DEEPEST {
+        if depth > DEEPEST_JUDGED || known.len() > STEPS {
             return MOST_ERRORS;
         }
         known.insert(key, 1);
         let rules = self.rules(id);
-        let mut count = 1_u64;
+        let mut count = 1 + self.beyond_asking(rules, value);
         for inner in beside(rules) {
-            count = count.saturating_add(self.errors(inner, value, depth + 1, known));
+            count = count.saturating_add(self.errors_of(inner, value, depth + 1, known));
         }
         match value {
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
                     let contained = rules.contains.as_ref().map(|contains| contains.schema);
                     for inner in item_ids(self, &[id], at).into_iter().chain(contained) {
-                        count = count.saturating_add(self.errors(inner, item, depth + 1, known));
+                        count = count.saturating_add(self.errors_of(inner, item, depth + 1, known));
+                    }
+                    if count >= MOST_ERRORS {
+                        break;
                     }
                 }
             }
             Value::Object(members) => {
                 for (name, member) in members {
+                    count = count.saturating_add(self.names_cost(rules, name) as u64);
                     for inner in self.member_schemas(rules, name) {
-                        count = count.saturating_add(self.errors(inner, member, depth + 1, known));
+                        count = count.saturating_add(self.errors_of(inner, member, depth + 1, known));
+                    }
+                    if count >= MOST_ERRORS {
+                        break;
                     }
                 }
             }
@@ -142,4 +188,32 @@ fn inside(rules: &Rules) -> Vec<SchemaId> {
     let named = rules.properties.values().copied().chain(rules.pattern_properties.iter().map(|(_, id)| *id));
     let items = rules.prefix.iter().copied().chain(rules.items).chain(rules.contains.iter().map(|one| one.schema));
     named.chain(items).chain(rules.additional).collect()
+}
+
+/// How many texts of a list are compared with a text in one step.
+const TEXTS_PER_STEP: usize = 64;
+
+/// How many other values of a list are compared with a value in one step.
+const OTHERS_PER_STEP: usize = 8;
+
+/// How many values a subschema lists.
+fn listed(rules: &Rules) -> usize {
+    rules.values.as_ref().map_or(0, Vec::len) + rules.forbidden.len()
+}
+
+/// How many steps it takes to look for a value among those that are listed.
+pub(super) fn listing(rules: &Rules, value: &Value) -> usize {
+    listed(rules) / if value.is_string() { TEXTS_PER_STEP } else { OTHERS_PER_STEP }
+}
+
+/// How many values a value holds, itself included; `None` where that is more than so many.
+fn size_up_to(value: &Value, most: usize) -> Option<usize> {
+    let mut left = most.checked_sub(1)?;
+    let mut take = |inner: &Value| size_up_to(inner, left).map(|size| left -= size).is_some();
+    let fits = match value {
+        Value::Array(items) => items.iter().all(&mut take),
+        Value::Object(members) => members.values().all(&mut take),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    };
+    fits.then_some(most - left)
 }

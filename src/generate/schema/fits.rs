@@ -7,22 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Number, Value};
 
+use super::cost::{DEEPEST_JUDGED, STEPS, listing};
 use super::{Bound, Kinds, Rules, SchemaId, Schemas};
 
 /// How deep references may be followed; what lies deeper is taken to fit.
 const DEEPEST: usize = 120;
 
-/// The same where the question is how long a judge takes: what lies deeper is taken to last for ever. A message is at
-/// most 127 levels deep, and each level may go through a reference and an alternative.
-const DEEPEST_JUDGED: usize = 400;
-
-/// How many subschemas are asked for one answer; what comes later is taken to fit.
-const STEPS: usize = 400_000;
-
 impl Schemas {
     /// Whether a value fits a subschema.
     pub(in crate::generate) fn fits(&self, id: SchemaId, value: &Value) -> bool {
-        Question { schemas: self, left: STEPS, memory: Memory::Answers(BTreeMap::new()) }.fits(id, value, 0)
+        let mut question = Question { schemas: self, left: STEPS, memory: Memory::Answers(BTreeMap::new()) };
+        let fits = question.fits(id, value, 0);
+        self.charge(STEPS - question.left);
+        fits
     }
 
     /// Whether the root is soon done with a value by a judge who remembers no answers.
@@ -111,9 +108,9 @@ impl Question<'_> {
         if self.left == 0 || self.is_too_deep(depth) {
             return true;
         }
-        self.left -= 1;
         let schemas = self.schemas;
         let rules = &**schemas.rules(id);
+        self.pay(1 + listing(rules, value));
         if !fits_plainly(rules, value) {
             return false;
         }
@@ -124,6 +121,10 @@ impl Question<'_> {
         let fits = self.fits_inside(rules, value, depth) && self.fits_combined(rules, value, depth + 1);
         self.memory.answer(key, fits);
         fits
+    }
+
+    fn pay(&mut self, steps: usize) {
+        self.left = self.left.saturating_sub(steps);
     }
 
     fn is_too_deep(&mut self, depth: usize) -> bool {
@@ -167,7 +168,7 @@ impl Question<'_> {
 
     fn fits_inside(&mut self, rules: &Rules, value: &Value, depth: usize) -> bool {
         match value {
-            Value::String(_) => rules.pattern.as_ref().is_none_or(|pattern| self.schemas.matches(pattern, value)),
+            Value::String(_) => rules.pattern.as_ref().is_none_or(|pattern| self.matches(pattern, value)),
             Value::Array(items) => self.fits_items(rules, items, depth + 1),
             Value::Object(members) => self.fits_members(rules, members, value, depth + 1),
             Value::Null | Value::Bool(_) | Value::Number(_) => true,
@@ -190,11 +191,25 @@ impl Question<'_> {
         let schemas = self.schemas;
         members.iter().all(|(name, value)| {
             rules.names.is_none_or(|names| self.fits_name(names, name, depth))
-                && schemas.member_schemas(rules, name).all(|schema| self.fits(schema, value, depth))
+                && self.asks_by_name(rules, name).is_none_or(|name| {
+                    schemas.member_schemas(rules, name).all(|schema| self.fits(schema, value, depth))
+                })
         }) && rules
             .dependent_schemas
             .iter()
             .all(|(name, schema)| !members.contains_key(name) || self.fits(*schema, whole, depth))
+    }
+
+    /// Whether a pattern matches; where nothing is known on the way, what that costs is found out first.
+    fn matches(&mut self, pattern: &str, text: &Value) -> bool {
+        self.pay(self.schemas.matching(pattern, text));
+        self.left == 0 || self.schemas.matches(pattern, text)
+    }
+
+    /// Pays for the patterns that a name is held against; `None` where nothing is left.
+    fn asks_by_name<'n>(&mut self, rules: &Rules, name: &'n str) -> Option<&'n str> {
+        self.pay(self.schemas.names_cost(rules, name));
+        (self.left > 0).then_some(name)
     }
 
     /// A name is no part of the value, so what is found out about it is not kept.

@@ -5,6 +5,7 @@
 mod cost;
 mod fits;
 mod kind;
+mod meter;
 mod negate;
 mod place;
 mod read;
@@ -18,8 +19,10 @@ use serde_json::Value;
 
 use super::pattern::Pattern;
 
+pub(super) use cost::STEPS;
 pub(super) use fits::{above, beneath, compare, is_multiple, same, written};
 pub(super) use kind::Kinds;
+use meter::Meter;
 pub(super) use place::{Place, child_ids, each_place, item_ids, token};
 pub(super) use rules::{Bound, Condition, Contains, Rules, SchemaId};
 
@@ -30,13 +33,14 @@ pub(super) struct Schemas {
     negated: BTreeMap<SchemaId, SchemaId>,
     patterns: BTreeMap<String, Arc<Pattern>>,
     root: SchemaId,
+    meter: Meter,
 }
 
 impl Schemas {
     /// Reads a document that the `jsonschema` crate has accepted.
     pub(super) fn read(document: &Value) -> Self {
-        let empty = Self { lines: Vec::new(), negated: BTreeMap::new(), patterns: BTreeMap::new(), root: SchemaId(0) };
-        read::read(document, empty)
+        let (lines, negated, patterns) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        read::read(document, Self { lines, negated, patterns, root: SchemaId(0), meter: Meter::default() })
     }
 
     /// The document itself.
@@ -47,6 +51,16 @@ impl Schemas {
     /// What one subschema says.
     pub(super) fn rules(&self, id: SchemaId) -> &Arc<Rules> {
         &self.lines[id.0]
+    }
+
+    /// Counts steps; one is about what it takes to ask a subschema about one place.
+    pub(super) fn charge(&self, steps: usize) {
+        self.meter.add(steps);
+    }
+
+    /// How many steps were counted so far. Copies count on for themselves.
+    pub(super) fn spent(&self) -> usize {
+        self.meter.read()
     }
 
     /// Adds a schema that is written nowhere.
@@ -64,6 +78,11 @@ impl Schemas {
     /// Whether a pattern matches a text, as the validator sees it.
     pub(super) fn matches(&self, pattern: &str, text: &Value) -> bool {
         self.patterns.get(pattern).is_none_or(|pattern| pattern.matches(text))
+    }
+
+    /// How many steps it takes to hold a text against a pattern, beyond the one for asking.
+    fn matching(&self, pattern: &str, text: &Value) -> usize {
+        self.patterns.get(pattern).map_or(0, |pattern| pattern.steps(text))
     }
 
     /// A pattern as it was read.

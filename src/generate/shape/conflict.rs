@@ -8,6 +8,7 @@ use super::merge::{Plain, place};
 impl Graph {
     /// Why subschemas exclude each other; `None` where that is not seen at once.
     pub(super) fn conflict(&self, flat: &[SchemaId]) -> Option<String> {
+        self.schemas.charge(flat.len());
         let plain = match Plain::of(&self.schemas, flat) {
             Ok(plain) => plain,
             Err(why) => return Some(why),
@@ -18,6 +19,7 @@ impl Graph {
         }
         let required = flat.iter().flat_map(|id| &self.schemas.rules(*id).required);
         required.into_iter().find_map(|name| {
+            self.schemas.charge(1 + flat.len() / 8);
             let below: Vec<SchemaId> = self.child_ids(flat, name);
             let below = self.without_choices(&below);
             let why = Plain::of(&self.schemas, &below).err()?;

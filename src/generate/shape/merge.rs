@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Number, Value};
 
 use crate::generate::pattern::Pattern;
-use crate::generate::schema::{Bound, Kinds, Rules, SchemaId, Schemas, compare, is_multiple};
+use crate::generate::schema::{Bound, Kinds, Rules, STEPS, SchemaId, Schemas, compare, is_multiple};
 
 /// How many values are kept of an enumeration.
 const MOST_VALUES: usize = 2_000;
@@ -45,9 +45,12 @@ impl Plain {
         }
         plain.drop_impossible(&rules);
         if let Some(values) = plain.values.take() {
+            let begun = schemas.spent();
+            // What is not asked in time is taken to fit; whoever makes values of it looks again.
+            let fits = |value: &Value| schemas.spent() - begun > STEPS || schemas.fits_all(flat, value);
             let fitting: Vec<Value> = values
                 .into_iter()
-                .filter(|value| plain.kinds.has(Kinds::of(value)) && schemas.fits_all(flat, value))
+                .filter(|value| plain.kinds.has(Kinds::of(value)) && fits(value))
                 .take(MOST_VALUES)
                 .collect();
             if fitting.is_empty() {

@@ -21,9 +21,20 @@ const LAST_STEPS: usize = 100;
 /// How many subschemas make a step count twice.
 const HEAVY: usize = 32;
 
-/// Alternatives, each as the subschemas that it adds.
+/// How many counted steps make a step of a search count once more.
+const COSTLY: usize = 512;
+
+/// One of several alternatives.
+enum Way {
+    /// The subschemas that it adds.
+    Adds(Vec<SchemaId>),
+    /// One member of a `oneOf`: what it adds is found out when it is tried, as it depends on all the others.
+    Only(Rc<[SchemaId]>, usize),
+}
+
+/// Alternatives.
 struct Choice {
-    ways: Vec<Vec<SchemaId>>,
+    ways: Vec<Way>,
     /// Whether one way is as good as another.
     whichever: bool,
 }
@@ -40,6 +51,12 @@ struct Search {
     found: Vec<Vec<SchemaId>>,
     steps: usize,
     why: Option<String>,
+}
+
+impl Search {
+    fn pay(&mut self, steps: usize) {
+        self.steps = self.steps.saturating_sub(steps);
+    }
 }
 
 impl Graph {
@@ -65,8 +82,10 @@ impl Graph {
         if search.steps == 0 {
             return;
         }
-        search.steps = search.steps.saturating_sub(1 + partial.flat.len() / HEAVY);
-        if let Some(why) = self.conflict(&partial.flat) {
+        let before = self.schemas.spent();
+        let conflict = self.conflict(&partial.flat);
+        search.pay(1 + partial.flat.len() / HEAVY + (self.schemas.spent() - before) / COSTLY);
+        if let Some(why) = conflict {
             search.why.get_or_insert(why);
             return;
         }
@@ -82,8 +101,16 @@ impl Graph {
             }
             // Every way gets its share, so that early choices are varied as much as late ones.
             let share = if choice.whichever { budget } else { ((budget - used) / (choice.ways.len() - at)).max(1) };
+            let spent = self.schemas.spent();
             let mut next = partial.clone();
-            self.absorb(&mut next, way);
+            match way {
+                Way::Adds(ids) => self.absorb(&mut next, ids),
+                Way::Only(members, at) => {
+                    let ids = self.only(members, *at);
+                    self.absorb(&mut next, &ids);
+                }
+            }
+            search.pay((self.schemas.spent() - spent) / COSTLY);
             self.explore(next, share, search);
         }
     }
@@ -106,7 +133,7 @@ impl Graph {
     }
 
     fn note_choices(&mut self, partial: &mut Partial, rules: &Rules) {
-        let alone = |ids: &[SchemaId]| ids.iter().map(|id| vec![*id]).collect::<Vec<_>>();
+        let alone = |ids: &[SchemaId]| ids.iter().map(|id| Way::Adds(vec![*id])).collect::<Vec<_>>();
         if !rules.any.is_empty() {
             partial.open.push_back(Rc::new(Choice { ways: alone(&rules.any), whichever: false }));
         }
@@ -114,20 +141,24 @@ impl Graph {
             partial.late.push_back(Rc::new(Choice { ways: alone(&rules.whichever), whichever: true }));
         }
         if !rules.one.is_empty() {
-            let ways = (0..rules.one.len()).map(|at| self.only(&rules.one, at)).collect();
+            let members: Rc<[SchemaId]> = rules.one.clone().into();
+            let ways = (0..members.len()).map(|at| Way::Only(Rc::clone(&members), at)).collect();
             partial.open.push_back(Rc::new(Choice { ways, whichever: false }));
         }
         if let Some(condition) = &rules.condition {
             let holds = [condition.when].into_iter().chain(condition.then).collect();
             let fails = [self.schemas.negate(condition.when)].into_iter().chain(condition.otherwise).collect();
-            partial.open.push_back(Rc::new(Choice { ways: vec![holds, fails], whichever: false }));
+            partial
+                .open
+                .push_back(Rc::new(Choice { ways: vec![Way::Adds(holds), Way::Adds(fails)], whichever: false }));
         }
         for (name, schema) in &rules.dependent_schemas {
             let never = self.schemas.add(Rules { never: true, at: rules.at.clone(), ..Rules::default() });
             let property = |schema| IndexMap::from([(name.clone(), schema)]);
             let absent = Rules { at: rules.at.clone(), properties: property(never), ..Rules::default() };
             let present = Rules { at: rules.at.clone(), required: vec![name.clone()], ..Rules::default() };
-            let ways = vec![vec![self.schemas.add(absent)], vec![self.schemas.add(present), *schema]];
+            let (absent, present) = (self.schemas.add(absent), self.schemas.add(present));
+            let ways = vec![Way::Adds(vec![absent]), Way::Adds(vec![present, *schema])];
             partial.open.push_back(Rc::new(Choice { ways, whichever: false }));
         }
     }

@@ -15,7 +15,10 @@ impl Graph {
     /// Measures every node, and drops what no value can take.
     pub(super) fn measure(&mut self) {
         let mut changed = true;
+        let members = |shape: &Shape| 1 + shape.members.known.len() / 4;
+        let round = self.nodes.iter().map(|node| node.shapes.iter().map(members).sum::<usize>()).sum();
         while changed {
+            self.schemas.charge(round);
             changed = false;
             // What is inside comes behind what it is inside of, so most sizes are known after one round.
             for at in (0..self.nodes.len()).rev() {

@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use crate::generate::judge::Judges;
 
-/// Whether a value breaks one keyword at one place and nothing else.
-pub(super) fn breaks_only(judge: &Judges, value: &Value, keyword: &str, at: &str) -> bool {
-    all_blame(&judge.errors(value), keyword, at)
+/// Whether a value breaks one keyword at one place and nothing else, and how many steps it took to find out.
+pub(super) fn breaks_only(judge: &Judges, value: &Value, keyword: &str, at: &str) -> (bool, usize) {
+    let (errors, steps) = judge.errors(value);
+    (all_blame(&errors, keyword, at), steps)
 }
 
 /// Whether there are errors, and all of them blame what is claimed.

@@ -31,12 +31,19 @@ const WORK: usize = 200_000;
 /// How many values may be held by all that is tried.
 const MOST_TRIED: usize = 4_000_000;
 
+/// How many steps may be taken for all of them; what comes later is left out.
+const MOST_STEPS: usize = 1_000_000;
+
 /// Violations of what a valid value holds, and of what it could hold.
 pub(super) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<Violation> {
     let weight = weight(base);
     let (found, values, met) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    let mut workshop = Workshop { graph: graph.clone(), judge, left: MOST_TRIED, found, values, met };
-    for host in surroundings::hosts(&mut workshop.graph, judge, base, WORK / 500 / weight) {
+    let mut graph = graph.clone();
+    let most = graph.schemas.spent() + MOST_STEPS;
+    // What could be held besides is looked for with a part of the steps, so that what is held gets its share.
+    let hosts = surroundings::hosts(&mut graph, judge, base, (WORK / 500 / weight, most - MOST_STEPS / 2));
+    let mut workshop = Workshop { graph, judge, most, left: MOST_TRIED, found, values, met };
+    for host in hosts {
         workshop.visit(&host.value, &host.below);
     }
     workshop.found
@@ -54,6 +61,8 @@ struct Spot {
 struct Workshop<'a> {
     graph: Graph,
     judge: &'a Judges,
+    /// How many steps may be counted before nothing more is tried.
+    most: usize,
     /// How many values may still be held by what is tried.
     left: usize,
     found: Vec<Violation>,
@@ -66,6 +75,9 @@ struct Workshop<'a> {
 impl Workshop<'_> {
     /// Breaks every place of a value that is at or below a pointer.
     fn visit(&mut self, whole: &Value, below: &str) {
+        if self.is_done() {
+            return;
+        }
         let most = (WORK / 100 / weight(whole)).clamp(4, 400);
         let mut spots = Vec::new();
         each_place(&self.graph.schemas, whole, &mut |place| {
@@ -79,12 +91,17 @@ impl Workshop<'_> {
         }
     }
 
+    /// Whether there is enough, or it took long enough.
+    fn is_done(&self) -> bool {
+        self.found.len() >= MOST || self.graph.schemas.spent() >= self.most
+    }
+
     fn break_spot(&mut self, whole: &Value, spot: &Spot) {
         for group in candidate::direct(&self.graph, spot) {
             self.first_that_holds(whole, spot, group);
         }
         for claim in synthetic::claims(&self.graph, spot) {
-            if self.found.len() < MOST && self.left > 0 && !self.knows(&claim.as_candidate(Value::Null), &spot.at) {
+            if !self.is_done() && self.left > 0 && !self.knows(&claim.as_candidate(Value::Null), &spot.at) {
                 let values = synthetic::values(&mut self.graph, spot, &claim);
                 let group = values.into_iter().map(|value| claim.as_candidate(value)).collect();
                 self.first_that_holds(whole, spot, group);
@@ -100,7 +117,7 @@ impl Workshop<'_> {
     /// Keeps the first of several candidates that breaks what it claims and nothing else.
     fn first_that_holds(&mut self, whole: &Value, spot: &Spot, group: Vec<Candidate>) {
         for candidate in group {
-            if self.found.len() >= MOST || self.knows(&candidate, &spot.at) {
+            if self.is_done() || self.knows(&candidate, &spot.at) {
                 return;
             }
             let Candidate { breach, keyword, says, detail, value } = candidate;
@@ -113,7 +130,9 @@ impl Workshop<'_> {
             if self.values.contains(&hash(&broken)) {
                 continue;
             }
-            if blame::breaks_only(self.judge, &broken, &keyword, &spot.at) {
+            let (breaks, steps) = blame::breaks_only(self.judge, &broken, &keyword, &spot.at);
+            self.graph.schemas.charge(steps + weight(whole));
+            if breaks {
                 self.met.insert((breach, keyword.clone(), spot.at.clone(), detail));
                 self.values.insert(hash(&broken));
                 self.found.push(Violation { breach, keyword, at: spot.at.clone(), says, value: broken });

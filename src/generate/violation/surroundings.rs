@@ -8,7 +8,7 @@ use crate::generate::make::{self, Variety};
 use crate::generate::schema::{Place, SchemaId, Schemas, child_ids, each_place, item_ids, token};
 use crate::generate::shape::{Graph, LARGEST};
 
-use super::is_at_or_below;
+use super::{is_at_or_below, weight};
 
 /// How many values are broken.
 const MOST: usize = 80;
@@ -30,8 +30,8 @@ struct Addition {
     ids: Vec<SchemaId>,
 }
 
-/// The value itself, then values with one thing more each, as many as there may be.
-pub(super) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, most: usize) -> Vec<Host> {
+/// The value itself, then values with one thing more each, as many as there may be, and until so many steps are counted.
+pub(super) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, (most, steps): (usize, usize)) -> Vec<Host> {
     let most = most.clamp(1, MOST);
     let mut hosts = vec![Host { value: base.clone(), below: String::new(), depth: 0 }];
     let mut next = 0;
@@ -39,8 +39,10 @@ pub(super) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, most: usize
         if hosts[next].depth < DEEPEST {
             let more: Vec<Host> = additions(&graph.schemas, &hosts[next])
                 .into_iter()
-                .filter_map(|addition| extended(graph, &hosts[next], addition))
+                .map_while(|addition| (graph.schemas.spent() < steps).then(|| extended(graph, &hosts[next], addition)))
+                .flatten()
                 .filter(|host| judge.takes(&host.value, Formats::Ignored))
+                .take(most - hosts.len())
                 .collect();
             hosts.extend(more);
         }
@@ -56,6 +58,7 @@ fn extended(graph: &mut Graph, host: &Host, addition: Addition) -> Option<Host> 
     if graph.node(node).size > LARGEST {
         return None;
     }
+    graph.schemas.charge(weight(&host.value));
     let made = make::value(graph, node, Variety::Plain, &mut Draw::new(0));
     let mut value = host.value.clone();
     let below = match value.pointer_mut(&at)? {

@@ -141,7 +141,8 @@ fn combined(owner: SchemaId, rules: &Rules, place: &str) -> Vec<Claim> {
         claims.push(Claim { breach: Breach::Forbidden, keyword: "not", says, owner, instead, further: vec![not] });
     }
     for (at, one) in rules.one.iter().enumerate() {
-        for other in &rules.one[at + 1..] {
+        let left = MOST_PAIRS.saturating_sub(claims.len());
+        for other in rules.one[at + 1..].iter().take(left) {
             let says = format!("{place} fits two alternatives of `oneOf`");
             let (breach, instead, further) = (Breach::SeveralAlternatives, rules.clone(), vec![*one, *other]);
             claims.push(Claim { breach, keyword: "oneOf", says, owner, instead, further });

@@ -214,16 +214,19 @@ fn misnamed_parameter(subject: &Subject<'_>) -> Vec<Found> {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        let parameters: Vec<&str> = all
-            .iter()
-            .filter(|place| place.at.starts_with(Member::Input.key()))
-            .filter_map(|place| if let Role::Parameter(name) = place.role { Some(name) } else { None })
-            .collect();
-        let ticked = description(tool).split('`').skip(1).step_by(2);
-        let strangers =
-            ticked.filter(|word| !known.contains(word) && !values.contains(word) && !elsewhere.contains(word));
-        strangers.filter(|word| is_name(word)).find_map(|word| {
-            let meant = parameters.iter().copied().find(|name| words(name) == words(word))?;
+        let ticked = description(tool).split('`').skip(1).step_by(2).filter(|word| is_name(word));
+        let mut strangers = ticked
+            .filter(|word| !known.contains(word) && !values.contains(word) && !elsewhere.contains(word))
+            .peekable();
+        strangers.peek()?;
+        let mut parameters: BTreeMap<Vec<String>, &str> = BTreeMap::new();
+        for place in all.iter().filter(|place| place.at.starts_with(Member::Input.key())) {
+            if let Role::Parameter(name) = place.role {
+                parameters.entry(words(name)).or_insert(name);
+            }
+        }
+        strangers.find_map(|word| {
+            let meant = parameters.get(&words(word))?;
             Some(("description".to_owned(), format!("the description names `{word}`, the parameter is `{meant}`")))
         })
     })

@@ -12,7 +12,6 @@ use super::super::{Answer, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
 use crate::generate::{Judge, Unusable};
 use crate::source::{Span, shape::Shape, shape::key};
-use crate::wire::format::compile;
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
@@ -54,8 +53,7 @@ impl OutputSchema {
         if let Some((_, known)) = last.as_ref().filter(|(known, _)| known == schema) {
             return Ok(Arc::clone(known));
         }
-        let validator = compile(schema).map_err(|error| Unusable::NotASchema(error.to_string()))?;
-        let judge = Arc::new(Judge::new(validator, schema)?);
+        let judge = Arc::new(Judge::of(schema)?);
         *last = Some((schema.clone(), Arc::clone(&judge)));
         Ok(judge)
     }

@@ -9,7 +9,6 @@ use super::wording::shows_stack;
 use super::{Check, Matcher};
 use crate::generate::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
-use crate::wire::format::compile;
 
 /// Codes that say that the request, not the server, is at fault: bad parameters, unknown method, unknown resource,
 /// bad request.
@@ -123,7 +122,7 @@ fn blames_the_request(error: &Json) -> bool {
 /// What the tool's input schema has against the arguments that were sent.
 fn forbidden(answer: &Answer<'_>) -> Option<String> {
     let schema = answer.catalog.tool(answer.tool()?)?.input_schema();
-    let judge = Judge::new(compile(schema).ok()?, schema).ok()?;
+    let judge = Judge::of(schema).ok()?;
     match schema_complaint(&judge, &answer.params["arguments"])? {
         Complaint::Broken(_, complaint) => Some(complaint),
         Complaint::TooLong => None,

@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::nowhere::{is_host, nearer};
 use super::pace;
 use crate::generate::{Draw, Judge, Maker, Unusable, Violation};
-use crate::wire::format;
 
 /// Makes arguments of one tool.
 #[derive(Debug)]
@@ -85,8 +84,7 @@ impl Tamer {
     /// Arguments that break exactly one keyword at one place, derived from valid ones. What those hold stays in them.
     pub fn violations(&self, base: &Value) -> Vec<Violation> {
         let found = self.maker.violations(base);
-        let judge = format::compile(&self.schema).ok().and_then(|compiled| Judge::new(compiled, &self.schema).ok());
-        let Some(judge) = judge else { return found };
+        let Ok(judge) = Judge::of(&self.schema) else { return found };
         found.into_iter().map(|violation| self.tamed_violation(&judge, base, violation)).collect()
     }
 

@@ -9,7 +9,7 @@ use crate::event::Call;
 use crate::generate::{Breach, Draw, Judge, Limits, Maker, Seen, Unusable, Violation};
 use crate::plan::made::Tamer;
 use crate::suite::Fuzz;
-use crate::wire::{Tool, format};
+use crate::wire::Tool;
 
 /// How many valid values at edges are tried one after the other.
 const TOUR: usize = 400;
@@ -160,7 +160,7 @@ impl Callee {
             is_read_only: tool.raw["annotations"]["readOnlyHint"] == true,
             violations,
             binding,
-            output: tool.output_schema().and_then(|schema| Some(Judge::new(format::compile(schema).ok()?, schema))),
+            output: tool.output_schema().map(Judge::of).filter(|judge| !matches!(judge, Err(Unusable::NotASchema(_)))),
             tour: given.into_iter().chain(tamer.boundaries()).take(TOUR).collect(),
             texts,
             wanted: own,

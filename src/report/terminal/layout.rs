@@ -132,8 +132,12 @@ pub(crate) fn plural(count: usize, noun: &str) -> String {
 fn wrap_line(line: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = line;
-    while columns(rest) > width {
+    loop {
+        // The rest is never measured as a whole: lines can be as long as a message.
         let fitting = take(rest, width);
+        if fitting.len() == rest.len() {
+            break;
+        }
         // A character wider than the width would go on for ever.
         let fitting = if fitting.is_empty() { &rest[..rest.chars().next().map_or(0, char::len_utf8)] } else { fitting };
         let at = match fitting.rfind(' ') {
@@ -180,6 +184,8 @@ mod tests {
         let frame = "  File \"/home/me/project/src/server.py\", line 31, in call";
         assert_eq!(block(frame, Keep::Last(2), 45), "  File \"…/src/server.py\", line 31, in call");
         assert_eq!(block("at f (file:///home/me/a.js:3:1)", Keep::Last(2), 24), "at f (…/me/a.js:3:1)");
+        let endless = "n".repeat(2_000_000);
+        assert_eq!(wrap(&endless, 8).len(), 250_000);
         let style = Style::new(Color::Never, 40);
         assert_eq!(flush_right("left", "right", &style), format!("{}right", " ".repeat(31)));
         assert_eq!(flush_right(&"l".repeat(39), "right", &style), format!("\n{}right", " ".repeat(35)));

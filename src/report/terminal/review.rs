@@ -35,7 +35,8 @@ fn table(review: &Review, style: &Style) -> String {
 fn costs(review: &Review, style: &Style) -> String {
     let mut sorted: Vec<_> = review.tools.iter().collect();
     sorted.sort_by_key(|cost| std::cmp::Reverse(cost.tokens));
-    let named = sorted.iter().take(DEAREST).map(|cost| format!("{} {}", visible_line(&cost.tool), cost.tokens));
+    let name = |tool: &str| layout::crop(tool, style.width.saturating_sub(4));
+    let named = sorted.iter().take(DEAREST).map(|cost| format!("{} {}", name(&cost.tool), cost.tokens));
     let mut named: Vec<String> = named.collect();
     if sorted.len() > DEAREST {
         named.push("…".to_owned());

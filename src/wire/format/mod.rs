@@ -8,7 +8,7 @@ mod text;
 
 use serde_json::Value;
 
-pub use self::schema::{Flaw, compile, flaw, options};
+pub use self::schema::{Flaw, compile, flaw, is_too_large, options};
 pub use self::template::is_uri_template;
 pub use self::text::{is_base64, is_date_time, is_media_type, is_timestamp, is_token, is_uri, is_visible_ascii};
 
@@ -69,7 +69,9 @@ impl Format {
     pub fn fits(self, value: &Value) -> bool {
         let is = |check: fn(&str) -> bool| value.as_str().is_some_and(check);
         match self {
-            Self::JsonSchema => (value.is_object() || value.is_boolean()) && compile(value).is_ok(),
+            Self::JsonSchema => {
+                (value.is_object() || value.is_boolean()) && (is_too_large(value).is_some() || compile(value).is_ok())
+            }
             Self::Base64 => is(is_base64),
             Self::DateTime => is(is_date_time),
             Self::MediaType => is(is_media_type),

@@ -1,6 +1,6 @@
 //! JSON Schemas: whether they are valid in their dialect, without any network.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -36,36 +36,61 @@ pub fn options(schema: &Value) -> ValidationOptions<'static> {
     if schema.get("$schema").is_some() { options } else { options.with_draft(Draft::Draft202012) }
 }
 
-/// How many schemas that are right are remembered.
+/// How many schemas are remembered.
 const MOST_KNOWN: usize = 10_000;
 
-/// Schemas that compiled, by their hashes: servers list the same ones in every session.
-static KNOWN: LazyLock<Mutex<BTreeSet<u64>>> = LazyLock::new(Mutex::default);
+/// How many characters are told of what is wrong: a sentence may quote a whole schema.
+const MOST_TOLD: usize = 4_000;
+
+/// How many values a schema may hold; compiling what holds more takes longer than anybody would wait.
+const LARGEST: usize = 50_000;
+
+/// What is wrong with schemas, by their hashes: servers list the same ones in every session, and every lint asks.
+static KNOWN: LazyLock<Mutex<BTreeMap<u64, Option<Flaw>>>> = LazyLock::new(Mutex::default);
+
+/// Why a schema is too large for anybody to wait until it is ready; `None` where it is not.
+pub fn is_too_large(schema: &Value) -> Option<String> {
+    let mut left = LARGEST;
+    (!fits_into(schema, &mut left)).then(|| format!("it holds more than {LARGEST} values"))
+}
+
+/// Takes what a value holds from what is left; whether that was enough.
+fn fits_into(value: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return false };
+    *left = rest;
+    match value {
+        Value::Array(items) => items.iter().all(|item| fits_into(item, left)),
+        Value::Object(members) => members.values().all(|member| fits_into(member, left)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
 
 /// What is wrong with a schema; `None` where it compiles.
 pub fn flaw(schema: &Value) -> Option<Flaw> {
+    if let Some(why) = is_too_large(schema) {
+        return Some(Flaw::Unjudged(why));
+    }
     let mut hasher = DefaultHasher::new();
     schema.hash(&mut hasher);
     let hash = hasher.finish();
-    if KNOWN.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash) {
-        return None;
+    if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&hash) {
+        return known.clone();
     }
-    match compile(schema) {
-        Ok(_) => {
-            let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.len() < MOST_KNOWN {
-                known.insert(hash);
-            }
-            None
-        }
-        Err(error) => Some(judge(&error)),
+    let found = compile(schema).err().map(|error| judge(&error));
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.len() < MOST_KNOWN {
+        known.insert(hash, found.clone());
     }
+    found
 }
 
 fn judge(error: &ValidationError<'_>) -> Flaw {
     let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
     let sentence = error.to_string().trim_end_matches('.').to_owned();
-    let told = if place.is_empty() { sentence } else { format!("`{place}`: {sentence}") };
+    let mut told = if place.is_empty() { sentence } else { format!("`{place}`: {sentence}") };
+    if told.len() > MOST_TOLD {
+        told = told.chars().take(MOST_TOLD).chain(['…']).collect();
+    }
     let is_unsure = if let ValidationErrorKind::Referencing(error) = error.kind() {
         leads_away(error)
     } else {
