@@ -115,7 +115,10 @@ impl Question<'_> {
             return false;
         }
         let key = (id, std::ptr::from_ref(value).addr());
-        if let Some(known) = self.memory.ask(key) {
+        // What a judge notices is that a reference is followed again, not where it leads to: what many references lead to
+        // is asked once for each order in which they can be followed.
+        let is_noticed = rules.refers || matches!(self.memory, Memory::Answers(_));
+        if let Some(known) = is_noticed.then(|| self.memory.ask(key)).flatten() {
             return known;
         }
         let fits = self.fits_inside(rules, value, depth) && self.fits_combined(rules, value, depth + 1);

@@ -103,6 +103,7 @@ impl Reader<'_> {
         for target in [plain, dynamic, recursive].into_iter().flatten() {
             let target = self.schema(&target);
             rules.all.push(target);
+            rules.refers = true;
         }
     }
 

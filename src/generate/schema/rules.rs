@@ -80,6 +80,8 @@ pub(in crate::generate) struct Rules {
     pub(in crate::generate) dependent_schemas: Vec<(String, SchemaId)>,
     pub(in crate::generate) unevaluated_properties: Option<SchemaId>,
 
+    /// Whether references are among what follows.
+    pub(in crate::generate) refers: bool,
     /// `allOf` and references.
     pub(in crate::generate) all: Vec<SchemaId>,
     pub(in crate::generate) any: Vec<SchemaId>,
