@@ -46,16 +46,12 @@ pub fn restored(reproduction: &Reproduction, environment: &BTreeMap<String, Stri
     let missing: RefCell<BTreeSet<String>> = RefCell::default();
     let filled = |part: Part<'_>| match part {
         Part::Said(said) => said.into_owned(),
-        Part::Secret(name) => match environment.get(name) {
-            Some(value) => {
-                secrets.borrow_mut().insert(value.clone());
-                value.clone()
-            }
-            None => {
-                missing.borrow_mut().insert(name.to_owned());
-                mark(name)
-            }
-        },
+        Part::Secret(name) => {
+            let value = environment.get(name);
+            let (names, text) = value.map_or((&missing, name), |value| (&secrets, value.as_str()));
+            names.borrow_mut().insert(text.to_owned());
+            value.cloned().unwrap_or_else(|| mark(name))
+        }
     };
     let mut whole = reproduction.clone();
     whole.change_texts(&|text| parts(text).into_iter().map(filled).collect());

@@ -23,5 +23,6 @@ pub use draw::Draw;
 pub use judge::{Formats, Judge, compile};
 pub use maker::{Limits, Maker, Unusable};
 pub use question::{objection, satisfies, valid};
+pub use schema::{References, compare, written};
 pub use shrink::shrink;
 pub use violation::{Breach, Violation};

@@ -80,9 +80,9 @@ fn result(
     let level = match (case.outcome, finding.level, finding.how_bad()) {
         (Outcome::Inconclusive, _, _) => "none",
         // Whatever fails a case is an error, however little harm it does.
-        (Outcome::Failed, Level::Must, _) => "error",
+        (Outcome::Failed, Level::Must, _)
+        | (_, Level::Must, Severity::Medium | Severity::High | Severity::Critical) => "error",
         (_, Level::Should, _) | (_, _, Severity::Low) => "warning",
-        (_, Level::Must, Severity::Medium | Severity::High | Severity::Critical) => "error",
     };
     let kind = if case.outcome == Outcome::Inconclusive { "open" } else { "fail" };
     let mut result = json!({

@@ -1,6 +1,13 @@
 //! Keywords that allow more or less, the higher or lower they are.
 
-use serde_json::Value;
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+use crate::generate::compare;
+
+/// From here on, every quotient of fractions is a whole number.
+const LARGEST: f64 = 1e15;
 
 /// What a change does to the values that are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,16 +71,24 @@ pub(super) fn effect(bound: &Bound, (old, new): (&Value, &Value)) -> Effect {
         (_, None) => return moved(bound, (new, old)).map_or(Effect::Widened, other_way),
         (Some(was), Some(is)) => (was, is),
     };
-    let (Some(was), Some(is)) = (was.as_f64(), is.as_f64()) else { return Effect::Unclear };
-    let is_multiple = |one: f64, of: f64| of != 0.0 && (one / of).fract() == 0.0;
-    match bound.kind {
-        Kind::Low if is > was => Effect::Narrowed,
-        Kind::High if is < was => Effect::Narrowed,
-        Kind::Step if is_multiple(is, was) => Effect::Narrowed,
-        Kind::Low | Kind::High => Effect::Widened,
-        Kind::Step if is_multiple(was, is) => Effect::Widened,
-        Kind::Step | Kind::There => Effect::Unclear,
+    let (Some(was), Some(is)) = (was.as_number(), is.as_number()) else { return Effect::Unclear };
+    match (bound.kind, compare(is, was)) {
+        // They are written differently, and too large to be told apart.
+        (Kind::Low | Kind::High, Ordering::Equal) => Effect::Unclear,
+        (Kind::Low, Ordering::Greater) | (Kind::High, Ordering::Less) => Effect::Narrowed,
+        (Kind::Low | Kind::High, _) => Effect::Widened,
+        (Kind::Step, _) if is_multiple(is, was) => Effect::Narrowed,
+        (Kind::Step, _) if is_multiple(was, is) => Effect::Widened,
+        (Kind::Step | Kind::There, _) => Effect::Unclear,
     }
+}
+
+fn is_multiple(one: &Number, of: &Number) -> bool {
+    if let (Some(one), Some(of)) = (one.as_i128(), of.as_i128()) {
+        return of != 0 && one % of == 0;
+    }
+    let times = one.as_f64().unwrap_or(f64::NAN) / of.as_f64().unwrap_or(f64::NAN);
+    times.fract() == 0.0 && times.abs() < LARGEST
 }
 
 /// What a limit does that is new where its twin was: `minimum: 1` in place of `exclusiveMinimum: 0`.
@@ -89,11 +104,11 @@ fn moved(bound: &Bound, (old, new): (&Value, &Value)) -> Option<Effect> {
     if new.get(twin).is_some() {
         return None;
     }
-    let (was, is) = (old.get(twin)?.as_f64()?, new.get(bound.keyword)?.as_f64()?);
+    let order = compare(new.get(bound.keyword)?.as_number()?, old.get(twin)?.as_number()?);
     let is_exclusive = bound.keyword.starts_with("exclusive");
     let narrows = match bound.kind {
-        Kind::Low => is > was || is_exclusive && is >= was,
-        Kind::High | Kind::Step | Kind::There => is < was || is_exclusive && is <= was,
+        Kind::Low => order.is_gt() || is_exclusive && order.is_ge(),
+        Kind::High | Kind::Step | Kind::There => order.is_lt() || is_exclusive && order.is_le(),
     };
     Some(if narrows { Effect::Narrowed } else { Effect::Widened })
 }

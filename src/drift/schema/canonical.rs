@@ -2,10 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::merge::{add_types, merged};
+use super::document::Document;
+use super::merge::merged;
+use super::tidy::{numbered, settled, tidied, translated};
+use crate::drift::steady::pointed;
 
-/// How many schemas may come of one: references can multiply them without end.
+/// How many schemas may come of the references of one: they can multiply them without end.
 const MOST: usize = 4_000;
+
+/// How many references are followed one after the other: as many as can be, but as many in both schemas, so that
+/// what is not written out stands at the same places.
+const FOLLOWED: [usize; 7] = [64, 16, 8, 4, 2, 1, 0];
+
+/// How deep schemas may be inside of each other where references lead further down.
+const DEEPEST: usize = 120;
 
 /// What is kept of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +43,11 @@ pub(super) const WORDS: [&str; 12] = [
 ];
 
 /// Where something stands rather than what it is.
-const PLACES: [&str; 7] = ["$schema", "$id", "id", "$anchor", "$comment", "$defs", "definitions"];
+pub(super) const PLACES: [&str; 9] =
+    ["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$comment", "$defs", "definitions"];
+
+/// Keywords that lead to another schema.
+pub(super) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// Keywords whose value is a schema.
 pub(super) const ONE: [&str; 10] = [
@@ -55,31 +69,78 @@ pub(super) const NAMED: [&str; 3] = ["properties", "patternProperties", "depende
 /// Keywords whose value is a list of schemas.
 pub(super) const LISTED: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 
-/// Stands for the schema that is so many references further out.
+/// Stands for the schema that is so many steps further out.
 pub(super) const RECURSIVE: &str = "$recursive";
 
-/// The schema in one spelling.
+/// A schema in one spelling that stands for itself: it refers to nothing, or was spelt before.
 pub(super) fn canonical(schema: &Value, keep: Keep) -> Value {
-    let mut speller = Speller { root: schema, keep, open: vec!["#".to_owned()], left: MOST };
-    speller.spell(schema)
+    Speller::new(schema, keep, 0).spell(schema, &Place::root())
+}
+
+/// Two schemas in one spelling.
+pub(super) fn canonical_both(schemas: [&Value; 2], keep: Keep) -> [Value; 2] {
+    let followed = |most: usize| {
+        let [old, new] = schemas.map(|schema| {
+            let mut speller = Speller::new(schema, keep, most);
+            let spelt = speller.spell(schema, &Place::root());
+            (speller.left > 0).then_some(spelt)
+        });
+        Some([old?, new?])
+    };
+    FOLLOWED.into_iter().find_map(followed).unwrap_or_else(|| schemas.map(|schema| canonical(schema, keep)))
 }
 
 struct Speller<'a> {
-    root: &'a Value,
+    document: Document<'a>,
     keep: Keep,
-    /// The references that lead here.
-    open: Vec<String>,
+    /// How many references are followed one after the other.
+    most: usize,
+    /// The schemas that lead here: the whole document, then what references lead to.
+    open: Vec<Place>,
     left: usize,
 }
 
-impl Speller<'_> {
-    fn spell(&mut self, schema: &Value) -> Value {
+/// Where a schema stands.
+#[derive(Debug, Clone)]
+struct Place {
+    /// Where it is written.
+    pointer: String,
+    /// How many schemas it is inside of, with all references written out.
+    depth: usize,
+    /// Whether it says all that is said there.
+    is_whole: bool,
+}
+
+impl Place {
+    fn root() -> Self {
+        Self { pointer: String::new(), depth: 0, is_whole: true }
+    }
+
+    fn inside(&self, steps: &[&str]) -> Self {
+        let steps: Vec<String> = steps.iter().map(|step| pointed(step)).collect();
+        let pointer = format!("{}/{}", self.pointer, steps.join("/"));
+        Self { pointer, depth: self.depth + 1, is_whole: true }
+    }
+}
+
+impl<'a> Speller<'a> {
+    fn new(schema: &'a Value, keep: Keep, most: usize) -> Self {
+        Self { document: Document::new(schema), keep, most, open: vec![Place::root()], left: MOST }
+    }
+
+    fn spell(&mut self, schema: &Value, place: &Place) -> Value {
         let fields = match schema {
             Value::Bool(false) => return Value::Bool(false),
             Value::Object(fields) => translated(fields),
             Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
         };
-        self.left = self.left.saturating_sub(1);
+        if self.open.len() > 1 {
+            self.left = self.left.saturating_sub(1);
+        }
+        if self.left == 0 {
+            return Value::Null;
+        }
+        let is_whole = place.is_whole && says_one_thing(&fields);
         let mut spelt = Map::new();
         let mut parts = Vec::new();
         for (key, value) in &fields {
@@ -87,158 +148,65 @@ impl Speller<'_> {
                 continue;
             }
             match key.as_str() {
-                "$ref" => match self.referred(value) {
-                    Some(target) => parts.push(target),
-                    None => drop(spelt.insert(key.clone(), value.clone())),
-                },
-                "allOf" => parts.extend(value.as_array().into_iter().flatten().map(|part| self.spell(part))),
-                key if ONE.contains(&key) => drop(spelt.insert(key.to_owned(), self.spell(value))),
+                keyword if REFERENCES.contains(&keyword) => {
+                    parts.push(self.referred(keyword, value, &Place { is_whole, ..place.clone() }));
+                }
+                "allOf" => {
+                    for (number, part) in value.as_array().into_iter().flatten().enumerate() {
+                        let pointer = format!("{}/allOf/{number}", place.pointer);
+                        parts.push(self.spell(part, &Place { pointer, is_whole, ..place.clone() }));
+                    }
+                }
+                key if ONE.contains(&key) => {
+                    spelt.insert(key.to_owned(), self.spell(value, &place.inside(&[key])));
+                }
                 key if LISTED.contains(&key) => {
-                    let spelled = value.as_array().into_iter().flatten().map(|part| self.spell(part)).collect();
-                    spelt.insert(key.to_owned(), Value::Array(spelled));
+                    let listed = value.as_array().into_iter().flatten().enumerate();
+                    let listed = listed.map(|(at, part)| self.spell(part, &place.inside(&[key, &at.to_string()])));
+                    spelt.insert(key.to_owned(), listed.collect());
                 }
                 key if NAMED.contains(&key) => {
                     let named = value.as_object().into_iter().flatten();
-                    let named = named.map(|(name, part)| (name.clone(), self.spell(part))).collect();
-                    spelt.insert(key.to_owned(), Value::Object(named));
+                    let named = named.map(|(name, part)| (name.clone(), self.spell(part, &place.inside(&[key, name]))));
+                    spelt.insert(key.to_owned(), Value::Object(named.collect()));
                 }
-                _ => drop(spelt.insert(key.clone(), value.clone())),
+                _ => drop(spelt.insert(key.clone(), numbered(value))),
             }
         }
-        parts.into_iter().fold(tidied(spelt), merged)
+        settled(parts.into_iter().fold(tidied(spelt), merged))
     }
 
-    /// What a reference leads to; `None` where that is not in the schema.
-    fn referred(&mut self, reference: &Value) -> Option<Value> {
-        let reference = reference.as_str()?;
-        if let Some(at) = self.open.iter().rposition(|open| open == reference) {
-            return Some(json!({RECURSIVE: self.open.len() - at}));
+    /// What a reference leads to, or what stands for it.
+    fn referred(&mut self, keyword: &str, reference: &Value, place: &Place) -> Value {
+        let Some((pointer, target)) = self.document.target(keyword, reference, &place.pointer) else {
+            return self.document.unknown(reference);
+        };
+        match self.open.iter().rfind(|open| open.pointer == pointer) {
+            Some(open) if open.is_whole => return json!({RECURSIVE: place.depth.saturating_sub(open.depth)}),
+            Some(_) => return self.document.far(&pointer),
+            None if self.open.len() > self.most || place.depth > DEEPEST => return self.document.far(&pointer),
+            None => {}
         }
-        if self.left == 0 || self.open.len() > 64 {
-            return None;
-        }
-        let root = self.root;
-        let target = root.pointer(&reference.strip_prefix('#')?.replace("%25", "%"))?;
-        self.open.push(reference.to_owned());
-        let spelt = self.spell(target);
+        let there = Place { pointer, ..place.clone() };
+        self.open.push(there.clone());
+        let spelt = self.spell(target, &there);
         self.open.pop();
-        Some(spelt)
+        spelt
+    }
+}
+
+/// Whether nothing stands beside a reference, or beside the only part of `allOf`; a type may.
+fn says_one_thing(fields: &Map<String, Value>) -> bool {
+    let mut telling =
+        fields.iter().filter(|(key, _)| *key != "type" && !PLACES.contains(&key.as_str()) && !says_nothing(key));
+    match (telling.next(), telling.next()) {
+        (Some((key, Value::Array(parts))), None) if key == "allOf" => parts.len() == 1,
+        (Some((key, _)), None) => REFERENCES.contains(&key.as_str()),
+        _ => false,
     }
 }
 
 /// Whether a keyword decides nothing about values.
 pub(super) fn says_nothing(key: &str) -> bool {
     WORDS.contains(&key) || key.starts_with("x-")
-}
-
-/// The keywords of older drafts in the words of 2020-12.
-fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
-    let mut fields = fields.clone();
-    for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
-        match fields.get(exclusive) {
-            Some(Value::Bool(true)) => {
-                if let Some(limit) = fields.shift_remove(bound) {
-                    fields.insert(exclusive.to_owned(), limit);
-                }
-            }
-            Some(Value::Bool(false)) => drop(fields.shift_remove(exclusive)),
-            _ => {}
-        }
-    }
-    if fields.get("items").is_some_and(Value::is_array) {
-        let rest = fields.shift_remove("additionalItems");
-        let first = fields.shift_remove("items").unwrap_or_default();
-        fields.insert("prefixItems".to_owned(), first);
-        fields.extend(rest.map(|rest| ("items".to_owned(), rest)));
-    }
-    if let Some(Value::Object(dependencies)) = fields.shift_remove("dependencies") {
-        for (name, needed) in dependencies {
-            let key = if needed.is_array() { "dependentRequired" } else { "dependentSchemas" };
-            fields.entry(key).or_insert_with(|| json!({}))[&name] = needed;
-        }
-    }
-    fields
-}
-
-/// Without what says nothing, and with one spelling for types, constants and unions of types.
-fn tidied(mut fields: Map<String, Value>) -> Value {
-    if let Some(only) = fields.shift_remove("const") {
-        fields.insert("enum".to_owned(), json!([only]));
-    }
-    if let Some(Value::String(name)) = fields.get("type") {
-        fields["type"] = json!([name]);
-    }
-    if let Some(Value::Array(names)) = fields.get_mut("type") {
-        names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
-        names.dedup();
-    }
-    if fields.contains_key("enum") {
-        enumerated(&mut fields);
-    }
-    if let Some(Value::Array(names)) = fields.get_mut("required") {
-        names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
-        names.dedup();
-    }
-    fields.retain(|key, value| !is_idle(key, value));
-    let unions = ["anyOf", "oneOf"].into_iter().filter_map(|key| Some((key, fields.shift_remove(key)?)));
-    let unions: Vec<_> = unions.collect();
-    unions.into_iter().fold(Value::Object(fields), |whole, (key, branches)| {
-        let branches = branches.as_array().cloned().unwrap_or_default();
-        match add_types(key, &branches) {
-            Some(branch) => merged(whole, branch),
-            None => merged(whole, json!({key: branches})),
-        }
-    })
-}
-
-/// An enumeration says the types; what its type forbids is not in it.
-fn enumerated(fields: &mut Map<String, Value>) {
-    let types = fields.get("type").cloned();
-    let Some(Value::Array(values)) = fields.get_mut("enum") else { return };
-    if let Some(Value::Array(types)) = &types {
-        let is_allowed = |value: &Value| types.iter().filter_map(Value::as_str).any(|name| is_of(value, name));
-        values.retain(is_allowed);
-    }
-    let mut names: Vec<&str> = values.iter().map(type_of).collect();
-    names.sort_unstable();
-    names.dedup();
-    let names = json!(names);
-    fields.insert("type".to_owned(), names);
-}
-
-/// Whether a keyword with that value holds for every value.
-fn is_idle(key: &str, value: &Value) -> bool {
-    match key {
-        "items"
-        | "additionalProperties"
-        | "propertyNames"
-        | "unevaluatedItems"
-        | "unevaluatedProperties"
-        | "properties"
-        | "patternProperties"
-        | "dependentRequired"
-        | "dependentSchemas" => value.as_object().is_some_and(Map::is_empty),
-        "required" | "prefixItems" => value.as_array().is_some_and(Vec::is_empty),
-        "minLength" | "minItems" | "minProperties" => value.as_u64() == Some(0),
-        "uniqueItems" => *value == Value::Bool(false),
-        _ => false,
-    }
-}
-
-/// The name of a value's type, the narrowest that fits.
-pub(super) fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => "integer",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// Whether a value is of the type of that name.
-pub(super) fn is_of(value: &Value, name: &str) -> bool {
-    type_of(value) == name || name == "number" && value.is_number()
 }

@@ -1,8 +1,12 @@
 //! Two schemas that must both hold as one, and unions of types as one schema.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value, json};
 
 use super::canonical::{RECURSIVE, says_nothing};
+use super::document::FAR;
+use crate::generate::{compare, written};
 
 /// One schema for values that satisfy both; what cannot be merged stays an `allOf`.
 pub(super) fn merged(whole: Value, part: Value) -> Value {
@@ -65,7 +69,8 @@ fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
         }
         "enum" => {
             let (own, other) = (own.as_array()?, other.as_array()?);
-            Some(own.iter().filter(|value| other.contains(value)).cloned().collect())
+            let others: BTreeSet<String> = other.iter().map(written).collect();
+            Some(own.iter().filter(|value| others.contains(&written(value))).cloned().collect())
         }
         "properties" => {
             let mut properties = own.as_object()?.clone();
@@ -77,11 +82,11 @@ fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
         }
         "items" | "propertyNames" => Some(merged(own.clone(), other.clone())),
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
-            let is_higher = own.as_f64()? >= other.as_f64()?;
+            let is_higher = compare(own.as_number()?, other.as_number()?).is_ge();
             Some(if is_higher { own.clone() } else { other.clone() })
         }
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
-            let is_lower = own.as_f64()? <= other.as_f64()?;
+            let is_lower = compare(own.as_number()?, other.as_number()?).is_le();
             Some(if is_lower { own.clone() } else { other.clone() })
         }
         "uniqueItems" => Some(Value::Bool(true)),
@@ -90,16 +95,13 @@ fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
 }
 
 fn union(own: &Value, other: &Value) -> Option<Value> {
-    let mut all = own.as_array()?.clone();
-    all.extend(
-        other.as_array()?.iter().filter(|value| !own.as_array().is_some_and(|own| own.contains(value))).cloned(),
-    );
-    all.sort_by_key(ToString::to_string);
-    Some(Value::Array(all))
+    let each = own.as_array()?.iter().chain(other.as_array()?);
+    let all: BTreeMap<String, &Value> = each.map(|value| (value.to_string(), value)).collect();
+    Some(all.into_values().cloned().collect())
 }
 
 /// A union as one schema, where all branches but one only name types that the other has nothing to do with.
-pub(super) fn add_types(key: &str, branches: &[Value]) -> Option<Value> {
+pub(super) fn add_types(branches: &[Value]) -> Option<Value> {
     let bare = |branch: &Value| -> Option<Map<String, Value>> {
         let fields = branch.as_object()?.iter().filter(|(key, _)| !says_nothing(key));
         Some(fields.map(|(key, value)| (key.clone(), value.clone())).collect())
@@ -111,10 +113,6 @@ pub(super) fn add_types(key: &str, branches: &[Value]) -> Option<Value> {
         let named = fields.get("type")?.as_array()?;
         let names_null = fields.get("enum").is_some_and(|values| *values == json!([null]));
         if fields.len() == 1 || names_null {
-            // Branches of `oneOf` exclude one another.
-            if key == "oneOf" && named.iter().any(|name| types.contains(name)) {
-                return None;
-            }
             types.extend(named.iter().cloned());
         } else if fuller.replace(branch).is_some() {
             return None;
@@ -124,7 +122,7 @@ pub(super) fn add_types(key: &str, branches: &[Value]) -> Option<Value> {
     let own = fuller["type"].as_array()?;
     let is_apart = |name: &Value| !own.contains(name) && (*name != "number" && *name != "integer" || !has_numbers(own));
     let has_more =
-        ["anyOf", "oneOf", "allOf", "not", "if", "$ref", RECURSIVE].iter().any(|key| fuller.get(*key).is_some());
+        ["anyOf", "oneOf", "allOf", "not", "if", FAR, RECURSIVE].iter().any(|key| fuller.get(*key).is_some());
     if has_more || !types.iter().all(is_apart) {
         return None;
     }

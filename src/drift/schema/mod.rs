@@ -4,17 +4,20 @@
 //! side, keyword by keyword. What the keywords cannot decide is decided by example, or counts as breaking.
 //! Start reading in [`compare_schemas`].
 
+mod apart;
 mod bounds;
 mod canonical;
+mod document;
 mod merge;
 mod object;
+mod tidy;
 mod union;
 mod walk;
 mod witness;
 
 use serde_json::Value;
 
-use self::canonical::{Keep, canonical};
+use self::canonical::{Keep, canonical_both};
 use self::walk::Walk;
 use super::change::Change;
 
@@ -34,7 +37,7 @@ pub fn compare_schemas(direction: Direction, before: &Value, after: &Value, at: 
     if before == after {
         return Vec::new();
     }
-    let [old, new] = [before, after].map(|schema| canonical(schema, Keep::Words));
+    let [old, new] = canonical_both([before, after], Keep::Words);
     let mut walk = Walk::new(direction);
     walk.pair(&old, &new, at);
     walk.finish()
@@ -42,5 +45,6 @@ pub fn compare_schemas(direction: Direction, before: &Value, after: &Value, at: 
 
 /// Whether two schemas mean the same.
 pub(super) fn is_same(before: &Value, after: &Value) -> bool {
-    canonical(before, Keep::Meaning) == canonical(after, Keep::Meaning)
+    let [old, new] = canonical_both([before, after], Keep::Meaning);
+    old == new
 }

@@ -1,51 +1,134 @@
 //! Properties: which came, went, or became required.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
 use super::bounds::Effect;
+use super::canonical::{Keep, canonical};
+use super::merge::merged;
+use super::tidy::settled;
 use super::walk::Walk;
-use super::{Change, Direction, is_same};
+use super::{Change, Direction};
 use crate::drift::Level;
-use crate::generate;
+use crate::generate::{self, Formats, Judge, written};
+
+/// What a schema says about properties.
+struct Members<'a> {
+    schema: &'a Value,
+    named: &'a Map<String, Value>,
+    patterns: &'a Map<String, Value>,
+    required: BTreeSet<&'a str>,
+}
+
+static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+
+impl<'a> Members<'a> {
+    fn new(schema: &'a Value) -> Self {
+        let map = |key: &str| schema[key].as_object().unwrap_or(&NONE);
+        Self { schema, named: map("properties"), patterns: map("patternProperties"), required: required(schema) }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.schema.get("additionalProperties") == Some(&Value::Bool(false))
+    }
+
+    /// What holds for names of which nothing is said, as far as something is.
+    fn others(&self) -> Option<&'a Value> {
+        self.schema.get("additionalProperties")
+    }
+
+    /// All that is said about a property by its name and by the patterns that match it; `None` where that is nothing.
+    fn said(&self, name: &str, matching: &[&str]) -> Option<Value> {
+        let patterns = matching.iter().filter_map(|pattern| self.patterns.get(*pattern));
+        self.named.get(name).into_iter().chain(patterns).cloned().reduce(merged).map(settled)
+    }
+}
+
+/// Old and new, with the patterns of both.
+struct Pair<'a> {
+    was: Members<'a>,
+    is: Members<'a>,
+    patterns: BTreeMap<&'a str, Option<Judge>>,
+    /// New properties by what they mean; made when it is asked for.
+    twins: OnceCell<BTreeMap<String, Vec<&'a str>>>,
+}
+
+impl<'a> Pair<'a> {
+    fn new(old: &'a Value, new: &'a Value) -> Self {
+        let (was, is) = (Members::new(old), Members::new(new));
+        let names = was.patterns.keys().chain(is.patterns.keys());
+        let patterns = names.map(|pattern| (pattern.as_str(), matcher(pattern))).collect();
+        Self { was, is, patterns, twins: OnceCell::new() }
+    }
+
+    /// The patterns that match a name, or may.
+    fn matching(&self, name: &str) -> Vec<&'a str> {
+        let name = Value::from(name);
+        let matches = |judge: &Option<Judge>| judge.as_ref().and_then(|judge| judge.is_valid(&name)).unwrap_or(true);
+        self.patterns.iter().filter(|(_, judge)| matches(judge)).map(|(pattern, _)| *pattern).collect()
+    }
+
+    /// The only new property that means the same as one that is gone.
+    fn twin(&self, gone: &Value) -> Option<&'a str> {
+        let twins = self.twins.get_or_init(|| {
+            let mut twins: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+            for (name, schema) in self.is.named.iter().filter(|(name, _)| !self.was.named.contains_key(*name)) {
+                twins.entry(spelt(schema)).or_default().push(name);
+            }
+            twins
+        });
+        match twins.get(&spelt(gone))?.as_slice() {
+            [twin] => Some(twin),
+            _ => None,
+        }
+    }
+}
+
+fn matcher(pattern: &str) -> Option<Judge> {
+    let schema = json!({"pattern": pattern});
+    Judge::new(generate::compile(&schema, Formats::Ignored).ok()?, &schema).ok()
+}
 
 impl Walk {
     pub(super) fn object(&mut self, old: &Value, new: &Value, at: &str) {
-        let empty = Map::new();
-        let [was, is] = [old, new].map(|schema| schema["properties"].as_object().unwrap_or(&empty));
-        for (name, schema) in was {
-            match is.get(name) {
-                Some(other) => {
-                    self.required(name, (old, new), at);
-                    self.pair(schema, other, &format!("{at}/{name}"));
-                }
-                None => self.removed(name, (old, new), at),
+        let pair = Pair::new(old, new);
+        let (was, is) = (&pair.was, &pair.is);
+        for (name, schema) in was.named {
+            let Some(other) = is.named.get(name) else {
+                self.removed(name, &pair, at);
+                continue;
+            };
+            self.required(name, &pair, at);
+            let place = format!("{at}/{name}");
+            let mut matching = pair.matching(name);
+            matching.retain(|pattern| was.patterns.get(*pattern) != is.patterns.get(*pattern));
+            match (was.said(name, &matching), is.said(name, &matching)) {
+                (Some(was), Some(is)) if !matching.is_empty() => self.pair(&was, &is, &place),
+                _ => self.pair(schema, other, &place),
             }
         }
-        for name in is.keys().filter(|name| !was.contains_key(*name)) {
-            self.added(name, (old, new), at);
+        for name in is.named.keys().filter(|name| !was.named.contains_key(*name)) {
+            self.added(name, &pair, at);
         }
-        let unnamed = |schema: &Value| required(schema).into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
-        for name in unnamed(old).union(&unnamed(new)).filter(|name| !was.contains_key(*name) && !is.contains_key(*name))
-        {
-            self.required(name, (old, new), at);
+        let names = was.required.union(&is.required);
+        for name in names.filter(|name| !was.named.contains_key(**name) && !is.named.contains_key(**name)) {
+            self.required(name, &pair, at);
         }
         self.others(old, new, at);
-        self.patterns(old, new, at);
+        self.patterns(&pair, at);
         self.dependent(old, new, at);
     }
 
-    fn removed(&mut self, name: &str, (old, new): (&Value, &Value), at: &str) {
-        let schema = &old["properties"][name];
-        let is_new = |other: &str| old["properties"].get(other).is_none();
-        let others = new["properties"].as_object().into_iter().flatten();
-        let mut twins = others.filter(|(other, twin)| is_new(other) && is_same(schema, twin));
-        let help = match (twins.next(), twins.next()) {
-            (Some((twin, _)), None) => Some(format!("renamed to `{twin}`?")),
-            _ => None,
-        };
-        let is_closed = new["additionalProperties"] == json!(false);
+    fn removed(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
+        if self.is_full(Level::Breaking) {
+            return;
+        }
+        let schema = &pair.was.named[name];
+        let help = pair.twin(schema).map(|twin| format!("renamed to `{twin}`?"));
+        let is_closed = pair.is.is_closed();
         let says = match self.direction {
             Direction::Sent if is_closed => format!("`{name}` is gone: whoever sends it is refused"),
             Direction::Sent => format!("`{name}` is gone: whoever sends it is no longer heard"),
@@ -53,44 +136,59 @@ impl Walk {
         };
         let change = Change::new(Level::Breaking, "property-removed", format!("{at}/{name}"), says);
         let change = change.with_values(Some(schema), None).with_help(help);
-        let shows = is_closed && self.direction == Direction::Sent;
+        let (old, new) = (pair.was.schema, pair.is.schema);
+        let shows = is_closed && self.direction == Direction::Sent && self.affords([old, new]);
         let example = shows.then(|| with(name, schema, old)).flatten().filter(|value| !generate::satisfies(new, value));
         self.push(Change { example, ..change });
     }
 
-    fn added(&mut self, name: &str, (old, new): (&Value, &Value), at: &str) {
-        let is_required = required(new).contains(name);
+    /// That a property may have values now that others could not have where its name was not known is said on its
+    /// own; that it may not have any value is not, where nothing was said about it.
+    fn added(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
+        let (old, new) = (pair.was.schema, pair.is.schema);
+        let is_required = pair.is.required.contains(name);
         let (level, says) = match self.direction {
-            Direction::Sent if is_required && !required(old).contains(name) => {
+            Direction::Sent if is_required && !pair.was.required.contains(name) => {
                 (Level::Breaking, format!("`{name}` is new and required: calls without it are refused"))
             }
             Direction::Sent => (Level::Compatible, format!("`{name}` is new and may be left out")),
             Direction::Read => (Level::Compatible, format!("`{name}` is new")),
         };
-        let change = Change::new(level, "property-added", format!("{at}/{name}"), says);
-        let example = (level == Level::Breaking).then(|| generate::valid(old)).flatten();
+        let place = format!("{at}/{name}");
+        let change = Change::new(level, "property-added", &place, says);
+        let shows = level == Level::Breaking && !self.is_full(level) && self.affords([old, new]);
+        let example = shows.then(|| generate::valid(old)).flatten();
         let example = example.filter(|value| !generate::satisfies(new, value));
         self.push(Change { example, ..change.with_values(None, new["properties"].get(name)) });
+        let matching = pair.matching(name);
+        let was = pair.was.said(name, &matching).or_else(|| pair.was.others().cloned());
+        if let (Some(was), Some(is)) = (was, pair.is.said(name, &matching))
+            && was != false
+        {
+            self.pair(&was, &is, &place);
+        }
     }
 
-    fn required(&mut self, name: &str, (old, new): (&Value, &Value), at: &str) {
-        let (was, is) = (required(old).contains(name), required(new).contains(name));
-        if was == is {
+    fn required(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
+        let (was, is) = (pair.was.required.contains(name), pair.is.required.contains(name));
+        let effect = if is { Effect::Narrowed } else { Effect::Widened };
+        if was == is || self.is_full(self.level(effect)) {
             return;
         }
-        let effect = if is { Effect::Narrowed } else { Effect::Widened };
         let says = match (is, self.direction) {
             (true, Direction::Sent) => format!("`{name}` is required: calls without it are refused"),
             (true, Direction::Read) => format!("`{name}` is always there"),
             (false, Direction::Sent) => format!("`{name}` may be left out"),
             (false, Direction::Read) => format!("`{name}` may be missing"),
         };
-        let mut alone = old.clone();
-        let mut names: Vec<&str> = required(old).into_iter().filter(|other| *other != name).collect();
+        let mut alone = pair.was.schema.clone();
+        let mut names: Vec<&str> = pair.was.required.iter().copied().filter(|other| *other != name).collect();
         names.extend(is.then_some(name));
         alone["required"] = json!(names);
-        self.told(effect, &format!("{at}/{name}"), says, (old, &alone));
-        self.rename_last("required-changed", (was, is));
+        if let Some(told) = self.told(effect, &format!("{at}/{name}"), says, (pair.was.schema, &alone)) {
+            told.what = "required-changed";
+            (told.before, told.after) = (Some(was.into()), Some(is.into()));
+        }
     }
 
     /// What is said about properties that have no name; that answers may have more of them is no news to readers.
@@ -115,14 +213,48 @@ impl Walk {
         self.push(change.with_values(old.get("additionalProperties"), new.get("additionalProperties")));
     }
 
-    fn patterns(&mut self, old: &Value, new: &Value, at: &str) {
-        let empty = Map::new();
-        let [was, is] = [old, new].map(|schema| schema["patternProperties"].as_object().unwrap_or(&empty));
+    /// Where a pattern is not named, its names are others.
+    fn patterns(&mut self, pair: &Pair<'_>, at: &str) {
         let anything = json!({});
-        let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
-        for name in names {
-            let (was, is) = (was.get(name).unwrap_or(&anything), is.get(name).unwrap_or(&anything));
-            self.pair(was, is, &format!("{at}/{name}"));
+        for pattern in pair.patterns.keys() {
+            let place = format!("{at}/{pattern}");
+            let others = |side: &Members<'_>| side.others().unwrap_or(&anything).clone();
+            match (pair.was.patterns.get(*pattern), pair.is.patterns.get(*pattern)) {
+                (Some(was), Some(is)) => self.pair(was, is, &place),
+                (Some(was), None) => {
+                    self.pair(was, &others(&pair.is), &place);
+                    if self.direction == Direction::Read {
+                        self.overlaps((was, &pair.is), &place);
+                    }
+                }
+                (None, Some(is)) if pair.was.is_closed() => {
+                    let says = "names like this are allowed";
+                    let change = Change::new(Level::Compatible, "schema-widened", &place, says);
+                    self.push(change.with_values(Some(&json!(false)), Some(is)));
+                    if self.direction == Direction::Sent {
+                        self.overlaps((is, &pair.was), &place);
+                    }
+                }
+                (None, Some(is)) => {
+                    self.pair(&others(&pair.was), is, &place);
+                    if self.direction == Direction::Sent {
+                        self.overlaps((is, &pair.was), &place);
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Names that match a pattern may match another one as well: there, what one of them said came to hold beside the
+    /// other, or holds no longer.
+    fn overlaps(&mut self, (schema, beside): (&Value, &Members<'_>), at: &str) {
+        let breaks = beside.patterns.values().any(|other| match self.direction {
+            Direction::Sent => self.breaks(other, schema),
+            Direction::Read => self.breaks(schema, other),
+        });
+        if breaks {
+            self.told(Effect::Unclear, at, "names that match it may match another pattern", (schema, schema));
         }
     }
 
@@ -148,6 +280,11 @@ impl Walk {
 
 fn required(schema: &Value) -> BTreeSet<&str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// What a schema means, as a text.
+fn spelt(schema: &Value) -> String {
+    written(&canonical(schema, Keep::Meaning))
 }
 
 /// A value of a schema in which a property is given.

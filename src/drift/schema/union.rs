@@ -1,74 +1,178 @@
 //! Unions: which branches came, went, or changed.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
+use super::Direction;
 use super::bounds::Effect;
 use super::canonical::{Keep, canonical, says_nothing};
 use super::walk::Walk;
+use crate::generate::written;
+
+/// How many pairs of branches are held against each other.
+const MOST: usize = 64;
+
+/// The branches of a schema that is nothing but a union.
+pub(super) struct Union {
+    pub(super) schemas: Vec<Value>,
+    /// Whether no two branches may hold.
+    is_strict: bool,
+}
 
 /// The branches of a schema that is nothing but a union; a schema without any is its own only branch.
-pub(super) fn branches(schema: &Value) -> Option<Vec<Value>> {
+pub(super) fn branches(schema: &Value) -> Option<Union> {
     let fields = schema.as_object()?;
     let meaning: Vec<(&String, &Value)> = fields.iter().filter(|(key, _)| !says_nothing(key)).collect();
     match meaning.as_slice() {
-        [(key, Value::Array(branches))] if ["anyOf", "oneOf"].contains(&key.as_str()) => Some(branches.clone()),
+        [(key, Value::Array(branches))] if ["anyOf", "oneOf"].contains(&key.as_str()) => {
+            Some(Union { schemas: branches.clone(), is_strict: *key == "oneOf" })
+        }
         all if all.iter().any(|(key, _)| ["anyOf", "oneOf"].contains(&key.as_str())) => None,
-        _ => Some(vec![schema.clone()]),
+        all => {
+            let only = all.iter().map(|(key, value)| ((*key).clone(), (*value).clone())).collect();
+            Some(Union { schemas: vec![Value::Object(only)], is_strict: false })
+        }
     }
 }
 
 impl Walk {
-    pub(super) fn union(&mut self, was: &[Value], is: &[Value], at: &str) {
-        let [mut old, mut new] = [was, is].map(|list| list.iter().collect::<Vec<_>>());
-        take_pairs(&mut old, &mut new, &|branch| Some(canonical(branch, Keep::Meaning)));
-        for (was, is) in take_pairs(&mut old, &mut new, &|branch| marks(branch)) {
+    /// Compares unions. Whoever keeps to exactly one of some alternatives keeps to any of them, so that `oneOf` may
+    /// be read as `anyOf` where it is what has to be allowed; where it is what allows, it may not.
+    pub(super) fn alternatives(&mut self, (was, is): (&Union, &Union), pair: (&Value, &Value), at: &str) {
+        if !was.is_strict && !is.is_strict {
+            return self.union(&was.schemas, &is.schemas, at);
+        }
+        let is_same = meanings(&was.schemas) == meanings(&is.schemas);
+        let is_looser = match self.direction {
+            Direction::Sent => !is.is_strict,
+            Direction::Read => !was.is_strict,
+        };
+        let (effect, says) = match (was.is_strict, is.is_strict) {
+            (true, true) if is_same => return,
+            (true, false) if is_same => (Effect::Widened, "more than one of its alternatives may hold"),
+            (false, true) if is_same => (Effect::Narrowed, "no more than one of its alternatives may hold"),
+            _ if is_looser => {
+                // What one branch alone shows may be an example of another branch as well.
+                let was_quiet = std::mem::replace(&mut self.is_quiet, true);
+                self.union(&was.schemas, &is.schemas, at);
+                self.is_quiet = was_quiet;
+                return;
+            }
+            _ => (Effect::Unclear, "its alternatives are others"),
+        };
+        self.told(effect, at, says, pair);
+    }
+
+    fn union(&mut self, was: &[Value], is: &[Value], at: &str) {
+        let [mut old, mut new] = [was, is].map(|list| list.iter().map(Branch::new).collect::<Vec<_>>());
+        take_pairs(&mut old, &mut new, |branch| Some(&branch.meaning));
+        for (was, is) in take_pairs(&mut old, &mut new, |branch| branch.marks.as_ref()) {
             self.pair(was, is, at);
         }
-        for (was, is) in take_pairs(&mut old, &mut new, &|branch| branch.get("type").cloned()) {
+        for (was, is) in take_pairs(&mut old, &mut new, |branch| branch.types.as_ref()) {
             self.pair(was, is, at);
         }
         let (one, other) = (json!({"anyOf": was}), json!({"anyOf": is}));
-        match (old.as_slice(), new.as_slice()) {
-            ([], []) => {}
-            ([was], [is]) => self.pair(was, is, at),
-            (gone, []) => self.told(Effect::Narrowed, at, counted(gone.len(), "is gone", "are gone"), (&one, &other)),
-            ([], come) => self.told(Effect::Widened, at, counted(come.len(), "is new", "are new"), (&one, &other)),
-            _ => self.told(Effect::Unclear, at, "its alternatives are others", (&one, &other)),
+        let pair = (&one, &other);
+        if let ([was], [is]) = (old.as_slice(), new.as_slice()) {
+            return self.pair(was.schema, is.schema, at);
         }
+        let is_harmless = match self.direction {
+            Direction::Sent => self.are_covered(&old, is),
+            Direction::Read => self.are_covered(&new, was),
+        };
+        let others = || "its alternatives are others".to_owned();
+        let (effect, says) = match (old.len(), new.len()) {
+            (0, 0) => return,
+            (0, come) => (Effect::Widened, counted(come, "is new", "are new")),
+            (gone, 0) => (Effect::Narrowed, counted(gone, "is gone", "are gone")),
+            _ => (Effect::Unclear, others()),
+        };
+        let (effect, says) = match self.direction {
+            Direction::Sent if is_harmless && effect != Effect::Widened => (Effect::Widened, others()),
+            Direction::Read if is_harmless && effect != Effect::Narrowed => (Effect::Narrowed, others()),
+            Direction::Sent | Direction::Read => (effect, says),
+        };
+        self.told(effect, at, says, pair);
     }
+
+    /// Whether each branch has become one of others, and nobody suffers from that.
+    fn are_covered(&mut self, branches: &[Branch<'_>], others: &[Value]) -> bool {
+        if self.is_probe() || branches.len() * others.len() > MOST {
+            return false;
+        }
+        let mut is_covered = |branch: &Branch<'_>| match self.direction {
+            Direction::Sent => others.iter().any(|other| !self.breaks(branch.schema, other)),
+            Direction::Read => others.iter().any(|other| !self.breaks(other, branch.schema)),
+        };
+        branches.iter().all(&mut is_covered)
+    }
+}
+
+fn meanings(branches: &[Value]) -> Vec<String> {
+    let mut all: Vec<String> = branches.iter().map(meaning).collect();
+    all.sort_unstable();
+    all
+}
+
+fn meaning(branch: &Value) -> String {
+    written(&canonical(branch, Keep::Meaning))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 alternative {one}") } else { format!("{count} alternatives {many}") }
 }
 
+/// A branch, with what it may be told by.
+struct Branch<'a> {
+    schema: &'a Value,
+    meaning: String,
+    marks: Option<String>,
+    types: Option<String>,
+}
+
+impl<'a> Branch<'a> {
+    fn new(schema: &'a Value) -> Self {
+        let types = schema.get("type").map(written);
+        Self { schema, meaning: meaning(schema), marks: marks(schema), types }
+    }
+}
+
 /// Takes out what has the same key on both sides and on neither side twice.
 fn take_pairs<'a>(
-    old: &mut Vec<&'a Value>,
-    new: &mut Vec<&'a Value>,
-    key: &dyn Fn(&Value) -> Option<Value>,
+    old: &mut Vec<Branch<'a>>,
+    new: &mut Vec<Branch<'a>>,
+    key: for<'b> fn(&'b Branch<'a>) -> Option<&'b String>,
 ) -> Vec<(&'a Value, &'a Value)> {
-    let mut pairs = Vec::new();
-    let is_alone =
-        |list: &[&Value], wanted: &Value| list.iter().filter(|one| key(one).as_ref() == Some(wanted)).count() == 1;
-    for branch in old.clone() {
-        let Some(wanted) = key(branch) else { continue };
-        if is_alone(old, &wanted) && is_alone(new, &wanted) {
-            let at = new.iter().position(|one| key(one).as_ref() == Some(&wanted));
-            pairs.extend(at.map(|at| (branch, new.remove(at))));
-            old.retain(|one| key(one).as_ref() != Some(&wanted));
+    let alone = |list: &[Branch<'a>]| {
+        let mut known: BTreeMap<String, Vec<&'a Value>> = BTreeMap::new();
+        for branch in list {
+            if let Some(key) = key(branch) {
+                known.entry(key.clone()).or_default().push(branch.schema);
+            }
         }
+        known.retain(|_, branches| branches.len() == 1);
+        known
+    };
+    let (known, others) = (alone(old), alone(new));
+    let taken: BTreeSet<String> = known.into_keys().filter(|key| others.contains_key(key)).collect();
+    let in_order = old.iter().filter_map(|branch| Some((branch.schema, key(branch)?)));
+    let pairs = in_order.filter(|(_, key)| taken.contains(*key));
+    let pairs = pairs.filter_map(|(schema, key)| Some((schema, *others.get(key)?.first()?))).collect();
+    for list in [&mut *old, new] {
+        list.retain(|branch| key(branch).is_none_or(|key| !taken.contains(key)));
     }
     pairs
 }
 
 /// The properties of a branch that have one value only: they tell branches apart.
-fn marks(branch: &Value) -> Option<Value> {
+fn marks(branch: &Value) -> Option<String> {
     let properties = branch["properties"].as_object()?.iter();
     let fixed = properties.filter_map(|(name, schema)| {
         let values = schema["enum"].as_array()?;
         (values.len() == 1).then(|| json!([name, values]))
     });
-    let fixed: Vec<Value> = fixed.collect();
-    (!fixed.is_empty()).then(|| Value::Array(fixed))
+    let fixed: BTreeSet<String> = fixed.map(|mark| written(&mark)).collect();
+    (!fixed.is_empty()).then(|| fixed.into_iter().collect())
 }

@@ -1,19 +1,24 @@
 //! Two schemas in one spelling, walked side by side.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::bounds::{BOUNDS, Effect, effect};
-use super::canonical::{Keep, RECURSIVE, WORDS, canonical, is_of};
+use super::canonical::{Keep, NAMED, RECURSIVE, WORDS, canonical};
+use super::document::FAR;
+use super::tidy::{concerned, is_of};
 use super::union::branches;
-use super::witness::counterexample;
+use super::witness::Effort;
 use super::{Change, Direction};
 use crate::drift::Level;
+use crate::generate::written;
 
 /// The most changes of one schema: beyond that it is another schema.
 const MOST: usize = 200;
 
 /// Keywords of which only equality is understood.
-const OPAQUE: [&str; 14] = [
+const OPAQUE: [&str; 13] = [
     "anyOf",
     "oneOf",
     "allOf",
@@ -25,72 +30,157 @@ const OPAQUE: [&str; 14] = [
     "unevaluatedItems",
     "unevaluatedProperties",
     "dependentSchemas",
-    "$ref",
-    "$dynamicRef",
+    FAR,
     RECURSIVE,
 ];
+
+/// How many schemas are compared.
+const STEPS: usize = 100_000;
+
+/// How many values are named in one sentence.
+const NAMED_VALUES: usize = 20;
 
 /// Collects what has changed on the way.
 pub(super) struct Walk {
     pub(super) direction: Direction,
     found: Vec<Change>,
+    /// How many of them break somebody.
+    breaking: usize,
+    /// How many schemas may still be compared.
+    steps: usize,
+    is_cut: bool,
+    effort: Effort,
+    /// Whether the question is only whether anything breaks somebody.
+    is_probe: bool,
+    /// Whether nobody asks for examples.
+    pub(super) is_quiet: bool,
 }
 
 impl Walk {
     pub(super) fn new(direction: Direction) -> Self {
-        Self { direction, found: Vec::new() }
+        let effort = Effort::default();
+        Self {
+            direction,
+            found: Vec::new(),
+            breaking: 0,
+            steps: STEPS,
+            is_cut: false,
+            effort,
+            is_probe: false,
+            is_quiet: false,
+        }
     }
 
     pub(super) fn finish(self) -> Vec<Change> {
         self.found
     }
 
-    pub(super) fn push(&mut self, change: Change) {
-        if self.found.len() < MOST {
-            self.found.push(change);
+    /// Keeps a change, except where there are enough of its kind.
+    pub(super) fn push(&mut self, change: Change) -> Option<&mut Change> {
+        if self.is_full(change.level) {
+            return None;
         }
+        self.breaking += usize::from(change.level == Level::Breaking);
+        if self.is_probe && change.level != Level::Breaking {
+            return None;
+        }
+        self.found.push(change);
+        self.found.last_mut()
+    }
+
+    /// Whether there are enough changes that break somebody, or enough that do not.
+    pub(super) fn is_full(&self, level: Level) -> bool {
+        let others = self.found.len() - self.breaking;
+        let most = if self.is_probe { 1 } else { MOST };
+        if level == Level::Breaking { self.breaking >= most } else { others >= MOST }
+    }
+
+    /// Whether there is time for an example that these schemas have.
+    pub(super) fn affords(&mut self, schemas: [&Value; 2]) -> bool {
+        !self.is_quiet && self.effort.affords(schemas)
+    }
+
+    /// Whether somebody would suffer if one schema became another, as far as that can be shown.
+    pub(super) fn breaks(&mut self, old: &Value, new: &Value) -> bool {
+        let mut walk = Self { is_probe: true, is_quiet: true, steps: self.steps, ..Self::new(self.direction) };
+        walk.pair(old, new, "");
+        self.steps = walk.steps;
+        walk.breaking > 0
+    }
+
+    /// Tells once that not everything is compared.
+    fn cut(&mut self, at: &str) {
+        if !std::mem::replace(&mut self.is_cut, true) {
+            let says = "there is too much to compare, so that nothing can be shown to be compatible from here on";
+            self.push(Change::new(Level::Breaking, "schema-changed", at, says));
+        }
+    }
+
+    /// Whether the question is whether anything breaks somebody: then what is asked on the way is not asked again.
+    pub(super) fn is_probe(&self) -> bool {
+        self.is_probe
     }
 
     /// Compares two schemas at a place.
     pub(super) fn pair(&mut self, old: &Value, new: &Value, at: &str) {
-        if old == new || self.found.len() >= MOST {
+        if old == new || self.is_full(Level::Breaking) {
             return;
         }
+        let Some(steps) = self.steps.checked_sub(1) else { return self.cut(at) };
+        self.steps = steps;
         if old.is_boolean() || new.is_boolean() {
             let effect = if new.is_boolean() { Effect::Narrowed } else { Effect::Widened };
             let says = if new.is_boolean() { "nothing is allowed here any more" } else { "something is allowed here" };
-            return self.told(effect, at, says, (old, new));
-        }
-        if let (Some(was), Some(is)) = (branches(old), branches(new))
-            && was.len() + is.len() > 2
-        {
-            self.words(old, new, at);
-            return self.union(&was, &is, at);
+            self.told(effect, at, says, (old, new));
+            return;
         }
         self.words(old, new, at);
         self.default(old, new, at);
+        if let (Some(was), Some(is)) = (branches(old), branches(new))
+            && was.schemas.len() + is.schemas.len() > 2
+        {
+            return self.alternatives((&was, &is), (old, new), at);
+        }
         if self.types(old, new, at) {
             return;
         }
+        self.keywords(old, new, at);
+    }
+
+    /// Compares what both say about the types that both have: that one of them has more was told.
+    fn keywords(&mut self, old: &Value, new: &Value, at: &str) {
         self.choices(old, new, at);
-        for bound in BOUNDS {
+        let types = [old, new].map(types);
+        let matters = |keyword: &str| {
+            let has = |names: &[&str]| types.iter().all(|types| types.iter().any(|name| names.contains(name)));
+            concerned(keyword).is_none_or(has)
+        };
+        for bound in BOUNDS.iter().filter(|bound| matters(bound.keyword)) {
             if old.get(bound.keyword) != new.get(bound.keyword) {
                 self.keyword(effect(bound, (old, new)), bound.keyword, at, (old, new));
             }
         }
-        self.object(old, new, at);
-        self.array(old, new, at);
-        for keyword in OPAQUE {
-            if meaning(old.get(keyword)) != meaning(new.get(keyword)) {
-                self.keyword(Effect::Unclear, keyword, at, (old, new));
+        if matters("properties") {
+            self.object(old, new, at);
+        }
+        if matters("items") {
+            self.array(old, new, at);
+        }
+        for keyword in OPAQUE.into_iter().filter(|keyword| matters(keyword)) {
+            if meaning(keyword, old) != meaning(keyword, new) {
+                self.keyword(opaque(keyword, (old, new)), keyword, at, (old, new));
             }
         }
     }
 
     /// Tells of a keyword that differs; what the keyword alone changes is shown by example.
     pub(super) fn keyword(&mut self, effect: Effect, keyword: &str, at: &str, (old, new): (&Value, &Value)) {
+        if self.is_full(self.level(effect)) {
+            return;
+        }
         let [was, is] = [old, new].map(|schema| schema.get(keyword));
         let says = match (was, is) {
+            _ if [FAR, RECURSIVE].contains(&keyword) => "what it refers to has changed".to_owned(),
             (Some(was), Some(is)) => format!("`{keyword}` was {}, and is {}", short(was), short(is)),
             (None, Some(is)) => format!("`{keyword}` is new: {}", short(is)),
             (Some(was), None) => format!("`{keyword}` is gone; it was {}", short(was)),
@@ -102,20 +192,37 @@ impl Walk {
             (None, Some(alone)) => drop(alone.shift_remove(keyword)),
             (_, None) => {}
         }
-        self.told(effect, at, says, (old, &alone));
-        if let Some(last) = self.found.last_mut() {
-            (last.before, last.after) = (was.cloned(), is.cloned());
+        if let Some(told) = self.told(effect, at, says, (old, &alone)) {
+            (told.before, told.after) = (was.cloned(), is.cloned());
+        }
+    }
+
+    /// How bad that is for those who are concerned.
+    pub(super) fn level(&self, effect: Effect) -> Level {
+        match (self.direction, effect) {
+            (_, Effect::Unclear) | (Direction::Sent, Effect::Narrowed) | (Direction::Read, Effect::Widened) => {
+                Level::Breaking
+            }
+            (Direction::Sent, Effect::Widened) | (Direction::Read, Effect::Narrowed) => Level::Compatible,
         }
     }
 
     /// Tells of a change with that effect; `pair` holds what was and is allowed as far as it matters.
-    pub(super) fn told(&mut self, effect: Effect, at: &str, says: impl Into<String>, pair: (&Value, &Value)) {
-        let is_breaking = match (self.direction, effect) {
-            (_, Effect::Unclear) | (Direction::Sent, Effect::Narrowed) | (Direction::Read, Effect::Widened) => true,
-            (Direction::Sent, Effect::Widened) | (Direction::Read, Effect::Narrowed) => false,
-        };
-        let example = is_breaking.then(|| self.example(pair)).flatten();
-        let level = if is_breaking { Level::Breaking } else { Level::Compatible };
+    pub(super) fn told(
+        &mut self,
+        effect: Effect,
+        at: &str,
+        says: impl Into<String>,
+        pair: (&Value, &Value),
+    ) -> Option<&mut Change> {
+        let level = self.level(effect);
+        if self.is_full(level) {
+            return None;
+        }
+        let (mut example, mut is_decided) = (None, true);
+        if level == Level::Breaking && !self.is_quiet {
+            (example, is_decided) = self.example(pair);
+        }
         let what = match effect {
             Effect::Narrowed => "schema-narrowed",
             Effect::Widened => "schema-widened",
@@ -123,25 +230,22 @@ impl Walk {
         };
         let mut says = says.into();
         if effect == Effect::Unclear && example.is_none() {
-            says += ", which cannot be shown to be compatible";
+            says += if is_decided {
+                ", which cannot be shown to be compatible"
+            } else {
+                ", and to find out whether that is compatible takes too long"
+            };
         }
         let change = Change::new(level, what, at, says).with_values(Some(pair.0), Some(pair.1));
-        self.push(Change { example, ..change });
+        self.push(Change { example, ..change })
     }
 
-    /// A value that was good for callers and is not any more, or comes now and could not before.
-    fn example(&self, (old, new): (&Value, &Value)) -> Option<Value> {
+    /// A value that was good for callers and is not any more, or comes now and could not before; and whether all was
+    /// tried.
+    fn example(&mut self, (old, new): (&Value, &Value)) -> (Option<Value>, bool) {
         match self.direction {
-            Direction::Sent => counterexample(old, new),
-            Direction::Read => counterexample(new, old),
-        }
-    }
-
-    /// Gives the change that was told last its own name.
-    pub(super) fn rename_last(&mut self, what: &'static str, (was, is): (bool, bool)) {
-        if let Some(last) = self.found.last_mut() {
-            last.what = what;
-            (last.before, last.after) = (Some(was.into()), Some(is.into()));
+            Direction::Sent => self.effort.example(old, new),
+            Direction::Read => self.effort.example(new, old),
         }
     }
 
@@ -190,25 +294,27 @@ impl Walk {
             if schema.get("type").is_some() { json!({"type": types}) } else { json!({}) }
         };
         let pair = (&alone(old, &was), &alone(new, &is));
-        match (lost, gained) {
+        let effect = match (lost, gained) {
             (false, false) => return false,
-            (true, true) => self.told(Effect::Unclear, at, says, pair),
-            (true, false) => self.told(Effect::Narrowed, at, says, pair),
-            (false, true) => self.told(Effect::Widened, at, says, pair),
-        }
+            (true, true) => Effect::Unclear,
+            (true, false) => Effect::Narrowed,
+            (false, true) => Effect::Widened,
+        };
+        self.told(effect, at, says, pair);
         !was.iter().any(|name| holds(&is, name)) && !is.iter().any(|name| holds(&was, name))
     }
 
     /// Compares enumerations, as far as types do not say it all.
     fn choices(&mut self, old: &Value, new: &Value, at: &str) {
         let [was, is] = [old, new].map(|schema| schema["enum"].as_array());
-        let fits = |value: &&Value, schema: &Value| types(schema).iter().any(|name| is_of(value, name));
-        let told = match (was, is) {
-            (Some(was), Some(is)) => {
-                let lost: Vec<&Value> = was.iter().filter(|value| fits(value, new) && !is.contains(value)).collect();
-                let gained: Vec<&Value> = is.iter().filter(|value| fits(value, old) && !was.contains(value)).collect();
-                [(Effect::Narrowed, lost, "no longer allowed"), (Effect::Widened, gained, "new")]
-            }
+        let fits = |value: &Value, schema: &Value| types(schema).iter().any(|name| is_of(value, name));
+        let missing = |values: &[Value], other: &Value, others: &[Value]| -> Vec<Value> {
+            let others: BTreeSet<String> = others.iter().map(written).collect();
+            let is_missing = |value: &&Value| fits(value, other) && !others.contains(&written(value));
+            values.iter().filter(is_missing).cloned().collect()
+        };
+        let (lost, gained) = match (was, is) {
+            (Some(was), Some(is)) => (missing(was, new, is), missing(is, old, was)),
             (Some(_), None) => return self.keyword(Effect::Widened, "enum", at, (old, new)),
             (None, Some(values))
                 if *values == [json!(true), json!(false)] || *values == [json!(false), json!(true)] =>
@@ -218,12 +324,24 @@ impl Walk {
             (None, Some(_)) => return self.keyword(Effect::Narrowed, "enum", at, (old, new)),
             (None, None) => return,
         };
-        for (effect, values, words) in told.into_iter().filter(|(_, values, _)| !values.is_empty()) {
-            let list: Vec<String> = values.iter().map(|value| short(value)).collect();
-            let verb = if list.len() == 1 { "is" } else { "are" };
-            let (one, other) = (json!({"enum": was}), json!({"enum": is}));
-            self.told(effect, at, format!("{} {verb} {words}", list.join(", ")), (&one, &other));
+        let pair = (&json!({"enum": was}), &json!({"enum": is}));
+        self.chosen(Effect::Narrowed, (&lost, "no longer allowed"), at, pair);
+        self.chosen(Effect::Widened, (&gained, "new"), at, pair);
+    }
+
+    /// Tells of values that came or went.
+    fn chosen(&mut self, effect: Effect, (values, words): (&[Value], &str), at: &str, pair: (&Value, &Value)) {
+        let Some(example) = values.iter().min_by_key(|value| value.to_string().len()) else { return };
+        let mut list = values.iter().take(NAMED_VALUES).map(short).collect::<Vec<_>>().join(", ");
+        if values.len() > NAMED_VALUES {
+            list += &format!(" and {} more", values.len() - NAMED_VALUES);
         }
+        let verb = if values.len() == 1 { "is" } else { "are" };
+        let was_quiet = std::mem::replace(&mut self.is_quiet, true);
+        if let Some(told) = self.told(effect, at, format!("{list} {verb} {words}"), pair) {
+            told.example = (told.level == Level::Breaking).then(|| example.clone());
+        }
+        self.is_quiet = was_quiet;
     }
 
     fn array(&mut self, old: &Value, new: &Value, at: &str) {
@@ -248,12 +366,39 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
 }
 
 /// What a keyword holds without words for people: a schema, schemas, schemas by name, or anything else.
-fn meaning(part: Option<&Value>) -> Option<Value> {
-    part.map(|part| match part {
-        Value::Array(parts) => parts.iter().map(|part| canonical(part, Keep::Meaning)).collect(),
-        Value::Object(_) => canonical(part, Keep::Meaning),
+fn meaning(keyword: &str, schema: &Value) -> Option<Value> {
+    let spelt = |part: &Value| canonical(part, Keep::Meaning);
+    schema.get(keyword).map(|part| match part {
+        Value::Array(parts) => parts.iter().map(spelt).collect(),
+        Value::Object(named) if NAMED.contains(&keyword) => {
+            Value::Object(named.iter().map(|(name, part)| (name.clone(), spelt(part))).collect())
+        }
+        Value::Object(_) => spelt(part),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => part.clone(),
     })
+}
+
+/// What it does that a keyword of which only equality is understood came, went or changed: by itself, it only takes
+/// values away.
+fn opaque(keyword: &str, (old, new): (&Value, &Value)) -> Effect {
+    let has = |name: &str| [old, new].iter().any(|schema| schema.get(name).is_some());
+    // These look at what others have looked at.
+    if has("unevaluatedItems") || has("unevaluatedProperties") || [FAR, RECURSIVE].contains(&keyword) {
+        return Effect::Unclear;
+    }
+    // It may have known a property that stands elsewhere now, and is taken for a new one.
+    let known = |name: &String| old["properties"].get(name).is_some();
+    let has_moved = new["properties"].as_object().is_some_and(|named| !named.keys().all(known));
+    let deciding = if ["then", "else"].contains(&keyword) && old.get("if").is_some() != new.get("if").is_some() {
+        "if"
+    } else {
+        keyword
+    };
+    match (old.get(deciding), new.get(deciding)) {
+        (None, Some(_)) => Effect::Narrowed,
+        (Some(_), None) if !has_moved || ["not", "contains"].contains(&keyword) => Effect::Widened,
+        _ => Effect::Unclear,
+    }
 }
 
 /// A value in a sentence.

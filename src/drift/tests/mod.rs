@@ -1,4 +1,6 @@
 //! Pairs of before and after, and what callers think of them.
 
+mod pairs;
 mod schemas;
 mod servers;
+mod size;

@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
+use super::pairs::{LIMITS, ONE_OF, PATTERNS, REFERENCES};
 use crate::drift::{Change, Direction, Level, compare_schemas, counterexample};
 
 /// The schema before, the schema after, the worst change for who sends it, and for who reads it.
-type Line = (&'static str, &'static str, &'static str, &'static str);
+pub(super) type Line = (&'static str, &'static str, &'static str, &'static str);
 
-const SAME: &str = "same";
-const COSMETIC: &str = "cosmetic";
-const FINE: &str = "compatible";
-const BREAKS: &str = "breaking";
+pub(super) const SAME: &str = "same";
+pub(super) const COSMETIC: &str = "cosmetic";
+pub(super) const FINE: &str = "compatible";
+pub(super) const BREAKS: &str = "breaking";
 
 const PROPERTIES: &[Line] = &[
     (r"{}", r"{}", SAME, SAME),
@@ -153,7 +154,8 @@ const LISTS_AND_UNIONS: &[Line] = &[
 #[test]
 fn every_change_has_the_level_that_callers_give_it() {
     let mut wrong = Vec::new();
-    for (before, after, sent, read) in PROPERTIES.iter().chain(VALUES).chain(LISTS_AND_UNIONS) {
+    let plain = PROPERTIES.iter().chain(VALUES).chain(LISTS_AND_UNIONS);
+    for (before, after, sent, read) in plain.chain(REFERENCES).chain(PATTERNS).chain(ONE_OF).chain(LIMITS) {
         let [before, after] = [before, after].map(|text| serde_json::from_str::<Value>(text).unwrap());
         for (direction, expected) in [(Direction::Sent, sent), (Direction::Read, read)] {
             let found = compare_schemas(direction, &before, &after, "");
@@ -179,7 +181,7 @@ fn new_properties(before: &Value, after: &Value) -> Vec<String> {
     names.filter(|name| before["properties"].get(name).is_none()).collect()
 }
 
-fn worst(found: &[Change]) -> &'static str {
+pub(super) fn worst(found: &[Change]) -> &'static str {
     found.iter().map(|change| change.level).max().map_or(SAME, Level::as_str)
 }
 

@@ -286,7 +286,7 @@ fn all_differ(items: &[Value]) -> bool {
 }
 
 /// The order of two numbers.
-pub(in crate::generate) fn compare(one: &Number, other: &Number) -> Ordering {
+pub fn compare(one: &Number, other: &Number) -> Ordering {
     if let (Some(one), Some(other)) = (one.as_i128(), other.as_i128()) {
         return one.cmp(&other);
     }
@@ -320,7 +320,7 @@ pub(in crate::generate) fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// A value as a text that it shares with whatever is the same JSON, and with nothing else.
-pub(in crate::generate) fn written(value: &Value) -> String {
+pub fn written(value: &Value) -> String {
     match value {
         Value::Number(number) if number.is_f64() => {
             let number = number.as_f64().unwrap_or(0.0);
@@ -333,9 +333,9 @@ pub(in crate::generate) fn written(value: &Value) -> String {
         }
         Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(",")),
         Value::Object(members) => {
-            let sorted: BTreeMap<&String, String> =
-                members.iter().map(|(name, value)| (name, written(value))).collect();
-            format!("{sorted:?}")
+            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+            let members = sorted.into_iter().map(|(name, value)| format!("{name:?}:{}", written(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
     }

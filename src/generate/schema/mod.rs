@@ -20,10 +20,12 @@ use serde_json::Value;
 use super::pattern::Pattern;
 
 pub(super) use cost::STEPS;
-pub(super) use fits::{above, beneath, compare, is_multiple, same, written};
+pub(super) use fits::{above, beneath, is_multiple, same};
+pub use fits::{compare, written};
 pub(super) use kind::Kinds;
 use meter::Meter;
 pub(super) use place::{Place, child_ids, each_place, item_ids, token};
+pub use reference::References;
 pub(super) use rules::{Bound, Condition, Contains, Rules, SchemaId};
 
 /// The subschemas of one document, and what was derived from them.

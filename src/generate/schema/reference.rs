@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::token;
 
 /// The places of a document that references can name.
-pub(super) struct References<'a> {
+#[derive(Debug)]
+pub struct References<'a> {
     document: &'a Value,
     /// Pointers of resources by their absolute identifier.
     resources: BTreeMap<String, String>,
@@ -17,7 +18,8 @@ pub(super) struct References<'a> {
 }
 
 impl<'a> References<'a> {
-    pub(super) fn new(document: &'a Value) -> Self {
+    /// Looks for identifiers and anchors.
+    pub fn new(document: &'a Value) -> Self {
         let (resources, anchors, dynamic) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut found = Self { document, resources, anchors, dynamic };
         found.collect(document, "", "", "");
@@ -25,7 +27,7 @@ impl<'a> References<'a> {
     }
 
     /// The pointer that a `$ref` at a pointer leads to; `None` for documents from elsewhere.
-    pub(super) fn target(&self, from: &str, reference: &str) -> Option<String> {
+    pub fn target(&self, from: &str, reference: &str) -> Option<String> {
         let (resource, base) = self.resource_of(from);
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = match address {
@@ -49,6 +51,12 @@ impl<'a> References<'a> {
             return Some(target);
         }
         Some(self.dynamic.get(&(String::new(), anchor.to_owned())).cloned().unwrap_or(target))
+    }
+
+    /// Whether a `$dynamicRef` leads to the same place whatever leads to it.
+    pub fn is_fixed(&self, reference: &str) -> bool {
+        let anchor = reference.split_once('#').map_or("", |(_, fragment)| fragment);
+        self.dynamic.keys().filter(|(_, known)| known == anchor).count() <= 1
     }
 
     fn collect(&mut self, value: &Value, pointer: &str, resource: &str, base: &str) {

@@ -1,0 +1,178 @@
+//! Where references lead, and a stand-in for what is too far away to be written out.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Map, Value, json};
+
+use super::canonical::{LISTED, NAMED, ONE, PLACES, REFERENCES, says_nothing};
+use crate::drift::steady::pointed;
+use crate::generate::{References, written};
+
+/// Stands for what a reference leads to where that is not written out: the same for what means the same.
+pub(super) const FAR: &str = "$far";
+
+/// How many schemas are read to find out what references lead to.
+const MOST: usize = 200_000;
+
+/// A schema as it was written.
+pub(super) struct Document<'a> {
+    root: &'a Value,
+    references: References<'a>,
+    /// The stand-ins by pointer.
+    known: BTreeMap<String, String>,
+    left: usize,
+}
+
+/// What can be reached from a place, in the order in which it is met; definitions have numbers, for names say nothing.
+#[derive(Default)]
+struct Reached {
+    numbers: BTreeMap<String, usize>,
+    queue: Vec<String>,
+    text: String,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(root: &'a Value) -> Self {
+        Self { root, references: References::new(root), known: BTreeMap::new(), left: MOST }
+    }
+
+    /// The pointer to what a reference leads to, and what is there; `None` where that is not in the document, or
+    /// depends on more than the reference.
+    pub(super) fn target(&self, keyword: &str, reference: &Value, from: &str) -> Option<(String, &'a Value)> {
+        let reference = reference.as_str()?;
+        if keyword != "$ref" && !self.references.is_fixed(reference) {
+            return None;
+        }
+        let pointer = self.references.target(from, reference)?;
+        let root = self.root;
+        let target = root.pointer(&pointer)?;
+        Some((pointer, target))
+    }
+
+    /// A stand-in for what is at a pointer.
+    pub(super) fn far(&mut self, pointer: &str) -> Value {
+        if let Some(known) = self.known.get(pointer) {
+            return json!({FAR: known});
+        }
+        let told = self.reached(pointer).unwrap_or_else(|| format!("{pointer} of {}", self.whole()));
+        self.known.insert(pointer.to_owned(), told.clone());
+        json!({FAR: told})
+    }
+
+    /// A stand-in for what a reference leads to that leads to no known place.
+    pub(super) fn unknown(&mut self, reference: &Value) -> Value {
+        json!({FAR: self.elsewhere(reference)})
+    }
+
+    /// What is in other documents is told by its address alone; anything else may be anywhere in this one.
+    fn elsewhere(&mut self, reference: &Value) -> String {
+        let is_old = self.root["$schema"].as_str().is_some_and(|dialect| dialect.contains("/draft-0"));
+        match reference.as_str() {
+            Some(address) if address.contains("://") && !(is_old && self.root.get("id").is_some()) => {
+                address.to_owned()
+            }
+            _ => format!("{reference} of {}", self.whole()),
+        }
+    }
+
+    fn whole(&mut self) -> String {
+        if let Some(known) = self.known.get("#") {
+            return known.clone();
+        }
+        let told = hashed(&written(self.root));
+        self.known.insert("#".to_owned(), told.clone());
+        told
+    }
+
+    /// What can be reached from a pointer; `None` where that is too much.
+    fn reached(&mut self, pointer: &str) -> Option<String> {
+        let mut reached = Reached::default();
+        reached.number(pointer);
+        let mut next = 0;
+        while let Some(pointer) = reached.queue.get(next).cloned() {
+            next += 1;
+            let root = self.root;
+            self.write(root.pointer(&pointer)?, &pointer, &mut reached)?;
+            reached.text.push(';');
+        }
+        Some(hashed(&reached.text))
+    }
+
+    fn write(&mut self, schema: &Value, at: &str, reached: &mut Reached) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        let Value::Object(fields) = schema else {
+            reached.text.push_str(if *schema == Value::Bool(false) { "false" } else { "true" });
+            return Some(());
+        };
+        reached.text.push('{');
+        let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
+        for (key, value) in sorted {
+            if PLACES.contains(&key.as_str()) || says_nothing(key) {
+                continue;
+            }
+            reached.text.push_str(&format!("{key:?}:"));
+            let at = format!("{at}/{}", pointed(key));
+            match (key.as_str(), value) {
+                (keyword, _) if REFERENCES.contains(&keyword) => match self.target(keyword, value, &at) {
+                    Some((target, _)) => {
+                        let number = reached.number(&target);
+                        reached.text.push_str(&format!("#{number}"));
+                    }
+                    None => reached.text.push_str(&self.elsewhere(value)),
+                },
+                ("items", Value::Array(parts)) => self.write_all(parts, &at, reached)?,
+                (key, Value::Array(parts)) if LISTED.contains(&key) => self.write_all(parts, &at, reached)?,
+                (key, _) if ONE.contains(&key) || key == "additionalItems" => self.write(value, &at, reached)?,
+                (key, Value::Object(named)) if NAMED.contains(&key) || key == "dependencies" => {
+                    self.write_named(named, &at, reached)?;
+                }
+                _ => reached.text.push_str(&written(value)),
+            }
+            reached.text.push(',');
+        }
+        reached.text.push('}');
+        Some(())
+    }
+
+    fn write_all(&mut self, parts: &[Value], at: &str, reached: &mut Reached) -> Option<()> {
+        reached.text.push('[');
+        for (place, part) in parts.iter().enumerate() {
+            self.write(part, &format!("{at}/{place}"), reached)?;
+            reached.text.push(',');
+        }
+        reached.text.push(']');
+        Some(())
+    }
+
+    fn write_named(&mut self, named: &Map<String, Value>, at: &str, reached: &mut Reached) -> Option<()> {
+        let sorted: BTreeMap<&String, &Value> = named.iter().collect();
+        for (name, part) in sorted {
+            reached.text.push_str(&format!("{name:?}="));
+            match part {
+                Value::Array(_) => reached.text.push_str(&written(part)),
+                _ => self.write(part, &format!("{at}/{}", pointed(name)), reached)?,
+            }
+            reached.text.push(',');
+        }
+        Some(())
+    }
+}
+
+impl Reached {
+    /// The number of a place; one that is new is still to be written.
+    fn number(&mut self, pointer: &str) -> usize {
+        let next = self.queue.len();
+        let number = *self.numbers.entry(pointer.to_owned()).or_insert(next);
+        if number == next {
+            self.queue.push(pointer.to_owned());
+        }
+        number
+    }
+}
+
+fn hashed(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}

@@ -1,0 +1,235 @@
+//! One schema in one spelling: older drafts translated, and nothing said that says nothing.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Number, Value, json};
+
+use super::apart::are_apart;
+use super::canonical::says_nothing;
+use super::merge::{add_types, merged};
+use crate::generate::{compare, written};
+
+/// The keywords of older drafts in the words of 2020-12.
+pub(super) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
+    let mut fields = fields.clone();
+    for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
+        match fields.get(exclusive) {
+            Some(Value::Bool(true)) => {
+                if let Some(limit) = fields.shift_remove(bound) {
+                    fields.insert(exclusive.to_owned(), limit);
+                }
+            }
+            Some(Value::Bool(false)) => drop(fields.shift_remove(exclusive)),
+            _ => {}
+        }
+    }
+    if fields.get("items").is_some_and(Value::is_array) {
+        let rest = fields.shift_remove("additionalItems");
+        let first = fields.shift_remove("items").unwrap_or_default();
+        fields.insert("prefixItems".to_owned(), first);
+        fields.extend(rest.map(|rest| ("items".to_owned(), rest)));
+    }
+    if let Some(Value::Object(dependencies)) = fields.shift_remove("dependencies") {
+        for (name, needed) in dependencies {
+            let key = if needed.is_array() { "dependentRequired" } else { "dependentSchemas" };
+            fields.entry(key).or_insert_with(|| json!({}))[&name] = needed;
+        }
+    }
+    fields
+}
+
+/// Without what says nothing, and with one spelling for types, constants and unions of types.
+pub(super) fn tidied(mut fields: Map<String, Value>) -> Value {
+    if let Some(only) = fields.shift_remove("const") {
+        fields.insert("enum".to_owned(), json!([only]));
+    }
+    if let Some(Value::String(name)) = fields.get("type") {
+        fields["type"] = json!([name]);
+    }
+    if let Some(Value::Array(names)) = fields.get_mut("type") {
+        names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+        names.dedup();
+    }
+    if fields.contains_key("enum") {
+        enumerated(&mut fields);
+    }
+    if let Some(Value::Array(names)) = fields.get_mut("required") {
+        names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+        names.dedup();
+    }
+    fields.retain(|key, value| !is_idle(key, value));
+    let unions: Vec<_> =
+        ["anyOf", "oneOf"].into_iter().filter_map(|key| Some((key, fields.shift_remove(key)?))).collect();
+    unions.into_iter().fold(Value::Object(fields), |whole, (key, branches)| {
+        let branches = branches.as_array().cloned().unwrap_or_default();
+        united(whole, key, branches)
+    })
+}
+
+/// A schema with a union beside it, which is one of types, or of alternatives that do not count how many hold, where
+/// it can be.
+fn united(whole: Value, key: &str, mut branches: Vec<Value>) -> Value {
+    let key = if key == "oneOf" && are_apart(&branches) { "anyOf" } else { key };
+    if key == "anyOf" {
+        let mut met = BTreeSet::new();
+        branches.retain(|branch| met.insert(written(branch)));
+        if branches.iter().any(takes_anything) {
+            return whole;
+        }
+    }
+    if let [only] = branches.as_slice() {
+        return merged(whole, only.clone());
+    }
+    let types = if key == "anyOf" { add_types(&branches) } else { None };
+    merged(whole, types.unwrap_or_else(|| json!({key: branches})))
+}
+
+fn takes_anything(schema: &Value) -> bool {
+    schema.as_object().is_some_and(|fields| fields.keys().all(|key| says_nothing(key)))
+}
+
+/// A schema without what says nothing about its types, and with one spelling for numbers and their limits.
+pub(super) fn settled(schema: Value) -> Value {
+    let Value::Object(mut fields) = schema else { return schema };
+    let is_whole = fields.get("multipleOf").is_some_and(|step| step.as_u64().is_some_and(|step| step > 0));
+    if let Some(Value::Array(names)) = fields.get_mut("type") {
+        let has_numbers = names.iter().any(|name| name == "number");
+        if has_numbers && is_whole {
+            names.retain(|name| name != "number" && name != "integer");
+            names.push("integer".into());
+        } else if has_numbers {
+            names.retain(|name| name != "integer");
+        }
+        names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+    }
+    if holds_whole_numbers(&fields) && fields.get("multipleOf").is_some_and(|step| step.as_u64() == Some(1)) {
+        fields.shift_remove("multipleOf");
+    }
+    limited(&mut fields, ("minimum", "exclusiveMinimum"), 1);
+    limited(&mut fields, ("maximum", "exclusiveMaximum"), -1);
+    if fields.contains_key("contains") {
+        fields.entry("minContains").or_insert_with(|| 1.into());
+    } else {
+        fields.retain(|key, _| key != "minContains" && key != "maxContains");
+    }
+    if !fields.contains_key("if") || !fields.contains_key("then") && !fields.contains_key("else") {
+        fields.retain(|key, _| !["if", "then", "else"].contains(&key.as_str()));
+    }
+    if let Some(Value::Array(names)) = fields.get("type").cloned() {
+        let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+        fields.retain(|key, _| concerned(key).is_none_or(|types| types.iter().any(|name| names.contains(name))));
+    }
+    Value::Object(fields)
+}
+
+fn holds_whole_numbers(fields: &Map<String, Value>) -> bool {
+    let names = fields.get("type").and_then(Value::as_array);
+    names.is_some_and(|names| names.iter().any(|name| name == "integer") && !names.iter().any(|name| name == "number"))
+}
+
+/// Of two limits, the one that says more; `step` leads from a whole number to the next that an exclusive limit allows.
+fn limited(fields: &mut Map<String, Value>, (plain, exclusive): (&str, &str), step: i64) {
+    let number = |fields: &Map<String, Value>, key: &str| fields.get(key).and_then(Value::as_number).cloned();
+    let is_higher = |one: &Number, other: &Number| compare(one, other).is_gt() == (step > 0);
+    if holds_whole_numbers(fields)
+        && let Some(next) = fields.get(exclusive).and_then(Value::as_i64).and_then(|limit| limit.checked_add(step))
+    {
+        fields.shift_remove(exclusive);
+        let next = Number::from(next);
+        if number(fields, plain).is_none_or(|known| is_higher(&next, &known)) {
+            fields.insert(plain.to_owned(), Value::Number(next));
+        }
+    }
+    if let (Some(own), Some(other)) = (number(fields, plain), number(fields, exclusive)) {
+        let is_exclusive = compare(&own, &other).is_eq() || is_higher(&other, &own);
+        fields.shift_remove(if is_exclusive { plain } else { exclusive });
+    }
+}
+
+/// The types that a keyword says something about; `None` where that is all.
+pub(super) fn concerned(keyword: &str) -> Option<&'static [&'static str]> {
+    match keyword {
+        "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum" | "multipleOf" => Some(&["integer", "number"]),
+        "minLength" | "maxLength" | "pattern" => Some(&["string"]),
+        "items" | "prefixItems" | "minItems" | "maxItems" | "uniqueItems" | "contains" | "minContains"
+        | "maxContains" | "unevaluatedItems" => Some(&["array"]),
+        "properties"
+        | "patternProperties"
+        | "additionalProperties"
+        | "required"
+        | "minProperties"
+        | "maxProperties"
+        | "propertyNames"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties" => Some(&["object"]),
+        _ => None,
+    }
+}
+
+/// A value with one spelling for numbers that are the same: `1.0` is `1`.
+pub(super) fn numbered(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole: Option<i64> = written(value).parse().ok();
+            whole.map_or_else(|| value.clone(), Value::from)
+        }
+        Value::Array(items) => items.iter().map(numbered).collect(),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), numbered(value))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// An enumeration says the types; what its type forbids is not in it.
+fn enumerated(fields: &mut Map<String, Value>) {
+    let types = fields.get("type").cloned();
+    let Some(Value::Array(values)) = fields.get_mut("enum") else { return };
+    if let Some(Value::Array(types)) = &types {
+        let is_allowed = |value: &Value| types.iter().filter_map(Value::as_str).any(|name| is_of(value, name));
+        values.retain(is_allowed);
+    }
+    let mut names: Vec<&str> = values.iter().map(type_of).collect();
+    names.sort_unstable();
+    names.dedup();
+    let names = json!(names);
+    fields.insert("type".to_owned(), names);
+}
+
+/// Whether a keyword with that value holds for every value.
+fn is_idle(key: &str, value: &Value) -> bool {
+    match key {
+        "items"
+        | "additionalProperties"
+        | "propertyNames"
+        | "unevaluatedItems"
+        | "unevaluatedProperties"
+        | "properties"
+        | "patternProperties"
+        | "dependentRequired"
+        | "dependentSchemas" => value.as_object().is_some_and(Map::is_empty),
+        "required" | "prefixItems" => value.as_array().is_some_and(Vec::is_empty),
+        "minLength" | "minItems" | "minProperties" => value.as_u64() == Some(0),
+        "uniqueItems" => *value == Value::Bool(false),
+        _ => false,
+    }
+}
+
+/// The name of a value's type, the narrowest that fits.
+pub(super) fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Whether a value is of the type of that name.
+pub(super) fn is_of(value: &Value, name: &str) -> bool {
+    type_of(value) == name || name == "number" && value.is_number()
+}
