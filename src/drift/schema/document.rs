@@ -111,13 +111,13 @@ impl<'a> Document<'a> {
             if PLACES.contains(&key.as_str()) || says_nothing(key) {
                 continue;
             }
-            reached.text.push_str(&format!("{key:?}:"));
+            reached.text.extend([&format!("{key:?}"), ":"]);
             let at = format!("{at}/{}", pointed(key));
             match (key.as_str(), value) {
                 (keyword, _) if REFERENCES.contains(&keyword) => match self.target(keyword, value, &at) {
                     Some((target, _)) => {
                         let number = reached.number(&target);
-                        reached.text.push_str(&format!("#{number}"));
+                        reached.text.extend(["#", &number.to_string()]);
                     }
                     None => reached.text.push_str(&self.elsewhere(value)),
                 },
@@ -148,10 +148,11 @@ impl<'a> Document<'a> {
     fn write_named(&mut self, named: &Map<String, Value>, at: &str, reached: &mut Reached) -> Option<()> {
         let sorted: BTreeMap<&String, &Value> = named.iter().collect();
         for (name, part) in sorted {
-            reached.text.push_str(&format!("{name:?}="));
-            match part {
-                Value::Array(_) => reached.text.push_str(&written(part)),
-                _ => self.write(part, &format!("{at}/{}", pointed(name)), reached)?,
+            reached.text.extend([&format!("{name:?}"), "="]);
+            if part.is_array() {
+                reached.text.push_str(&written(part));
+            } else {
+                self.write(part, &format!("{at}/{}", pointed(name)), reached)?;
             }
             reached.text.push(',');
         }

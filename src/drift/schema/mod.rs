@@ -7,6 +7,7 @@
 mod apart;
 mod bounds;
 mod canonical;
+mod choices;
 mod document;
 mod merge;
 mod object;

@@ -1,18 +1,15 @@
 //! Two schemas in one spelling, walked side by side.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
 use super::bounds::{BOUNDS, Effect, effect};
 use super::canonical::{Keep, NAMED, RECURSIVE, WORDS, canonical};
 use super::document::FAR;
-use super::tidy::{concerned, is_of};
+use super::tidy::concerned;
 use super::union::branches;
 use super::witness::Effort;
 use super::{Change, Direction};
 use crate::drift::Level;
-use crate::generate::written;
 
 /// The most changes of one schema: beyond that it is another schema.
 const MOST: usize = 200;
@@ -36,9 +33,6 @@ const OPAQUE: [&str; 13] = [
 
 /// How many schemas are compared.
 const STEPS: usize = 100_000;
-
-/// How many values are named in one sentence.
-const NAMED_VALUES: usize = 20;
 
 /// Collects what has changed on the way.
 pub(super) struct Walk {
@@ -302,46 +296,6 @@ impl Walk {
         };
         self.told(effect, at, says, pair);
         !was.iter().any(|name| holds(&is, name)) && !is.iter().any(|name| holds(&was, name))
-    }
-
-    /// Compares enumerations, as far as types do not say it all.
-    fn choices(&mut self, old: &Value, new: &Value, at: &str) {
-        let [was, is] = [old, new].map(|schema| schema["enum"].as_array());
-        let fits = |value: &Value, schema: &Value| types(schema).iter().any(|name| is_of(value, name));
-        let missing = |values: &[Value], other: &Value, others: &[Value]| -> Vec<Value> {
-            let others: BTreeSet<String> = others.iter().map(written).collect();
-            let is_missing = |value: &&Value| fits(value, other) && !others.contains(&written(value));
-            values.iter().filter(is_missing).cloned().collect()
-        };
-        let (lost, gained) = match (was, is) {
-            (Some(was), Some(is)) => (missing(was, new, is), missing(is, old, was)),
-            (Some(_), None) => return self.keyword(Effect::Widened, "enum", at, (old, new)),
-            (None, Some(values))
-                if *values == [json!(true), json!(false)] || *values == [json!(false), json!(true)] =>
-            {
-                return;
-            }
-            (None, Some(_)) => return self.keyword(Effect::Narrowed, "enum", at, (old, new)),
-            (None, None) => return,
-        };
-        let pair = (&json!({"enum": was}), &json!({"enum": is}));
-        self.chosen(Effect::Narrowed, (&lost, "no longer allowed"), at, pair);
-        self.chosen(Effect::Widened, (&gained, "new"), at, pair);
-    }
-
-    /// Tells of values that came or went.
-    fn chosen(&mut self, effect: Effect, (values, words): (&[Value], &str), at: &str, pair: (&Value, &Value)) {
-        let Some(example) = values.iter().min_by_key(|value| value.to_string().len()) else { return };
-        let mut list = values.iter().take(NAMED_VALUES).map(short).collect::<Vec<_>>().join(", ");
-        if values.len() > NAMED_VALUES {
-            list += &format!(" and {} more", values.len() - NAMED_VALUES);
-        }
-        let verb = if values.len() == 1 { "is" } else { "are" };
-        let was_quiet = std::mem::replace(&mut self.is_quiet, true);
-        if let Some(told) = self.told(effect, at, format!("{list} {verb} {words}"), pair) {
-            told.example = (told.level == Level::Breaking).then(|| example.clone());
-        }
-        self.is_quiet = was_quiet;
     }
 
     fn array(&mut self, old: &Value, new: &Value, at: &str) {
