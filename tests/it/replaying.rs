@@ -16,7 +16,7 @@ fn kept(scene: &Scene) -> Vec<Value> {
 /// A scene with a little server of one tool, which writes down what it hears; `call` says how it serves one.
 fn scene(name: &str, tool: &Value, call: &str) -> Scene {
     let scene = Scene::bare(name);
-    let servers = root().join("tests/servers");
+    let servers = root().join("tests/servers").display().to_string();
     let server = format!(
         "import os, sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, {servers:?})\n\
          from little import TOOLS, Server, text\nimport json\nTOOLS[:] = [json.loads({tool:?})]\n\
@@ -68,8 +68,8 @@ fn what_a_server_wrote_is_never_filled_in() {
     assert!(!scene.line("show heard.log").stdout.contains("hunter2"));
 
     // Earlier versions kept what the server wrote as it was.
-    let text = stored.to_string().replace("{{ 'env.", "{{ env.").replace("\"format\":2", "\"format\":1");
-    scene.write(&format!(".mcprove/findings/{id}.json"), &text);
+    let older = stored.to_string().replace("{{ 'env.", "{{ env.").replace("\"format\":2", "\"format\":1");
+    scene.write(&format!(".mcprove/findings/{id}.json"), &older);
     scene.write("heard.log", "");
     let old = scene.line(&format!("MCPROVE_SECRET_DEPLOY_KEY=hunter2-is-secret mcprove findings replay {id}"));
     assert!(old.status == 3 && old.stderr.contains("kept by an earlier mcprove"), "{}", old.text());
