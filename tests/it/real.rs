@@ -85,7 +85,7 @@ fn releases_of_real_servers_differ_where_they_do() {
         let command = |package: &str| {
             let start = root().join("tests/real/node_modules").join(package).join("dist/index.js");
             format!(
-                "MEMORY_FILE_PATH={}/memory.json mcprove snapshot -- node {} files",
+                "mcprove snapshot --env MEMORY_FILE_PATH={}/memory.json -- node {} files",
                 scene.folder.display(),
                 start.display()
             )
