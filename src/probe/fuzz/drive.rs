@@ -261,7 +261,7 @@ impl<'a> Driver<'a> {
         let fate = judged.as_ref().map_or(Fate::Unusable, |judged| judged.fate);
         if tool == 0 {
             self.decide(&made, fate);
-            self.tally.open += u64::from(judged.as_ref().is_some_and(|judged| judged.is_open));
+            self.tally.unjudged += u64::from(judged.as_ref().is_some_and(|judged| judged.is_unjudged));
         }
         for problem in judged.into_iter().flat_map(|judged| judged.problems) {
             self.ledger.note(problem, Some(tool), vec![number]);

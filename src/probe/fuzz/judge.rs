@@ -21,12 +21,12 @@ pub(super) struct Judged {
     pub(super) fate: Fate,
     pub(super) problems: Vec<Problem>,
     /// Whether it is not known if the content is what the tool declares: finding out takes too long.
-    pub(super) is_open: bool,
+    pub(super) is_unjudged: bool,
 }
 
 impl Judged {
     fn new(fate: Fate, problems: impl IntoIterator<Item = Problem>) -> Self {
-        Self { fate, problems: problems.into_iter().collect(), is_open: false }
+        Self { fate, problems: problems.into_iter().collect(), is_unjudged: false }
     }
 }
 
@@ -65,8 +65,8 @@ pub(super) fn judge(calls: &Calls, made: &Made, message: &Value) -> Judged {
     let tool = &calls.callees[made.tool].name;
     let served = calls.refusable(made).map(|violation| accepted(tool, violation));
     let output = output(calls, made, result);
-    let is_open = output.is_err();
-    Judged { is_open, ..Judged::new(Fate::Served, served.into_iter().chain(output.ok().flatten())) }
+    let is_unjudged = output.is_err();
+    Judged { is_unjudged, ..Judged::new(Fate::Served, served.into_iter().chain(output.ok().flatten())) }
 }
 
 /// An error that blames the server.

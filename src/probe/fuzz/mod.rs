@@ -159,10 +159,11 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
         let name = &calls.callees[0].name;
         let why = if tally.refused == 0 && tally.invalid.1 == 0 {
-            format!(
-                "no call got an answer while {} were under way; with 1 they are made one by one",
-                settings.in_flight
-            )
+            let one = if ground.suite.asked.is_some() { "--in-flight 1" } else { "in_flight: 1" };
+            match settings.in_flight {
+                1 => "no call got an answer".to_owned(),
+                many => format!("no call got an answer while {many} were under way; `{one}` makes them one by one"),
+            }
         } else {
             let way = Cure::of(ground.suite).give(name);
             format!("every call was refused, so nothing is known about it; give valid arguments {way}")

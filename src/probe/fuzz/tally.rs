@@ -19,7 +19,7 @@ pub(super) struct Tally {
     /// Calls against the schema, and how many of them were turned down.
     pub(super) invalid: (u64, u64),
     /// Answers of which it is not known whether they are what the tool declares.
-    pub(super) open: u64,
+    pub(super) unjudged: u64,
     /// Calls without a usable answer.
     pub(super) lost: u64,
     pub(super) seen: Seen,
@@ -60,7 +60,7 @@ impl Tally {
         if against > 0 {
             parts.push(format!("{turned_down} of {against} invalid ones refused"));
         }
-        parts.extend(some(self.open, "with content that takes too long to be judged by its schema"));
+        parts.extend(some(self.unjudged, "with content that takes too long to be judged by its schema"));
         parts.extend(some(self.lost, "without an answer"));
         parts.extend(some(self.others, "of other tools between them"));
         let mut sentence = parts.join(", ");
