@@ -101,10 +101,9 @@ impl Keeper {
         let is_this = |judged: &SessionJudged| {
             judged.file == session.file && judged.server == session.server && judged.revision == session.revision
         };
-        let (this, others) = std::mem::take(&mut self.judged).into_iter().partition(is_this);
+        let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.judged).into_iter().partition(is_this);
         self.judged = others;
-        let this: Vec<SessionJudged> = this;
-        for judged in this {
+        for judged in own {
             self.session_judged(&judged, Some(&Said::of(session, None, redactor)));
         }
     }

@@ -23,11 +23,13 @@ pub enum Formats {
 ///
 /// `Err` where it is no JSON Schema of its dialect, which is 2020-12 unless it says otherwise.
 pub fn compile(schema: &Value, formats: Formats) -> Result<Validator, Unusable> {
-    if let Some(why) = format::is_too_large(schema) {
-        return Err(Unusable::Endless(why));
-    }
+    refuse_large(schema)?;
     let options = format::options(schema).should_validate_formats(formats == Formats::Held);
     options.build(schema).map_err(|error| Unusable::NotASchema(error.to_string()))
+}
+
+fn refuse_large(schema: &Value) -> Result<(), Unusable> {
+    format::is_too_large(schema).map_or(Ok(()), |why| Err(Unusable::Endless(why)))
 }
 
 /// Judges values, but none that would take too long.
@@ -46,9 +48,7 @@ impl Judge {
     ///
     /// It is no JSON Schema, or judging takes too long whatever the value is.
     pub fn of(schema: &Value) -> Result<Self, Unusable> {
-        if let Some(why) = format::is_too_large(schema) {
-            return Err(Unusable::Endless(why));
-        }
+        refuse_large(schema)?;
         let validator = format::compile(schema).map_err(|error| Unusable::NotASchema(error.to_string()))?;
         Self::new(validator, schema)
     }
