@@ -1,9 +1,8 @@
 //! How values look in messages: compact, never longer than a reader can take, long ones as a difference.
 
 use serde_json::Value as Json;
-use similar::{ChangeTag, TextDiff};
 
-use crate::source::nearest;
+use crate::source::{difference, nearest};
 
 /// How many characters of a value are shown as evidence.
 const EVIDENCE: usize = 200;
@@ -105,20 +104,12 @@ pub(super) fn diff(expected: &Json, actual: &Json) -> Option<String> {
         _ => (format!("{expected:#}"), format!("{actual:#}")),
     };
     let (expected, actual) = differing_part(&expected, &actual);
-    let diff = TextDiff::from_slices(&expected, &actual);
     let mut lines = Vec::new();
-    for (at, group) in diff.grouped_ops(2).iter().enumerate() {
+    for (at, group) in difference(&expected, &actual, 2).iter().enumerate() {
         if at > 0 {
             lines.push("@@".to_owned());
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            lines.push(format!("{sign}{}", evidence(change.value())));
-        }
+        lines.extend(group.iter().map(|(side, line)| format!("{}{}", side.sign(), evidence(line))));
     }
     let more = lines.len().saturating_sub(DIFF_LINES);
     lines.truncate(DIFF_LINES);

@@ -7,6 +7,7 @@
 //! Knows nothing about suites or servers. Start reading in [`parse`].
 
 mod diagnostic;
+mod difference;
 mod duration;
 mod hash;
 mod manual;
@@ -25,6 +26,7 @@ mod yaml;
 use std::sync::Arc;
 
 pub use self::diagnostic::{Diagnostic, Label, Severity};
+pub use self::difference::{Side, difference};
 pub use self::duration::{duration_text, parse_duration};
 pub use self::hash::{FNV, fnv};
 pub use self::manual::manual;

@@ -2,11 +2,9 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anstyle::{AnsiColor, Style as Look};
 use clap::Args;
-use similar::TextDiff;
 use tokio::sync::watch;
 
 use super::signals::Urgency;
@@ -17,10 +15,9 @@ use crate::cli::snapshots;
 use crate::recorded::Roots;
 use crate::report::sink::SinkError;
 use crate::runner::{Purpose, SnapshotChange, SnapshotNews, Summary};
-use crate::source::{Color, Style, visible, visible_line};
+use crate::source::{Color, Side, Style, difference, visible, visible_line};
 
-/// How long a difference is looked for, and how much of it is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How many lines of a difference are shown.
 const LINES: usize = 120;
 
 /// Whether recordings are wanted.
@@ -205,7 +202,7 @@ impl Deed {
         match self {
             Self::Write(SnapshotChange { file, known, wanted, .. }) => {
                 let kind = if known.is_some() { "changed" } else { "new" };
-                let difference = difference(known.as_deref().unwrap_or_default(), wanted, style);
+                let difference = shown_difference(known.as_deref().unwrap_or_default(), wanted, style);
                 format!("{kind} snapshot `{}`\n{difference}", file.display())
             }
             Self::Remove(file) => format!("no test uses the snapshot `{}`", file.display()),
@@ -214,12 +211,12 @@ impl Deed {
 }
 
 /// The difference in the manner of `diff -u`, without its first lines.
-fn difference(known: &str, wanted: &str, style: Style) -> String {
-    let known = known.replace("\r\n", "\n");
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(known.as_str(), wanted);
-    let text = diff.unified_diff().context_radius(3).missing_newline_hint(false).to_string();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("@@")).collect();
-    let mut shown: Vec<String> = lines.iter().take(LINES).map(|line| painted(&visible(line), style)).collect();
+fn shown_difference(known: &str, wanted: &str, style: Style) -> String {
+    let (known, wanted): (Vec<&str>, Vec<&str>) = (known.lines().collect(), wanted.lines().collect());
+    let lines: Vec<(Side, &str)> = difference(&known, &wanted, 3).concat();
+    let shown = lines.iter().take(LINES);
+    let mut shown: Vec<String> =
+        shown.map(|(side, line)| painted(&visible(&format!("{}{line}", side.sign())), style)).collect();
     if lines.len() > LINES {
         shown.push(format!("… {} more lines", lines.len() - LINES));
     }
@@ -309,7 +306,7 @@ mod tests {
         let end = "2 snapshots were not written; the answers still differ";
         let told = [&new("a"), "please type y, n, a or q", question, &changed, "wrote `b`", &new("c"), end];
         assert_eq!(said, told.join("\n"));
-        assert!(difference("1\n", "2\n", Style::new(Color::Always, 80)).contains("\u{1b}[31m-1\u{1b}[0m"));
-        assert_eq!(difference("a\r\nb\r\n", "a\nb\n", Style::new(Color::Never, 80)), "");
+        assert!(shown_difference("1\n", "2\n", Style::new(Color::Always, 80)).contains("\u{1b}[31m-1\u{1b}[0m"));
+        assert_eq!(shown_difference("a\r\nb\r\n", "a\nb\n", Style::new(Color::Never, 80)), "");
     }
 }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -17,6 +16,7 @@ use tokio::time::{Instant, timeout};
 use super::peer::{Era, meta};
 use crate::demo::faulty::{ABSENT, Entry, Fault, Surroundings, all, find, transports};
 use crate::demo::{ServeError, Settings, serve_with};
+use crate::source::difference;
 use crate::taxonomy::{Registry, Transport};
 
 const SCRIPT: &str = include_str!("faulty.txt");
@@ -50,7 +50,7 @@ async fn every_fault_shows() {
     let (mut page, mut same) = (String::new(), Vec::new());
     for entry in over_streams().filter(|entry| entry.variant != "SECURITY-SSRF") {
         let faulty = everything(Some(entry), Era::Legacy).await;
-        let difference = difference(&sound, &faulty);
+        let difference = changed_lines(&sound, &faulty);
         if difference.is_empty() {
             same.push(entry.variant);
         }
@@ -290,12 +290,12 @@ fn leaves(log: &mut String, path: &str, value: &Value) {
 }
 
 /// The lines that only one of the two has.
-fn difference(sound: &str, faulty: &str) -> String {
-    let diff = TextDiff::from_lines(sound, faulty);
-    let changed: Vec<String> = diff
-        .iter_all_changes()
-        .filter(|change| change.tag() != ChangeTag::Equal)
-        .map(|change| format!("{} {change}", change.tag()))
+fn changed_lines(sound: &str, faulty: &str) -> String {
+    let (sound, faulty): (Vec<&str>, Vec<&str>) = (sound.lines().collect(), faulty.lines().collect());
+    let changed: Vec<String> = difference(&sound, &faulty, 0)
+        .concat()
+        .iter()
+        .map(|(side, line)| format!("{} {line}\n", side.sign()))
         .collect();
     let rest = changed.len().saturating_sub(SHOWN);
     let mut text: String = changed.into_iter().take(SHOWN).collect();
