@@ -84,7 +84,7 @@ pub fn proven(registry: &Registry, planned: &Planned, proved: &Proved) -> Score 
         is_decidable: &|variant| match standing(&variant.id) {
             Some(Standing::Proven(_) | Standing::Open) => true,
             Some(Standing::LeftOut) => false,
-            None => !variant.mutants.is_empty(),
+            None => !variant.mutants().is_empty(),
         },
     })
 }

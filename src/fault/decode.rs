@@ -107,8 +107,8 @@ impl Reader<'_> {
     fn methods(&mut self, node: Option<&Node>) -> Vec<String> {
         let mut methods = Vec::new();
         for name in listed(node).filter_map(Node::located_text) {
-            let slip = nearest(&name.value, METHODS).filter(|near| *near != name.value && !name.value.contains('*'));
-            if slip.is_some() && !METHODS.contains(&name.value.as_str()) {
+            let is_known = METHODS.contains(&name.value.as_str()) || name.value.contains('*');
+            if !is_known && nearest(&name.value, METHODS).is_some() {
                 self.found.push(
                     Diagnostic::error("unknown-name", format!("there is no method `{}`", name.value), name.span)
                         .with_help(did_you_mean(&name.value, METHODS)),

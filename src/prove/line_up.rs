@@ -27,9 +27,9 @@ impl<'a> LineUp<'a> {
                     continue;
                 }
                 let is_picked = |mutant: &Mutant| proving.picks.as_ref().is_none_or(|picks| picks.contains(&mutant.id));
-                let is_asked_for = proving.picks.is_none() || variant.mutants.iter().any(is_picked);
+                let is_asked_for = proving.picks.is_none() || variant.mutants().iter().any(is_picked);
                 let suspects: Vec<Suspect<'a>> = variant
-                    .mutants
+                    .mutants()
                     .iter()
                     .filter(|mutant| is_picked(mutant) && is_met(mutant, variant, beds, launches))
                     .map(|mutant| Suspect { leaf, variant, mutant })
@@ -65,12 +65,12 @@ fn is_met(mutant: &Mutant, variant: &Variant, beds: &[Bed<'_>], launches: &Launc
 }
 
 fn unplantable(variant: &Variant, proving: &Proving<'_>) -> String {
-    let starts = variant.mutants.iter().any(|mutant| mutant.start.is_some());
+    let starts = variant.mutants().iter().any(|mutant| mutant.start.is_some());
     let reason = match (variant.tier, &variant.unplanted) {
         (_, Some(reason)) => return reason.clone(),
         _ if starts && proving.live => "no command of the suite has an option, variable, folder or number of that kind",
         _ if starts => "it changes how the server starts, which a recording has not; `--live` plants it",
-        _ if !variant.mutants.is_empty() => "the server offers nothing that it could show in",
+        _ if !variant.mutants().is_empty() => "the server offers nothing that it could show in",
         (Tier::Launch, None) => "it takes control over how the server starts, which a recording has not",
         (Tier::Companion, None) => "it takes a companion of the server, such as a file outside or a second server",
         (Tier::Impossible, None) => "it cannot be imitated from outside",

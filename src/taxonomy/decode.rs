@@ -9,7 +9,7 @@ use crate::fault;
 use crate::source::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, did_you_mean, nearest, parse, shape};
 use crate::wire::Revision;
 
-use super::model::{Family, Holds, Leaf, Mutant, Need, Offer, Revisions, Severity, Tier, Transport, Variant};
+use super::model::{Family, Holds, Leaf, Mutant, Mutants, Need, Offer, Revisions, Severity, Tier, Transport, Variant};
 use super::start::Start;
 use super::{REGISTRY, Registry, probe, start};
 
@@ -133,7 +133,7 @@ impl Decoder {
             imitation: optional_text(node, "imitation"),
             unplanted: optional_text(node, "unplanted"),
             also: texts(node, "also"),
-            mutants: items(node, "mutants").iter().map(|mutant| self.mutant(mutant)).collect(),
+            mutants: Mutants::Listed(items(node, "mutants").iter().map(|mutant| self.mutant(mutant)).collect()),
         }
     }
 

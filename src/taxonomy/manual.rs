@@ -150,7 +150,7 @@ fn leaf_section(leaf: &Leaf, served: &BTreeSet<&str>) -> String {
 fn mutants(leaf: &Leaf) -> String {
     let mut rows = String::new();
     for variant in &leaf.variants {
-        for mutant in &variant.mutants {
+        for mutant in variant.mutants() {
             push_row(&mut rows, [&variant.id, &code(&mutant.id), &mutant.meaning]);
         }
     }

@@ -6,6 +6,7 @@
 //! writes `docs/faults.md`.
 //! Knows nothing about suites, plans or runs. Start reading in `registry.yml`.
 
+mod builtin;
 mod decode;
 mod grammar;
 mod manual;
@@ -17,13 +18,14 @@ mod start;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use crate::source::{Diagnostic, SourceFile, SourceId, Sources};
+use crate::source::{Diagnostic, SourceId, Sources};
 
 pub use self::grammar::{REGISTRY, json_schema};
 pub use self::manual::manual;
-pub use self::model::{Family, Holds, Leaf, Mutant, Need, Offer, Revisions, Severity, Tier, Transport, Variant};
+pub use self::model::{
+    Family, Holds, Leaf, Mutant, Mutants, Need, Offer, Revisions, Severity, Tier, Transport, Variant,
+};
 pub use self::probe::{PROBES, Probe, probe};
 pub use self::start::{Alteration, Launch, OnDisk, Start};
 
@@ -39,13 +41,7 @@ pub struct Registry {
 impl Registry {
     /// The registry that comes with the program; read at the first call.
     pub fn builtin() -> &'static Self {
-        static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
-            let mut sources = Sources::default();
-            let source = sources.add(SourceFile::new("<built-in registry>", include_str!("registry.yml")));
-            Registry::load(&sources, source)
-                .unwrap_or_else(|mistakes| panic!("the built-in registry has mistakes: {mistakes:?}"))
-        });
-        &BUILTIN
+        builtin::registry()
     }
 
     /// Reads a registry; every mistake at once, in the order of the file.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::{Fault, Known, Match};
 use crate::wire::Revision;
 
+use super::builtin;
 use super::start::Start;
 
 /// One of the categories of faults.
@@ -68,8 +69,17 @@ pub struct Variant {
     pub also: Vec<String>,
     /// Why nothing imitates it yet, as a sentence without a final period; absent where something does.
     pub unplanted: Option<String>,
-    /// Its imitations one by one.
-    pub mutants: Vec<Mutant>,
+    /// Its imitations one by one; [`Variant::mutants`] reads them.
+    pub mutants: Mutants,
+}
+
+/// The imitations of a variant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mutants {
+    /// Those that a file lists.
+    Listed(Vec<Mutant>),
+    /// Those of the built-in variant with the same id, which only a proof reads: they are most of the file.
+    BuiltIn,
 }
 
 /// One imitation of a variant.
@@ -219,6 +229,14 @@ impl Offer {
 }
 
 impl Variant {
+    /// Its imitations one by one.
+    pub fn mutants(&self) -> &[Mutant] {
+        match &self.mutants {
+            Mutants::Listed(mutants) => mutants,
+            Mutants::BuiltIn => builtin::mutants(&self.id),
+        }
+    }
+
     /// Whether the variant can occur over a transport in a revision.
     ///
     /// An empty text stands for a transport or a revision that is not known, `auto` for a revision not yet agreed on.

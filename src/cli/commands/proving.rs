@@ -18,7 +18,7 @@ use crate::report::Survivors;
 use crate::report::sink;
 use crate::runner::{Options, Thresholds, redactor};
 use crate::source::nearest;
-use crate::taxonomy::Registry;
+use crate::taxonomy::{Registry, Variant};
 
 /// Whether a run is written down, and what is proven from it.
 #[derive(Debug, Args)]
@@ -215,7 +215,7 @@ fn mutants_named(word: &str, registry: &Registry) -> Vec<String> {
         for leaf in &family.leaves {
             for variant in &leaf.variants {
                 let is_all = [&family.id, &leaf.id, &variant.id].into_iter().any(|id| id.eq_ignore_ascii_case(word));
-                let mutants = variant.mutants.iter().filter(|mutant| is_all || mutant.id == word);
+                let mutants = variant.mutants().iter().filter(|mutant| is_all || mutant.id == word);
                 named.extend(mutants.map(|mutant| mutant.id.clone()));
             }
         }
@@ -226,7 +226,7 @@ fn mutants_named(word: &str, registry: &Registry) -> Vec<String> {
 fn names(registry: &Registry) -> impl Iterator<Item = &str> {
     let leaves = || registry.families.iter().flat_map(|family| &family.leaves);
     let variants = || leaves().flat_map(|leaf| &leaf.variants);
-    let mutants = variants().flat_map(|variant| &variant.mutants).map(|mutant| mutant.id.as_str());
+    let mutants = variants().flat_map(Variant::mutants).map(|mutant| mutant.id.as_str());
     let families = registry.families.iter().map(|family| family.id.as_str());
     mutants.chain(families).chain(leaves().map(|leaf| leaf.id.as_str())).chain(variants().map(|one| one.id.as_str()))
 }

@@ -2,7 +2,7 @@
 
 use crate::event::{By, Kill, LeftOut, MutantResult, Verdict};
 use crate::taxonomy::score::Status;
-use crate::taxonomy::{Family, Holds, Leaf, Mutant, Revisions, Severity, Tier, Transport, Variant};
+use crate::taxonomy::{Family, Holds, Leaf, Mutant, Mutants, Revisions, Severity, Tier, Transport, Variant};
 
 use super::super::*;
 use super::near;
@@ -25,7 +25,7 @@ fn variant(id: &str) -> Variant {
         imitation: None,
         also: Vec::new(),
         unplanted: None,
-        mutants: if id.ends_with("-N") { Vec::new() } else { vec![mutant] },
+        mutants: Mutants::Listed(if id.ends_with("-N") { Vec::new() } else { vec![mutant] }),
     }
 }
 

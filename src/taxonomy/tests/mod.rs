@@ -99,7 +99,7 @@ fn a_registry_may_be_empty_and_bring_its_own_probes_and_mutants() {
     let own = load(include_str!("../testdata/own.yml")).unwrap();
     assert_eq!(own.leaf("FAULT-TOOL-CHAIN-LOOP").unwrap().probes, ["load", "fuzz"]);
     assert_eq!(own.families[1].leaves.len(), 1);
-    assert_eq!(own.variant("CHAIN-LOOP").unwrap().mutants[0].id, "loop-twice");
+    assert_eq!(own.variant("CHAIN-LOOP").unwrap().mutants()[0].id, "loop-twice");
     assert!(own.probes().any(|token| token == "load"));
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::*;
 use crate::fault::{Asked, Exchange, Known, Missed, Reply, What};
-use crate::source::parse;
+use crate::source::{SourceFile, Sources, parse};
 use crate::wire::{Catalog, Http, Tool};
 
 /// A recording of one lane.
@@ -107,13 +107,14 @@ fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<Repl
 const LANES: [&str; 3] = ["stream", "stateless", "http"];
 
 fn mutants() -> impl Iterator<Item = (&'static Variant, &'static Mutant)> {
-    let all = Registry::builtin().variants().flat_map(|variant| variant.mutants.iter().map(move |one| (variant, one)));
+    let all =
+        Registry::builtin().variants().flat_map(|variant| variant.mutants().iter().map(move |one| (variant, one)));
     all.filter(|(_, mutant)| mutant.start.is_none())
 }
 
 /// Whether no recording can show it.
 fn is_live_only(variant: &Variant) -> bool {
-    variant.mutants.iter().all(|mutant| mutant.fault.is_none())
+    variant.mutants().iter().all(|mutant| mutant.fault.is_none())
 }
 
 /// Whether a healthy server shows the fault somewhere.
@@ -131,9 +132,9 @@ fn lacks(mutant: &Mutant, known: &Known<'_>) -> Option<Offer> {
 fn what_no_recording_can_show_is_planted_at_the_start_or_says_why_not() {
     let mut shown = String::new();
     for variant in Registry::builtin().variants().filter(|variant| is_live_only(variant)) {
-        let starts: Vec<&str> = variant.mutants.iter().map(|mutant| mutant.id.as_str()).collect();
+        let starts: Vec<&str> = variant.mutants().iter().map(|mutant| mutant.id.as_str()).collect();
         assert!(
-            variant.mutants.iter().all(|mutant| mutant.start.is_some() && mutant.fault.is_none()),
+            variant.mutants().iter().all(|mutant| mutant.start.is_some() && mutant.fault.is_none()),
             "{}",
             variant.id
         );
