@@ -6,7 +6,7 @@ use super::calls::{Said, cut};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, Place, Start, Stored};
 use crate::event::{
-    CaseResult, Event, Finding, Identity, Isolation, Kind, Level, Outcome, Reproduction, SessionJudged,
+    CaseInfo, CaseResult, Event, Finding, Identity, Isolation, Kind, Level, Outcome, Reproduction, SessionJudged,
 };
 use crate::plan::Plan;
 use crate::redact::Redactor;
@@ -30,7 +30,9 @@ pub struct Kept {
 /// Somebody who keeps the findings of a run.
 #[derive(Debug, Default)]
 pub struct Keeper {
-    /// By suite file and server.
+    /// Where it is written how servers are started.
+    plan: Option<Plan>,
+    /// How those are started that failed; by suite file and server.
     starts: BTreeMap<(String, String), Start>,
     now_unix_ms: u64,
     /// The sessions of cases that are under way.
@@ -51,15 +53,7 @@ pub struct Keeper {
 impl Keeper {
     /// Somebody for the runs of a plan.
     pub fn new(plan: &Plan, now_unix_ms: u64) -> Self {
-        let mut starts = BTreeMap::new();
-        for planned in &plan.suites {
-            for (index, lane) in planned.lanes.iter().enumerate() {
-                if let Some(start) = Start::of(plan, planned, index) {
-                    starts.insert((planned.suite.file.clone(), lane.server.clone()), start);
-                }
-            }
-        }
-        Self { starts, now_unix_ms, ..Self::default() }
+        Self { plan: Some(plan.clone()), now_unix_ms, ..Self::default() }
     }
 
     /// Hears what happens, without secrets.
@@ -138,6 +132,21 @@ impl Keeper {
         }
     }
 
+    /// How the server of a case is started. Reading it takes as long as reading the suite, and most runs need it never.
+    fn start(&mut self, case: &CaseInfo) -> Option<Start> {
+        let is_of = |file: &str, server: &str| server == case.server && case.id.starts_with(&format!("{file}::"));
+        if let Some((_, start)) = self.starts.iter().find(|((file, server), _)| is_of(file, server)) {
+            return Some(start.clone());
+        }
+        let plan = self.plan.as_ref()?;
+        let lanes = plan.suites.iter().flat_map(|planned| (0..planned.lanes.len()).map(move |lane| (planned, lane)));
+        let (planned, lane) =
+            { lanes }.rfind(|(planned, lane)| is_of(&planned.suite.file, &planned.lanes[*lane].server))?;
+        let start = Start::of(plan, planned, lane)?;
+        self.starts.insert((planned.suite.file.clone(), case.server.clone()), start.clone());
+        Some(start)
+    }
+
     fn keep(
         &mut self,
         result: &CaseResult,
@@ -145,10 +154,7 @@ impl Keeper {
         (identity, reproduction): (Identity, Result<Reproduction, String>),
         said: Option<&Said>,
     ) {
-        let suite = self.starts.iter().find(|((file, server), _)| {
-            *server == result.case.server && result.case.id.starts_with(&format!("{file}::"))
-        });
-        let Some(start) = suite.map(|(_, start)| start.clone()) else {
+        let Some(start) = self.start(&result.case) else {
             self.startless.insert(identity.id);
             return;
         };

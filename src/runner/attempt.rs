@@ -14,7 +14,7 @@ use super::raw::expects_the_end;
 use super::restart::{joined, split_at_restart};
 use super::snapshot::Recorder;
 use super::sound::unsound;
-use super::{again, alone, finding, rounds};
+use super::{alone, finding, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::made::Cure;
 use crate::plan::{Case, Script, SessionNeed};
@@ -206,8 +206,7 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
         names.insert("hints".to_owned(), filled.to_json());
     }
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
-    let again = again::command(lane.planned(), case);
-    let recorder = Some(Recorder { emitter: lane.emitter(), case: &case.id, again, has_recorded: false });
+    let recorder = Some(Recorder { emitter: lane.emitter(), planned: lane.planned(), case, has_recorded: false });
     let cure = Cure::of(&lane.planned().suite);
     Conversation { recorder, cure, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
@@ -229,7 +228,9 @@ async fn torn_down<'a>(
     case: &Case,
     bounds: &Bounds<'_>,
 ) -> (Attempted, Names) {
-    tear_down(&mut conversation, teardown, bounds, &mut verdict).await;
+    if !teardown.is_empty() {
+        Box::pin(tear_down(&mut conversation, teardown, bounds, &mut verdict)).await;
+    }
     concluded(conversation, verdict, opened, case)
 }
 
@@ -268,7 +269,7 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
         Ok(_) => {}
     }
     if let Some(rounds) = &script.rounds {
-        return rounds::judged(conversation, rounds, &script.steps, left).await;
+        return Box::pin(rounds::judged(conversation, rounds, &script.steps, left)).await;
     }
     match conversation.all("", &script.steps).await {
         Ok(()) => Verdict::passed(),
@@ -297,7 +298,7 @@ pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
 
 /// Teardown runs whatever happened; its own failure is told and hides nothing.
 async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], bounds: &Bounds<'_>, verdict: &mut Verdict) {
-    if steps.is_empty() || !conversation.speaker.session.is_open() {
+    if !conversation.speaker.session.is_open() {
         return;
     }
     let torn_down = bounds.stop.bound(bounds.timeout, conversation.every("teardown", steps)).await;

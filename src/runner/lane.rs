@@ -211,7 +211,7 @@ impl Lane {
             return Err(NoSession::Broken(Box::new(reason.clone())));
         }
         if let Some(dead) = shared.session.take() {
-            self.close(&dead.session).await;
+            Box::pin(self.close(&dead.session)).await;
             if self.planned().suite.options.restart_policy == RestartPolicy::Never {
                 let reason = Finding::new(
                     "server-ended",
@@ -280,7 +280,8 @@ impl Lane {
 
     async fn ask_for_catalog(&self, session: &Session) -> Result<Arc<Catalog>, Finding> {
         let revision = session.server.revision.to_string();
-        match session.catalog().await {
+        // What happens once per server is kept out of the futures of cases, which are copied around.
+        match Box::pin(session.catalog()).await {
             Ok(catalog) => {
                 let found = catalog.repeated().into_iter().map(finding::repeated).map(|found| self.at_server(found));
                 self.judged(&revision, found.collect());
@@ -324,7 +325,7 @@ impl Lane {
         };
         let connector: &Connector<'_> = &|| Box::pin(self.connect(&server, start_timeout));
         let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
-        let mut opened = Session::open(connector, settings).await;
+        let mut opened = Box::pin(Session::open(connector, settings)).await;
         let over = match &mut opened {
             Ok(session) => std::mem::take(&mut session.earlier),
             Err(failed) => std::mem::take(&mut failed.connections),
@@ -362,7 +363,7 @@ impl Lane {
         }
         let speaker = Speaker { session: &session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, names, &self.plan.sources);
-        let failed = conversation.all("suite setup", &suite.setup).await.err();
+        let failed = Box::pin(conversation.all("suite setup", &suite.setup)).await.err();
         let names = conversation.learned();
         drop(conversation);
         match failed.and_then(|mut found| if found.is_empty() { None } else { Some(found.remove(0)) }) {

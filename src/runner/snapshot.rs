@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::{Emitter, Message, finding};
+use super::{Emitter, Message, again, finding};
 use crate::event::{CaseResult, Finding, Level, Outcome};
 use crate::matching::snapshot_text;
-use crate::plan::{Body, Plan, Script, SnapshotFiles, snapshot_files};
+use crate::plan::{Body, Case, Plan, Script, SnapshotFiles, SuitePlan, snapshot_files};
 use crate::redact::Redactor;
 use crate::source::Sources;
 use crate::suite::Snapshot;
@@ -78,9 +78,8 @@ pub(super) struct Recordings {
 /// Compares the answers of one case.
 pub(super) struct Recorder<'a> {
     pub(super) emitter: &'a Emitter,
-    pub(super) case: &'a str,
-    /// The command that runs the case again.
-    pub(super) again: String,
+    pub(super) planned: &'a SuitePlan,
+    pub(super) case: &'a Case,
     /// Whether an answer is to be recorded that differs from its recording, so that nothing was judged.
     pub(super) has_recorded: bool,
 }
@@ -104,7 +103,7 @@ impl Recorder<'_> {
         let idle = taken.idle.into_iter().map(|idle| finding::mismatch(idle, sources, exchange));
         let mut found: Vec<Finding> = idle.map(|found| Finding { level: Level::Should, ..found }).collect();
         if snapshots.purpose == Purpose::Update {
-            let (case, file) = (self.case.to_owned(), snapshot.file.clone());
+            let (case, file) = (self.case.id.clone(), snapshot.file.clone());
             let seen = Seen { case, file, wanted: snapshot_text(&value), differs: mismatch.is_some() };
             self.has_recorded |= seen.differs;
             self.emitter.send(Message::Snapshot(seen));
@@ -113,7 +112,7 @@ impl Recorder<'_> {
             let help = if is_of_revision {
                 "only what depends on the revision differs; keep a part with `at:`, or say `per: revision`".to_owned()
             } else {
-                format!("if this is right, record it with `{} --update`", self.again)
+                format!("if this is right, record it with `{} --update`", again::command(self.planned, self.case))
             };
             found.insert(0, Finding { help: Some(help), ..finding::mismatch(mismatch, sources, exchange) });
         }
