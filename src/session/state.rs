@@ -15,7 +15,8 @@ use super::owned::{MOST_VIOLATIONS, OwnedViolation};
 use super::raw::Listener;
 use crate::transport::{self, HttpFailure, Kind, Outgoing};
 use crate::wire::{
-    Channel, Direction, Era, Id, Message, Scanner, Transcript, Violation, classify, id_of_unreadable, response_line,
+    Channel, Direction, Era, Id, Members, Message, Scanner, Transcript, Violation, classify, id_of_unreadable,
+    response_line,
 };
 
 /// How many messages that nobody asked for a server may send; every answer earns it some more.
@@ -260,7 +261,7 @@ impl State {
         (asked, post): (Option<Id>, Option<u32>),
     ) -> Option<String> {
         // An error without an id answers what its response answers.
-        let nameless = asked.clone().filter(|_| id.is_none() && json.get("error").is_some());
+        let nameless = asked.clone().filter(|_| id.is_none() && json.member("error").is_some());
         let twin =
             found.iter().find(|violation| violation.code == "wrong-id").and_then(|violation| violation.request.clone());
         let known = id.filter(|id| self.waiting.contains_key(id)).or(twin).or(nameless);
@@ -297,7 +298,7 @@ impl State {
         asked: Option<&Id>,
     ) -> Option<String> {
         if method == "notifications/progress" {
-            let token = params.and_then(|params| params.get("progressToken")).and_then(Id::from_json);
+            let token = params.and_then(|params| params.member("progressToken")).and_then(Id::from_json);
             if let Some(waiting) =
                 token.and_then(|token| self.waiting.get_mut(&token)).filter(|waiting| waiting.progress)
             {

@@ -1,5 +1,6 @@
 //! What a JSON value means in JSON-RPC 2.0, and how our own messages are written.
 
+use crate::wire::Members;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -66,12 +67,12 @@ pub fn classify(value: &Value) -> Message<'_> {
         let what = if value.is_array() { "a batch, which this revision does not have" } else { "no JSON object" };
         return Message::Invalid(format!("the message is {what}"));
     };
-    let id = fields.get("id").and_then(Id::from_json);
-    let params = fields.get("params");
-    match (fields.get("method").and_then(Value::as_str), id) {
+    let id = fields.member("id").and_then(Id::from_json);
+    let params = fields.member("params");
+    match (fields.member("method").and_then(Value::as_str), id) {
         (Some(method), Some(id)) => Message::Request { id, method, params },
         (Some(method), None) => Message::Notification { method, params },
-        (None, id) if fields.contains_key("result") || fields.contains_key("error") => Message::Response { id },
+        (None, id) if fields.member("result").is_some() || fields.member("error").is_some() => Message::Response { id },
         (None, _) => Message::Invalid("the message has no `method`, no `result` and no `error`".to_owned()),
     }
 }
@@ -92,7 +93,7 @@ pub fn is_response(bytes: &[u8]) -> bool {
 pub fn response_of(bytes: &[u8]) -> Option<Value> {
     let message: Value = serde_json::from_slice(bytes).ok()?;
     // Answers of web frameworks have an `error` too, but as text, or without the mark of the protocol.
-    let has_outcome = message["error"].is_object() || message.get("result").is_some();
+    let has_outcome = message["error"].is_object() || message.member("result").is_some();
     (message["jsonrpc"] == "2.0" && has_outcome).then_some(message)
 }
 

@@ -10,6 +10,7 @@ mod canonical;
 mod catalog;
 pub mod format;
 mod frame;
+mod member;
 mod message;
 mod revision;
 mod scan;
@@ -20,6 +21,7 @@ pub use self::address::address;
 pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, Http};
+pub use self::member::Members;
 pub use self::message::{
     Id, Message, classify, id_of_unreadable, is_response, notification_line, request_line, response_line, response_of,
 };

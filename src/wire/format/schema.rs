@@ -48,6 +48,36 @@ const LARGEST: usize = 50_000;
 /// What is wrong with schemas, by their hashes: servers list the same ones in every session, and every lint asks.
 static KNOWN: LazyLock<Mutex<BTreeMap<u64, Option<Flaw>>>> = LazyLock::new(Mutex::default);
 
+/// How deep a schema may nest that is looked at without the validator.
+const DEEPEST_PLAIN: usize = 8;
+
+/// Whether a schema has only keywords that every dialect knows, with values that every dialect allows.
+fn is_plain(schema: &Value, depth: usize) -> bool {
+    let Value::Object(members) = schema else { return false };
+    let inner = |schema: &Value| depth > 0 && is_plain(schema, depth - 1);
+    members.iter().all(|(keyword, value)| match keyword.as_str() {
+        "type" => value.as_str().is_some_and(|name| TYPES.contains(&name)),
+        "title" | "description" => value.is_string(),
+        "properties" => value.as_object().is_some_and(|properties| properties.values().all(inner)),
+        "required" => value.as_array().is_some_and(|names| are_different_texts(names)),
+        "items" => inner(value),
+        "additionalProperties" => value.is_boolean() || inner(value),
+        "minimum" | "maximum" => value.is_number(),
+        "minLength" | "maxLength" | "minItems" | "maxItems" => value.is_u64(),
+        "default" => true,
+        _ => false,
+    })
+}
+
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = ["object", "string", "number", "integer", "boolean", "array", "null"];
+
+/// Whether these are texts, few enough to be compared, and no two of them are the same.
+fn are_different_texts(values: &[Value]) -> bool {
+    values.len() <= 50
+        && values.iter().enumerate().all(|(at, value)| value.is_string() && !values[..at].contains(value))
+}
+
 /// Why a schema is too large for anybody to wait until it is ready; `None` where it is not.
 pub fn is_too_large(schema: &Value) -> Option<String> {
     let mut left = LARGEST;
@@ -67,6 +97,10 @@ fn fits_into(value: &Value, left: &mut usize) -> bool {
 
 /// What is wrong with a schema; `None` where it compiles.
 pub fn flaw(schema: &Value) -> Option<Flaw> {
+    // Most schemas are plain, and to compile their dialect's own schema takes longer than many a run.
+    if is_plain(schema, DEEPEST_PLAIN) {
+        return None;
+    }
     if let Some(why) = is_too_large(schema) {
         return Some(Flaw::Unjudged(why));
     }
@@ -151,6 +185,37 @@ mod tests {
         check(json!({"properties": {"a": {"$ref": "#/$defs/Nowhere"}}}), Some(true));
         check(json!({"properties": {"a": {"$ref": "https://example.com/a.json"}}}), Some(false));
         check(json!({"$schema": "https://example.com/own-dialect", "type": "object"}), Some(false));
+    }
+
+    #[test]
+    fn plain_schemas_are_valid_in_the_eyes_of_the_validator() {
+        let plain = json!({
+            "type": "object", "title": "t", "description": "d", "required": ["a"], "additionalProperties": false,
+            "properties": {
+                "a": {"type": "string", "minLength": 1, "maxLength": 9, "default": null},
+                "b": {"type": "array", "items": {"type": "integer", "minimum": -1, "maximum": 1.5}, "minItems": 0},
+                "c": {"type": "object", "additionalProperties": {"type": "null"}},
+            },
+        });
+        assert!(is_plain(&plain, DEEPEST_PLAIN) && compile(&plain).is_ok());
+        let members = [
+            ("type", json!("text")),
+            ("type", json!(["string"])),
+            ("title", json!(1)),
+            ("required", json!(["a", "a"])),
+            ("required", json!("a")),
+            ("minLength", json!(-1)),
+            ("minItems", json!(0.5)),
+            ("minimum", json!("0")),
+            ("properties", json!({"a": true})),
+            ("pattern", json!("[")),
+            ("$ref", json!("#/$defs/none")),
+            ("$schema", json!("https://example.com")),
+        ];
+        for (keyword, value) in members {
+            let schema = json!({ keyword: value });
+            assert!(!is_plain(&schema, DEEPEST_PLAIN), "{schema}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::super::{Era, Id, Message, Revision, classify};
 use super::Stream;
+use crate::wire::Members;
 
 /// How many names of one kind are remembered; a server that invents them without end would fill the memory.
 pub(super) const MOST_NAMES: usize = 10_000;
@@ -52,11 +53,11 @@ pub(super) struct Offers {
 impl Offers {
     /// Reads client capabilities; a capability of elicitation without modes is one for forms.
     fn read(capabilities: &Value) -> Self {
-        let elicitation = capabilities.get("elicitation").filter(|value| !value.is_null());
+        let elicitation = capabilities.member("elicitation").filter(|value| !value.is_null());
         let has = |mode: &str| elicitation.is_some_and(|modes| modes.get(mode).is_some());
         Self {
-            roots: capabilities.get("roots").is_some(),
-            sampling: capabilities.get("sampling").is_some(),
+            roots: capabilities.member("roots").is_some(),
+            sampling: capabilities.member("sampling").is_some(),
             sampling_tools: capabilities.pointer("/sampling/tools").is_some(),
             forms: elicitation.is_some() && (has("form") || !has("url")),
             urls: has("url"),
@@ -181,7 +182,7 @@ impl Memory {
         }
         let Message::Request { id, method, params } = classify(json) else { return };
         let known = METHODS.iter().find(|known| **known == method).copied().unwrap_or_default();
-        let meta = params.and_then(|params| params.get("_meta"));
+        let meta = params.and_then(|params| params.member("_meta"));
         let mut asked = Asked { method: known, frame, ..Asked::default() };
         if let Some(meta) = meta {
             asked.is_stateless = is_newest(meta);
@@ -192,7 +193,7 @@ impl Memory {
         if let Some(params) = params.filter(|_| !known.is_empty()) {
             self.learn(&id, &mut asked, params);
         }
-        if let Some(token) = meta.and_then(|meta| meta.get("progressToken")).and_then(Id::from_json) {
+        if let Some(token) = meta.and_then(|meta| meta.member("progressToken")).and_then(Id::from_json) {
             self.hand_out(token.clone(), &id, asked.is_augmented);
             asked.token = Some(token);
         }
@@ -215,11 +216,11 @@ impl Memory {
                     prompts: wants("promptsListChanged"),
                     resources: wants("resourcesListChanged"),
                     updates: updates.is_some_and(|list| !list.is_empty()),
-                    has_token: params["_meta"].get("progressToken").is_some(),
+                    has_token: params["_meta"].member("progressToken").is_some(),
                 };
                 self.listens.insert(id.clone(), listen);
             }
-            "tools/call" => asked.is_augmented = params.get("task").is_some(),
+            "tools/call" => asked.is_augmented = params.member("task").is_some(),
             "tasks/get" | "tasks/result" | "tasks/cancel" => asked.subject = text("taskId"),
             "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
                 asked.subject = text("cursor");

@@ -6,13 +6,14 @@ use super::super::super::Id;
 use super::super::look::Look;
 use super::super::memory::{Asked, Memory};
 use super::super::table::Rule;
+use crate::wire::Members;
 
 /// Judges whose answer it is; returns the request, where this is the answer that it was to get.
 pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, json: &Value, id: Option<Id>) -> Option<Asked> {
     // A response that refuses with its status says by itself what it refuses.
     let refuses = look.frame.http.as_ref().is_some_and(|http| !http.is_success());
     // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
-    let may_be_nameless = memory.is_raw || json.get("error").is_some() && refuses;
+    let may_be_nameless = memory.is_raw || json.member("error").is_some() && refuses;
     look.require(Rule::AnswerWithoutId, id.is_some() || may_be_nameless, || {
         "an answer carries no usable `id`, so nobody can tell what it answers".to_owned()
     });

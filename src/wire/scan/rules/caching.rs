@@ -6,6 +6,7 @@ use super::super::look::Look;
 use super::super::memory::{MOST_NAMES, Memory};
 use super::super::table::Rule;
 use super::{Exchange, envelope, shown};
+use crate::wire::Members;
 
 /// The methods whose complete results can be cached.
 const CACHEABLE: [&str; 6] =
@@ -18,7 +19,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, exchange: Exchange
     if !CACHEABLE.contains(&method) {
         return;
     }
-    let (ttl, scope) = (result.get("ttlMs"), result.get("cacheScope"));
+    let (ttl, scope) = (result.member("ttlMs"), result.member("cacheScope"));
     let is_scope = scope.is_some_and(|scope| scope == "public" || scope == "private");
     look.require(Rule::NoCacheHints, ttl.is_some() && is_scope, || {
         let (ttl, scope) = (shown(ttl), shown(scope));

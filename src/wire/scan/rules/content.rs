@@ -6,6 +6,7 @@ use super::super::super::format::{is_base64, is_media_type, is_uri};
 use super::super::look::Look;
 use super::super::table::Rule;
 use super::{Exchange, items, shown};
+use crate::wire::Members;
 
 /// Judges the content of a result.
 pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
@@ -23,34 +24,34 @@ fn judge_block(look: &mut Look<'_>, block: &Value) {
     let kind = block["type"].as_str().unwrap_or_default();
     match kind {
         "image" | "audio" => {
-            let data = block.get("data");
+            let data = block.member("data");
             look.require(Rule::BadBase64, data.and_then(Value::as_str).is_some_and(is_base64), || {
                 format!("the `data` of a block of type `{kind}` is no base64: {}", shown(data))
             });
-            let media = block.get("mimeType");
+            let media = block.member("mimeType");
             look.require(Rule::BadMediaType, media.and_then(Value::as_str).is_some_and(is_media_type), || {
                 format!("the `mimeType` of a block of type `{kind}` is no media type: {}", shown(media))
             });
         }
         "resource" => {
             judge_contents(look, &block["resource"]);
-            address(look, block["resource"].get("uri"));
+            address(look, block["resource"].member("uri"));
         }
-        "resource_link" => address(look, block.get("uri")),
+        "resource_link" => address(look, block.member("uri")),
         _ => {}
     }
 }
 
 fn judge_contents(look: &mut Look<'_>, contents: &Value) {
-    let uri = contents.get("uri");
+    let uri = contents.member("uri");
     look.require(Rule::BadResource, uri.is_some_and(Value::is_string), || {
         format!("the contents of a resource must have a `uri`, these have {}", shown(uri))
     });
-    let is_filled = contents["text"].is_string() || contents.get("blob").is_some();
+    let is_filled = contents["text"].is_string() || contents.member("blob").is_some();
     look.require(Rule::BadResource, is_filled, || {
         format!("the contents of a resource must have a `text` or a `blob`: {}", shown(Some(contents)))
     });
-    if let Some(blob) = contents.get("blob") {
+    if let Some(blob) = contents.member("blob") {
         look.require(Rule::BadBase64, blob.as_str().is_some_and(is_base64), || {
             format!("the `blob` of a resource is no base64: {}", shown(Some(blob)))
         });

@@ -8,28 +8,29 @@ use super::super::look::Look;
 use super::super::memory::{MOST_NAMES, Memory};
 use super::super::table::Rule;
 use super::shown;
+use crate::wire::Members;
 
 /// The error that asks for elicitations by URL.
 pub(super) const URL_REQUIRED: i64 = -32042;
 
 /// Judges the parameters of `elicitation/create`; without a memory they come inside a result.
 pub(super) fn judge(look: &mut Look<'_>, memory: Option<&mut Memory>, params: &Value) {
-    let message = params.get("message");
+    let message = params.member("message");
     look.require(Rule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
         format!("an elicitation must have a `message`, this one has {}", shown(message))
     });
     if params["mode"] == "url" && look.revision >= Revision::V2025_11_25 {
         return by_url(look, memory, params);
     }
-    let is_form = params.get("mode").is_none_or(|mode| mode == "form");
-    let schema = params.get("requestedSchema");
+    let is_form = params.member("mode").is_none_or(|mode| mode == "form");
+    let schema = params.member("requestedSchema");
     look.require(Rule::IncompleteElicitation, !is_form || schema.is_some_and(Value::is_object), || {
         format!("an elicitation by form must have a `requestedSchema`, this one has {}", shown(schema))
     });
 }
 
 fn by_url(look: &mut Look<'_>, memory: Option<&mut Memory>, params: &Value) {
-    let (url, id) = (params.get("url"), params.get("elicitationId"));
+    let (url, id) = (params.member("url"), params.member("elicitationId"));
     look.require(Rule::IncompleteUrlElicitation, url.and_then(Value::as_str).is_some_and(is_uri), || {
         format!("an elicitation by URL must have a valid `url`, this one has {}", shown(url))
     });
@@ -59,12 +60,12 @@ pub(super) fn required(look: &mut Look<'_>, memory: &mut Memory, error: &Value) 
         let found = error.pointer("/data/elicitations");
         format!("the error -32042 must list URL elicitations with an `elicitationId`, it has {}", shown(found))
     });
-    list.into_iter().flatten().for_each(|one| remember(memory, one.get("elicitationId")));
+    list.into_iter().flatten().for_each(|one| remember(memory, one.member("elicitationId")));
 }
 
 /// Judges the news that an elicitation is complete.
 pub(super) fn completed(look: &mut Look<'_>, memory: &Memory, params: &Value) {
-    let id = params.get("elicitationId");
+    let id = params.member("elicitationId");
     let is_full = memory.elicitations.len() >= MOST_NAMES;
     let is_known = id.and_then(Value::as_str).is_some_and(|id| is_full || memory.elicitations.contains(id));
     look.require(Rule::UnknownElicitation, is_known, || {

@@ -6,6 +6,7 @@ use super::super::super::{Message, classify};
 use super::super::look::Look;
 use super::super::table::Rule;
 use super::{NOTICE, framing, shown};
+use crate::wire::Members;
 
 /// Judges what makes a message one.
 pub(super) fn judge(look: &mut Look<'_>, json: &Value) {
@@ -19,8 +20,8 @@ pub(super) fn judge(look: &mut Look<'_>, json: &Value) {
     if is_stdio {
         look.require(Rule::StrayOutput, true, String::new);
     }
-    look.request = fields.get("id").and_then(super::super::super::Id::from_json);
-    let version = fields.get("jsonrpc");
+    look.request = fields.member("id").and_then(super::super::super::Id::from_json);
+    let version = fields.member("jsonrpc");
     look.require(Rule::MalformedEnvelope, version.is_some_and(|version| version == "2.0"), || {
         let shown = version.map_or("none".to_owned(), Value::to_string);
         format!("a message must say `\"jsonrpc\": \"2.0\"`, this one has {shown}")
@@ -29,14 +30,14 @@ pub(super) fn judge(look: &mut Look<'_>, json: &Value) {
         look.require(Rule::MalformedEnvelope, false, || reason);
     }
     look.request = None;
-    let Some(method) = fields.get("method").and_then(Value::as_str) else { return };
+    let Some(method) = fields.member("method").and_then(Value::as_str) else { return };
     if fields.contains_key("result") || fields.contains_key("error") {
         look.require(Rule::MalformedEnvelope, false, || {
             format!("`{method}` has a `result` or an `error` beside its `method`")
         });
     }
     if method.starts_with(NOTICE) {
-        let id = fields.get("id");
+        let id = fields.member("id");
         look.require(Rule::NotificationWithId, id.is_none(), || {
             format!("`{method}` has the `id` {}; a notification has none", shown(id))
         });
@@ -54,7 +55,7 @@ fn no_object(look: &mut Look<'_>, json: &Value) {
 
 /// Judges the members of a response.
 pub(super) fn outcome(look: &mut Look<'_>, json: &Value) {
-    let (result, error) = (json.get("result"), json.get("error"));
+    let (result, error) = (json.member("result"), json.member("error"));
     look.require(Rule::MalformedEnvelope, result.is_none() || error.is_none(), || {
         "an answer has both `result` and `error`; it must have one of them".to_owned()
     });
@@ -64,7 +65,7 @@ pub(super) fn outcome(look: &mut Look<'_>, json: &Value) {
         });
     }
     let Some(error) = error else { return };
-    let (code, message) = (error.get("code"), error.get("message"));
+    let (code, message) = (error.member("code"), error.member("message"));
     look.require(Rule::IncompleteError, code.is_some(), || "`error.code` is missing".to_owned());
     look.require(Rule::IncompleteError, message.is_some_and(Value::is_string), || {
         format!("`error.message` must be text, this one is {}", message.unwrap_or(&Value::Null))

@@ -6,6 +6,7 @@ use super::super::super::format::is_token;
 use super::super::look::Look;
 use super::super::table::Rule;
 use super::shown;
+use crate::wire::Members;
 
 const ANNOTATION: &str = "x-mcp-header";
 
@@ -42,7 +43,7 @@ enum Way {
 
 fn problem(property: &Value, way: Way) -> Option<&'static str> {
     let is_named = property[ANNOTATION].as_str().is_some_and(is_token);
-    let is_primitive = match property.get("type") {
+    let is_primitive = match property.member("type") {
         Some(Value::String(kind)) => matches!(kind.as_str(), "integer" | "string" | "boolean"),
         Some(Value::Array(kinds)) => {
             kinds.iter().all(|kind| *kind != "number" && *kind != "object" && *kind != "array")

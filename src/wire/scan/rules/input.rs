@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::look::Look;
 use super::super::table::Rule;
 use super::{Exchange, elicitation, requests, shown};
+use crate::wire::Members;
 
 /// Judges a result that is not complete yet.
 pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
@@ -14,16 +15,19 @@ pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_
             format!("`{}` was answered with `input_required`, which it may not be", asked.method)
         });
     }
-    let asks = result.get("inputRequests");
-    look.require(Rule::InputRequiredEmpty, asks.is_some() || result.get("requestState").is_some(), || {
+    let asks = result.member("inputRequests");
+    look.require(Rule::InputRequiredEmpty, asks.is_some() || result.member("requestState").is_some(), || {
         "a result of the type `input_required` has neither `inputRequests` nor `requestState`".to_owned()
     });
     for request in asks.and_then(Value::as_object).into_iter().flat_map(|asks| asks.values()) {
         let method = request["method"].as_str().unwrap_or_default();
-        let params = request.get("params").unwrap_or(&Value::Null);
+        let params = request.member("params").unwrap_or(&Value::Null);
         let need = requests::need(asked.offers, method, params, look.revision);
         look.require(Rule::InputRequestKind, need.is_some(), || {
-            format!("an input request must elicit, sample or list roots, this one is {}", shown(request.get("method")))
+            format!(
+                "an input request must elicit, sample or list roots, this one is {}",
+                shown(request.member("method"))
+            )
         });
         if let Some(need) = need {
             need.judge(look, (method, Rule::UndeclaredInput), || {

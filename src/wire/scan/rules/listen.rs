@@ -7,6 +7,7 @@ use super::super::look::{Look, Stream};
 use super::super::memory::{Listen, Memory};
 use super::super::table::Rule;
 use super::shown;
+use crate::wire::Members;
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
@@ -18,7 +19,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, method: &str, para
     if look.revision < Revision::V2026_07_28 || memory.is_mixed {
         return;
     }
-    let tag = params.get("_meta").and_then(|meta| meta.get(TAG));
+    let tag = params.member("_meta").and_then(|meta| meta.get(TAG));
     let named = tag.and_then(Id::from_json);
     let stream = match look.stream {
         Stream::Response(frame) => memory.asked_in(frame).filter(|id| memory.listens.contains_key(id)).cloned(),

@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::super::look::Look;
 use super::super::table::Rule;
 use super::{Exchange, items, shown};
+use crate::wire::Members;
 
 /// Judges the `_meta` of an object.
 pub(super) fn judge(look: &mut Look<'_>, holder: &Value) {
-    let Some(meta) = holder.get("_meta").and_then(Value::as_object) else { return };
+    let Some(meta) = holder.member("_meta").and_then(Value::as_object) else { return };
     for key in meta.keys() {
         look.require(Rule::BadMetaKey, is_key(key), || {
             format!("the key `{key}` of a `_meta` is neither a name nor a prefix of labels, a slash and a name")
@@ -31,7 +32,7 @@ pub(super) fn judge_result(look: &mut Look<'_>, Exchange { asked, result }: Exch
     };
     for item in items(result, list) {
         judge(look, item);
-        for inner in [item.get("content"), item.get("resource")].into_iter().flatten() {
+        for inner in [item.member("content"), item.member("resource")].into_iter().flatten() {
             judge(look, inner);
         }
     }

@@ -18,6 +18,7 @@ pub(super) mod results;
 mod schemas;
 mod tasks;
 
+use crate::wire::Members;
 use serde_json::Value;
 
 use super::super::{Message, Revision, classify};
@@ -57,7 +58,7 @@ fn judge_one(look: &mut Look<'_>, memory: &mut Memory, json: &Value) {
         }
         Message::Request { id, method, params } => requests::judge(look, memory, (Some(id), method), params),
         Message::Notification { method, params } => {
-            if json.get("id").is_some() {
+            if json.member("id").is_some() {
                 requests::judge(look, memory, (None, method), params);
             } else {
                 notified(look, memory, method, &json["params"]);
@@ -92,10 +93,10 @@ fn notified(look: &mut Look<'_>, memory: &mut Memory, method: &str, params: &Val
 fn answered(look: &mut Look<'_>, memory: &mut Memory, json: &Value, id: Option<super::super::Id>) {
     envelope::outcome(look, json);
     let Some(asked) = answers::judge(look, memory, json, id) else { return };
-    if let Some(error) = json.get("error") {
+    if let Some(error) = json.member("error") {
         results::refused(look, memory, &asked, error);
     }
-    let Some(result) = json.get("result").filter(|result| result.is_object()) else { return };
+    let Some(result) = json.member("result").filter(|result| result.is_object()) else { return };
     let exchange = Exchange { asked: &asked, result };
     chances(look, memory, &asked);
     meta::judge_result(look, exchange);

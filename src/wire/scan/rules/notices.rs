@@ -7,10 +7,11 @@ use super::super::look::{Look, Stream};
 use super::super::memory::Memory;
 use super::super::table::Rule;
 use super::shown;
+use crate::wire::Members;
 
 /// Judges what the server cancels.
 pub(super) fn cancelled(look: &mut Look<'_>, memory: &Memory, params: &Value) {
-    let named = params.get("requestId");
+    let named = params.member("requestId");
     let id = named.and_then(Id::from_json);
     let is_of_server = id.as_ref().is_some_and(|id| memory.server_ids.contains(id));
     if look.revision < Revision::V2026_07_28 {

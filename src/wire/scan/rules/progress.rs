@@ -7,10 +7,11 @@ use super::super::look::{Look, Stream};
 use super::super::memory::{Asked, Memory};
 use super::super::table::Rule;
 use super::shown;
+use crate::wire::Members;
 
 /// Judges a notification of progress.
 pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
-    let named = params.get("progressToken");
+    let named = params.member("progressToken");
     let id = named.and_then(Id::from_json);
     let token = id.as_ref().and_then(|id| memory.tokens.get_mut(id));
     look.require(Rule::ProgressUnknownToken, token.is_some(), || {
@@ -27,7 +28,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
     look.require(Rule::ProgressAfterAnswer, !is_late, || {
         format!("progress came for the request with the id {request}, which was answered before")
     });
-    let Some(progress) = params.get("progress").and_then(Value::as_f64) else { return };
+    let Some(progress) = params.member("progress").and_then(Value::as_f64) else { return };
     if let Some((last, _)) = token.last.filter(|(_, stream)| *stream == look.stream) {
         look.require(Rule::ProgressNotIncreasing, progress > last, || {
             format!("the progress of the request with the id {request} went from {last} to {progress}")

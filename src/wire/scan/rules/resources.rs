@@ -7,13 +7,14 @@ use super::super::look::Look;
 use super::super::table::Rule;
 use super::content::address;
 use super::{Exchange, items};
+use crate::wire::Members;
 
 /// Judges the addresses of a list.
 pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
     match asked.method {
-        "resources/list" => items(result, "resources").for_each(|resource| address(look, resource.get("uri"))),
+        "resources/list" => items(result, "resources").for_each(|resource| address(look, resource.member("uri"))),
         "resources/templates/list" => {
-            let listed = items(result, "resourceTemplates").filter_map(|one| one.get("uriTemplate"));
+            let listed = items(result, "resourceTemplates").filter_map(|one| one.member("uriTemplate"));
             for template in listed.filter_map(Value::as_str) {
                 look.require(Rule::BadUriTemplate, is_uri_template(template), || {
                     format!("a resource template is `{template}`, which is no URI template")

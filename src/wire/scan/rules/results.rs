@@ -7,13 +7,15 @@ use super::super::look::Look;
 use super::super::memory::{Asked, Memory, Promised};
 use super::super::table::Rule;
 use super::{Exchange, caching, elicitation, input, meta, progress, shown};
+use crate::wire::Members;
 
 /// The extension that adds a type of results.
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Whether a message is the answer of a server of the newest era to `server/discover`.
 pub(in super::super) fn is_discovery(json: &Value) -> bool {
-    let versions = json.get("result").and_then(|result| result.get("supportedVersions")).and_then(Value::as_array);
+    let versions =
+        json.member("result").and_then(|result| result.member("supportedVersions")).and_then(Value::as_array);
     let is_newest = |version: &Value| version.as_str().is_some_and(|version| version == Revision::NEWEST.as_str());
     versions.is_some_and(|versions| versions.iter().any(is_newest))
 }
@@ -22,7 +24,7 @@ pub(in super::super) fn is_discovery(json: &Value) -> bool {
 pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, exchange: Exchange<'_>) {
     let Exchange { asked, result } = exchange;
     learn(look, memory, exchange);
-    let kind = result.get("resultType");
+    let kind = result.member("resultType");
     let is_final = kind.is_none_or(|kind| kind == "complete" || kind == "input_required");
     if is_final {
         progress::end(memory, asked, look.stream);
@@ -82,7 +84,7 @@ fn promised(capabilities: &Value) -> Promised {
     let extensions = capabilities["extensions"].as_object();
     let named = |is_such: fn(&String) -> bool| extensions.is_some_and(|all| all.keys().any(is_such));
     Promised {
-        logging: capabilities.get("logging").is_some(),
+        logging: capabilities.member("logging").is_some(),
         extensions: (named(|id| id == TASKS), named(|id| id != TASKS)),
     }
 }
@@ -90,7 +92,7 @@ fn promised(capabilities: &Value) -> Promised {
 /// Judges an error by its code.
 pub(super) fn refused(look: &mut Look<'_>, memory: &mut Memory, asked: &Asked, error: &Value) {
     progress::end(memory, asked, look.stream);
-    let Some(code) = error.get("code").and_then(Value::as_i64) else { return };
+    let Some(code) = error.member("code").and_then(Value::as_i64) else { return };
     if code == elicitation::URL_REQUIRED && !asked.is_raw {
         elicitation::required(look, memory, error);
     }

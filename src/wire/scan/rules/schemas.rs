@@ -6,6 +6,7 @@ use super::super::super::format::{Flaw, flaw};
 use super::super::look::Look;
 use super::super::table::Rule;
 use super::{Exchange, headers, items, shown};
+use crate::wire::Members;
 
 /// Judges the tools of a list.
 pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
@@ -14,7 +15,7 @@ pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_
     }
     for tool in items(result, "tools") {
         let name = tool["name"].as_str().unwrap_or_default();
-        let input = tool.get("inputSchema");
+        let input = tool.member("inputSchema");
         look.require(Rule::NoInputSchema, input.is_some_and(Value::is_object), || {
             format!("the `inputSchema` of the tool `{name}` must be an object, it is {}", shown(input))
         });

@@ -8,6 +8,7 @@ use super::super::look::Look;
 use super::super::memory::{MOST_NAMES, Memory, Task};
 use super::super::table::Rule;
 use super::{Exchange, envelope, items, shown};
+use crate::wire::Members;
 
 /// The key under which messages name the task that they belong to.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -52,7 +53,7 @@ pub(super) fn told(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
 }
 
 fn judge_task(look: &mut Look<'_>, memory: &mut Memory, task: &Value, told: Told) {
-    let id = task.get("taskId");
+    let id = task.member("taskId");
     look.require(Rule::BadTaskId, id.is_some_and(Value::is_string), || {
         format!("a task must have a `taskId` that is text, this one has {}", shown(id))
     });
@@ -64,7 +65,7 @@ fn judge_task(look: &mut Look<'_>, memory: &mut Memory, task: &Value, told: Told
     }
     let status = task["status"].as_str().unwrap_or_default();
     look.require(Rule::BadTaskStatus, is_status(status), || {
-        format!("a task has the status {}, which does not exist", shown(task.get("status")))
+        format!("a task has the status {}, which does not exist", shown(task.member("status")))
     });
     let Some(id) = id.and_then(Value::as_str) else { return };
     if told == Told::Created {
@@ -101,7 +102,7 @@ fn is_status(status: &str) -> bool {
 }
 
 fn ttl(look: &mut Look<'_>, task: &Value) {
-    let ttl = task.get("ttl");
+    let ttl = task.member("ttl");
     look.require(Rule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || envelope::is_whole(ttl)), || {
         format!("the answer to `tasks/get` must have a `ttl` that is a whole number or null, it has {}", shown(ttl))
     });
@@ -109,7 +110,7 @@ fn ttl(look: &mut Look<'_>, task: &Value) {
 
 fn related(look: &mut Look<'_>, task: Option<&str>, result: &Value) {
     let Some(task) = task else { return };
-    let named = result.get("_meta").and_then(|meta| meta.get(RELATED)).and_then(|related| related.get("taskId"));
+    let named = result.member("_meta").and_then(|meta| meta.get(RELATED)).and_then(|related| related.member("taskId"));
     look.require(Rule::UnrelatedTaskResult, named.is_some_and(|named| named == task), || {
         format!("the answer to `tasks/result` must name the task `{task}` in `_meta`, it names {}", shown(named))
     });
