@@ -3,7 +3,7 @@
 //! The schema that a client sees is the only place that says what is valid: the sentences here are read off it. They are
 //! for a model to act on, so each names the parameter, the value that came, and a value to try.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
@@ -13,18 +13,26 @@ use serde_json::Value;
 /// Longer values are cut in messages.
 const SHOWN: usize = 80;
 
-/// A JSON Schema of an object, compiled.
+/// A JSON Schema of an object.
 pub(super) struct Schema {
     declared: Arc<JsonObject>,
-    validator: Validator,
+    /// Compiled when something is first held against it, which takes longer than everything else that a server does
+    /// before its first answer.
+    validator: OnceLock<Validator>,
 }
 
 impl Schema {
-    /// Compiles `schema`, which is part of this program.
-    pub(super) fn compile(schema: Value) -> Self {
-        let validator = jsonschema::validator_for(&schema)
-            .unwrap_or_else(|error| panic!("a schema of the demo server does not compile: {error}"));
-        Self { declared: Arc::new(object(schema)), validator }
+    /// Takes `schema`, which is part of this program.
+    pub(super) fn new(schema: Value) -> Self {
+        Self { declared: Arc::new(object(schema)), validator: OnceLock::new() }
+    }
+
+    fn validator(&self) -> &Validator {
+        self.validator.get_or_init(|| {
+            let schema = Value::Object((*self.declared).clone());
+            jsonschema::validator_for(&schema)
+                .unwrap_or_else(|error| panic!("a schema of the demo server does not compile: {error}"))
+        })
     }
 
     /// The schema as a client sees it.
@@ -35,7 +43,7 @@ impl Schema {
     /// What is wrong with `arguments`, one sentence each; nothing if they fit.
     pub(super) fn complaints(&self, arguments: &Value) -> Vec<String> {
         let mut complaints = Vec::new();
-        for error in self.validator.iter_errors(arguments) {
+        for error in self.validator().iter_errors(arguments) {
             for complaint in self.explain(&error) {
                 // A value that breaks two rules of one parameter is one mistake.
                 if !complaints.contains(&complaint) {

@@ -203,11 +203,7 @@ impl Fault {
         let mut enforced = Value::Object(declared.declared().as_ref().clone());
         rules(&mut enforced);
         // What is still refused is explained as ever.
-        if Schema::compile(enforced).complaints(arguments).is_empty() {
-            Vec::new()
-        } else {
-            declared.complaints(arguments)
-        }
+        if Schema::new(enforced).complaints(arguments).is_empty() { Vec::new() } else { declared.complaints(arguments) }
     }
 
     pub(in crate::demo) fn arguments(&self, tool: &str, arguments: &mut Value) {

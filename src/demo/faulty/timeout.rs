@@ -10,7 +10,7 @@ use super::Entry;
 use super::hooks::{Hooks, SOUND};
 
 /// How long a search takes where searches are slow.
-const SEARCH: Duration = Duration::from_secs(3);
+const SEARCH: Duration = Duration::from_secs(2);
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -46,7 +46,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         variant: "TIMEOUT-SLOW",
-        wrong: "takes three seconds for `search_users`",
+        wrong: "takes two seconds for `search_users`",
         hooks: Hooks {
             call: Some(|call| {
                 Box::pin(async move {

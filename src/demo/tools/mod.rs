@@ -196,8 +196,8 @@ impl Arguments {
 }
 
 fn compile(entry: &'static Entry) -> Compiled {
-    let input = Schema::compile((entry.input)());
-    let output = Schema::compile((entry.output)());
+    let input = Schema::new((entry.input)());
+    let output = Schema::new((entry.output)());
     let tool = Tool::new(entry.name, entry.description, input.declared())
         .with_title(entry.title)
         .with_raw_output_schema(output.declared())
