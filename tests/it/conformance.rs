@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::harness::{Scene, Seen, root};
-use crate::real::is_installed;
+use crate::harness::{Scene, Seen, is_installed, root};
 
 /// What the suite runs besides what it requires; these have to pass as well.
 const BEYOND: [&str; 4] = [

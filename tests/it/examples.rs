@@ -1,32 +1,8 @@
-//! The suites under `examples/` do what they say.
+//! The suites under `examples/`, all together: their schemas, their coverage, the published table.
 
 use std::fs;
-use std::path::PathBuf;
 
 use crate::harness::{Scene, files, root};
-
-/// Every example but those that need servers of others; `real` runs them.
-fn examples() -> Vec<PathBuf> {
-    files("examples", "yml")
-        .into_iter()
-        .filter(|path| !path.components().any(|part| part.as_os_str() == "real"))
-        .collect()
-}
-
-/// Examples that show what a failure looks like.
-const FAILING: &[&str] = &["failing.yml", "six-bugs.yml", "generated.yml"];
-
-#[test]
-fn examples_are_valid_and_pass() {
-    let scene = Scene::new("examples/all");
-    for path in examples() {
-        let seen = scene.run(&format!("check {}", path.display()));
-        assert_eq!(seen.status, 0, "{}", seen.text());
-        let expected = i32::from(FAILING.iter().any(|name| path.ends_with(name)));
-        let seen = scene.run(&format!("run {} --state-dir state", path.display()));
-        assert_eq!(seen.status, expected, "{}", seen.text());
-    }
-}
 
 #[test]
 fn editors_find_the_schema() {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::harness::root;
+use crate::harness::{is_update, root};
 
 /// A file, and what makes the text that it must hold.
 type Generated = (&'static str, fn() -> String);
@@ -40,11 +40,6 @@ fn generated_files_are_up_to_date() {
         }
     }
     assert!(stale.is_empty(), "out of date: {}; run `UPDATE=1 cargo test generated`", stale.join(", "));
-}
-
-#[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
-fn is_update() -> bool {
-    std::env::var_os("UPDATE").is_some()
 }
 
 fn pretty(value: &serde_json::Value) -> String {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use crate::harness::{Scene, files, root};
+use crate::harness::{Scene, files, is_update, root};
 
 /// A file, the name of a part of it, and what makes that part.
 type Part = (&'static str, &'static str, fn() -> String);
@@ -283,9 +283,4 @@ fn scene(name: &str) -> Scene {
         fs::copy(root().join(from), scene.folder.join(Path::new(to))).unwrap();
     }
     scene
-}
-
-#[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
-fn is_update() -> bool {
-    std::env::var_os("UPDATE").is_some()
 }

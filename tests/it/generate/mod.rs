@@ -13,7 +13,7 @@ use std::fs;
 use mcprove::generate::{Draw, Maker, Seen, Unusable, satisfies, shrink, valid};
 use serde_json::{Value, json};
 
-use crate::harness::files;
+use crate::harness::{files, is_update};
 
 /// How many random values are made of a shape.
 const VALUES: u64 = 200;
@@ -146,11 +146,6 @@ fn check_found(name: &str, mut shape: Value, maker: &Maker) {
     }
     assert_eq!(known["breaks"], shape["breaks"], "{name}: what is broken");
     assert_eq!(known["edges"], shape["edges"], "{name}: how many edges");
-}
-
-#[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
-fn is_update() -> bool {
-    std::env::var_os("UPDATE").is_some()
 }
 
 fn check(name: &str, schema: &Value, maker: &Maker, values: u64) {

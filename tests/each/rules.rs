@@ -1,0 +1,334 @@
+//! The rules of the specification against the servers of this program: the correct one keeps all of them, over both
+//! transports and in both eras; for every rule there is a server that breaks it, on which it fails and no other does.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::slice;
+use std::sync::{Arc, LazyLock};
+
+use libtest_mimic::Trial;
+use mcprove::demo::faulty::Fault;
+use mcprove::demo::flaw::Flaw;
+use mcprove::demo::reference::{LOW_SCOPE_TOKEN, Reference, SECOND_TOKEN, TOKEN};
+use mcprove::demo::{Settings, http, serve_with};
+use mcprove::event::{CaseResult, Event, Outcome};
+use mcprove::plan::{Selection, build};
+use mcprove::redact::Redactor;
+use mcprove::report::terminal::failure;
+use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
+use mcprove::source::{Node, SourceFile, Sources, Style, parse};
+use mcprove::suite::{Carrier, Files, Rule, Suite, load};
+use mcprove::taxonomy::Registry;
+use mcprove::transport::memory;
+use serde_json::{Map, Value, json};
+use tokio::io::split;
+use tokio::runtime::Builder;
+
+use crate::harness::{is_full, snapshot};
+use crate::test;
+
+/// The revisions whose rule books are looked at.
+const BOOKS: [&str; 5] = [WITHOUT_HTTP, "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+/// The revision with a transport over HTTP that the demo server does not have.
+const WITHOUT_HTTP: &str = "2024-11-05";
+
+/// Whether a server wants tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    Open,
+    Tokens,
+}
+
+/// A server and how it is spoken to.
+pub(crate) struct Server {
+    pub(crate) settings: Settings,
+    pub(crate) flaw: Option<Flaw>,
+    pub(crate) over: Carrier,
+}
+
+impl Server {
+    /// What it does wrong; over streams every connection has a server of its own.
+    fn fault(&self) -> Arc<Fault> {
+        Arc::new(self.flaw.clone().map_or_else(Fault::none, Fault::flawed))
+    }
+}
+
+pub(crate) fn tests() -> Vec<Trial> {
+    let kept = BOOKS.iter().map(|book| test(format!("rules::{book}::kept"), move || all_are_kept(book)));
+    let broken = BOOKS.iter().flat_map(|book| {
+        let own = rules(book).into_iter().filter(move |rule| is_newest(book, rule));
+        own.map(move |rule| test(format!("rules::{book}::{}", rule.id), move || fails_alone(book, &rule)))
+    });
+    kept.chain(broken).collect()
+}
+
+/// The correct server keeps every rule of a book, over both transports; each but a few are seen to be kept.
+fn all_are_kept(revision: &str) {
+    let rules = rules(revision);
+    let mut best: BTreeMap<String, &str> = rules.iter().map(|rule| (rule.id.clone(), "skipped")).collect();
+    let plain = || Server { settings: Settings::default(), flaw: None, over: Carrier::Stdio };
+    let servers = [
+        ("streams", Guard::Open, Server { settings: reference(Guard::Open), ..plain() }),
+        ("HTTP", Guard::Open, Server { settings: reference(Guard::Open), over: Carrier::Http, ..plain() }),
+        ("tokens", Guard::Tokens, Server { settings: reference(Guard::Tokens), over: Carrier::Http, ..plain() }),
+        ("nothing but the directory", Guard::Open, plain()),
+        ("nothing at all", Guard::Open, Server { flaw: Some(bare()), ..plain() }),
+    ];
+    let has_transport = |server: &Server| server.over == Carrier::Stdio || revision != WITHOUT_HTTP;
+    for (place, guard, server) in servers.into_iter().filter(|(_, _, server)| has_transport(server)) {
+        // What is tested with tools needs those of the fixtures.
+        let with = if server.settings.conformance_fixtures { hints(&rules, guard) } else { json!({}) };
+        let results = check(&server, revision, (&with, &[]));
+        let told = results.iter().filter(|case| case.outcome == Outcome::Failed || case.outcome == Outcome::Warned);
+        let told: String = told.map(|case| failure(case, &Style::PLAIN)).collect();
+        assert_eq!(broken(&results), BTreeSet::new(), "{revision}, {place}\n{told}");
+        for case in &results {
+            let Some(rule) = &case.case.rule else { continue };
+            let word = best.get_mut(&rule.id).unwrap();
+            if case.outcome == Outcome::Passed {
+                *word = "passed";
+            } else if case.outcome == Outcome::Inconclusive && *word == "skipped" {
+                *word = "inconclusive";
+            }
+        }
+    }
+    let mut seen = format!("{revision}: {} rules\n", rules.len());
+    for (id, word) in best.iter().filter(|(_, word)| **word != "passed") {
+        let _ = writeln!(seen, "  {id} is only ever {word}");
+    }
+    snapshot(&format!("rules-kept-{revision}"), &seen);
+}
+
+/// Whether a revision is the newest of a rule.
+fn is_newest(book: &str, rule: &Rule) -> bool {
+    rule.revisions.last().is_some_and(|newest| newest.as_str() == book)
+}
+
+/// Rules that no server of this program breaks alone, each with its book.
+const WITHOUT_SERVER: [(&str, &str); 5] =
+    [(WITHOUT_HTTP, "D3"), ("2025-11-25", "W13"), ("2026-07-28", "H20"), ("2026-07-28", "W53"), ("2026-07-28", "W6")];
+
+/// On the server that breaks a rule, that rule fails and no other does.
+///
+/// What is looked at are its neighbours; the whole book with `MCPROVE_FULL=1`, and for rules that hold for whatever the
+/// cases of others bring about.
+fn fails_alone(book: &str, rule: &Rule) {
+    let all = &rules(book);
+    let is_without = WITHOUT_SERVER.contains(&(book, rule.id.as_str()));
+    let is_whole = is_full() || is_scanned(rule);
+    let looked_at: Vec<&Rule> = all.iter().filter(|other| is_whole || are_neighbours(rule, other)).collect();
+    let Some(broken) = on_its_own_server(book, (rule, all), &looked_at) else {
+        assert!(is_without, "no server breaks {book}/{}", rule.id);
+        return;
+    };
+    assert!(!is_without, "a server breaks {book}/{} after all: take it from the list", rule.id);
+    let ids: Vec<&str> = broken.iter().map(String::as_str).collect();
+    assert_eq!(ids, [rule.id.as_str()], "what fails of {} rules on the server of {book}/{}", looked_at.len(), rule.id);
+}
+
+/// Whether a rule is not tried in a case of its own, but looked for in everything that travels.
+fn is_scanned(rule: &Rule) -> bool {
+    let tests = whole().1.rules.iter();
+    tests.filter(|test| test.rule.as_ref().is_some_and(|own| own.id == rule.id)).any(|test| !test.scans.is_empty())
+}
+
+/// Whether two rules are about the same page, or the servers that break them strike in the same method.
+fn are_neighbours(one: &Rule, other: &Rule) -> bool {
+    let page = |rule: &Rule| rule.section.split('#').next().map(str::to_owned);
+    page(one) == page(other) || !struck(one).is_disjoint(&struck(other))
+}
+
+/// The methods in which a rule's faulty server does something wrong.
+fn struck(rule: &Rule) -> BTreeSet<String> {
+    let edits =
+        rule.broken.iter().flat_map(|node| if node.items().is_empty() { slice::from_ref(node) } else { node.items() });
+    let methods = edits.filter_map(|edit| edit.get("on")?.get("method"));
+    let names = methods.flat_map(|node| if node.items().is_empty() { slice::from_ref(node) } else { node.items() });
+    names.filter_map(Node::text).map(str::to_owned).collect()
+}
+
+/// The ids of the rules that fail on the server that breaks one; `None` where there is no such server.
+fn on_its_own_server(book: &str, (rule, own): (&Rule, &[Rule]), looked_at: &[&Rule]) -> Option<BTreeSet<String>> {
+    let mut found = Vec::new();
+    let reference = Reference::of(rule, &mut found);
+    assert!(found.is_empty(), "{book}/{}: {found:?}", rule.id);
+    let flaw = reference.flaw.filter(|_| rule.over != Some(Carrier::Http) || book != WITHOUT_HTTP)?;
+    let guard = if reference.settings.token.is_some() { Guard::Tokens } else { Guard::Open };
+    let over = if guard == Guard::Tokens { Carrier::Http } else { rule.over.unwrap_or(Carrier::Stdio) };
+    // What a rule needs not to be there is not there.
+    let wants =
+        |name: &str| rule.reference.as_ref().and_then(|node| node.get(name)).and_then(Node::flag) != Some(false);
+    let settings = self::reference(guard);
+    let settings = Settings { tasks: settings.tasks && wants("tasks"), ..settings };
+    let server = Server { settings, flaw: Some(flaw), over };
+    let only: Vec<&str> = looked_at.iter().map(|rule| rule.id.as_str()).collect();
+    Some(broken(&check(&server, book, (&hints(own, guard), &only))))
+}
+
+/// A suite with all rules. To read them takes longer than most tests, so it is done once.
+fn whole() -> &'static (Sources, Suite) {
+    static WHOLE: LazyLock<(Sources, Suite)> = LazyLock::new(|| {
+        let text = json!({"suite": "rules", "server": {"builtin": "demo"}, "compliance": {}}).to_string();
+        let mut sources = Sources::default();
+        let suite = load(Path::new("rules"), &Inline(text), &mut sources, &mut Vec::new()).unwrap();
+        (sources, suite)
+    });
+    &WHOLE
+}
+
+/// The rules of a book, each once.
+fn rules(book: &str) -> Vec<Rule> {
+    let mut seen = BTreeSet::new();
+    let rules = whole().1.rules.iter().filter_map(|test| test.rule.as_deref());
+    let own = rules.filter(|rule| rule.revisions.iter().any(|revision| revision.as_str() == book));
+    own.filter(|rule| seen.insert(rule.id.clone())).cloned().collect()
+}
+
+/// Everything that the rules are tested with on the servers of this program.
+fn hints(rules: &[Rule], guard: Guard) -> Value {
+    let references = rules.iter().filter_map(|rule| rule.reference.as_ref()?.get("hints"));
+    let named = references.flat_map(Node::entries).map(|(name, value)| (name.value.clone(), value.to_json()));
+    let mut hints: Map<String, Value> = named.filter(|(name, _)| !name.ends_with("token")).collect();
+    if guard == Guard::Tokens {
+        let tokens = [
+            ("token", TOKEN),
+            ("second_token", SECOND_TOKEN),
+            ("low_scope_token", LOW_SCOPE_TOKEN),
+            ("foreign_token", "a-token-for-another-server"),
+        ];
+        hints.extend(tokens.map(|(name, token)| (name.to_owned(), token.into())));
+    }
+    hints.into()
+}
+
+/// What makes the correct server one that offers nothing, and says so: still correct.
+fn bare() -> Flaw {
+    let text = r"
+        - on: { method: [initialize, server/discover] }
+          answers: { set: { result.capabilities: {} } }
+        - on: { method: [tools/*, resources/*, prompts/*, completion/*] }
+          answers: { error: { code: -32601, message: nothing of the kind is here } }
+    ";
+    let mut sources = Sources::default();
+    let id = sources.add(SourceFile::new("bare", text));
+    Flaw::load(&sources, id).unwrap()
+}
+
+/// The settings of the correct server with everything that it can offer.
+fn reference(guard: Guard) -> Settings {
+    let token = |text: &str| (guard == Guard::Tokens).then(|| text.to_owned());
+    Settings {
+        conformance_fixtures: true,
+        tasks: true,
+        token: token(TOKEN),
+        second_token: token(SECOND_TOKEN),
+        low_scope_token: token(LOW_SCOPE_TOKEN),
+        ..Settings::default()
+    }
+}
+
+/// The ids of the rules that a run saw broken; cases that stand for none are named as they are.
+fn broken(results: &[CaseResult]) -> BTreeSet<String> {
+    let is_broken = |case: &&CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Warned | Outcome::Errored);
+    let cases = results.iter().filter(is_broken);
+    cases.map(|case| case.case.rule.as_ref().map_or_else(|| case.case.name.clone(), |rule| rule.id.clone())).collect()
+}
+
+/// Holds a server against rules of a revision, all of them where none are named.
+fn check(server: &Server, revision: &str, (hints, only): (&Value, &[&str])) -> Vec<CaseResult> {
+    results(server, revision, &|address| book(&address, hints, only))
+}
+
+/// Makes a suite for the server that it is given.
+pub(crate) type MakeSuite<'a> = &'a dyn Fn(Value) -> (Sources, Suite);
+
+/// What a suite sees of a server. Over streams time is virtual.
+pub(crate) fn results(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
+    let runtime = match server.over {
+        Carrier::Stdio => Builder::new_current_thread().enable_all().start_paused(true).build(),
+        Carrier::Http => Builder::new_current_thread().enable_all().build(),
+    };
+    runtime.unwrap().block_on(async {
+        match server.over {
+            Carrier::Stdio => over_streams(server, revision, suite).await,
+            Carrier::Http => over_http(server, revision, suite).await,
+        }
+    })
+}
+
+async fn over_streams(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
+    let of = Server { settings: server.settings.clone(), flaw: server.flaw.clone(), over: server.over };
+    let connect = move || {
+        let (settings, fault) = (of.settings.clone(), of.fault());
+        memory::host(move |stream| async move {
+            let (reader, writer) = split(stream);
+            serve_with(settings, fault, reader, writer).await.map_err(|error| error.to_string())
+        })
+    };
+    let in_process = BTreeMap::from([("server".to_owned(), InProcess::new(connect))]);
+    run(suite(json!({"builtin": "demo", "protocol": revision})), in_process).await
+}
+
+async fn over_http(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
+    let bound = http::Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let bound = bound.with(server.settings.clone(), &server.fault()).unwrap();
+    let mut address = json!({"url": bound.url(), "protocol": revision});
+    if let Some(token) = &server.settings.token {
+        address["headers"] = json!({"Authorization": format!("Bearer {token}")});
+    }
+    let serving = tokio::spawn(bound.serve());
+    let results = run(suite(address), BTreeMap::new()).await;
+    serving.abort();
+    results
+}
+
+/// A suite that nobody wrote down.
+pub(crate) struct Inline(pub(crate) String);
+
+impl Files for Inline {
+    fn read(&self, _: &Path) -> io::Result<String> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Keeps the cases of a run.
+#[derive(Default)]
+struct Kept(Vec<CaseResult>);
+
+impl Observer for Kept {
+    fn event(&mut self, event: &Event) {
+        if let Event::CaseFinished(result) = event {
+            self.0.push((**result).clone());
+        }
+    }
+
+    fn session(&mut self, _: &SessionFrames, _: &Redactor) {}
+}
+
+/// A suite with these rules, all of them where none are named.
+fn book(server: &Value, hints: &Value, only: &[&str]) -> (Sources, Suite) {
+    let (mut sources, mut suite) = whole().clone();
+    let text = json!({"suite": "rules", "server": server, "tests": [{"name": "none", "call": "echo", "expect": []}]});
+    let own = load(Path::new("rules"), &Inline(text.to_string()), &mut sources, &mut Vec::new()).unwrap();
+    let settings = if only.is_empty() { json!({ "hints": hints }) } else { json!({ "hints": hints, "only": only }) };
+    let settings = sources.add(SourceFile::new("settings", settings.to_string()));
+    for block in &mut suite.blocks {
+        block.settings = parse(&sources, settings).unwrap();
+    }
+    suite.servers = own.servers;
+    (sources, suite)
+}
+
+async fn run((sources, suite): (Sources, Suite), in_process: BTreeMap<String, InProcess>) -> Vec<CaseResult> {
+    let registry = Registry::builtin();
+    let plan = build(vec![suite], Selection::default(), registry, Arc::new(sources)).unwrap();
+    let (_wish, stop) = Stop::new();
+    let options = Options { in_process, parallel: Some(8), ..Options::new(0, stop) };
+    let mut kept = Kept::default();
+    runner::run(plan, options, registry, &mut kept).await;
+    kept.0
+}

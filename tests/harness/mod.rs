@@ -1,0 +1,365 @@
+//! A fresh folder, the real program in it, and what a user sees.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use regex::Regex;
+
+mod real;
+
+pub(crate) use self::real::{alone_with, is_installed};
+
+/// The real program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_mcprove");
+
+/// After this long the program counts as hung: a way out for the test, no measure of speed.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// After this long a process that was killed counts as alive.
+const BURIAL: Duration = Duration::from_secs(5);
+
+/// The repository.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file below a folder of the repository with a name that ends so, in order.
+pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    walkdir::WalkDir::new(root().join(folder))
+        .sort_by_file_name()
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.extension().is_some_and(|end| end == extension))
+        .collect()
+}
+
+/// A folder of its own, laid out like `tests/`: `servers/` beside whatever the test puts there.
+pub(crate) struct Scene {
+    root: PathBuf,
+    /// Where commands run.
+    pub(crate) folder: PathBuf,
+}
+
+impl Scene {
+    /// An empty folder at a path such as `hostile/wrong-id`; the path must be unique among all tests.
+    pub(crate) fn new(path: &str) -> Self {
+        Self::named(path, &path.replace('/', "-"))
+    }
+
+    /// An empty folder without `servers/` beside it.
+    pub(crate) fn bare(path: &str) -> Self {
+        Self::empty(path, &path.replace('/', "-"))
+    }
+
+    fn named(path: &str, name: &str) -> Self {
+        let scene = Self::empty(path, name);
+        copy(&self::root().join("tests/servers"), &scene.root.join("servers"));
+        scene
+    }
+
+    fn empty(path: &str, name: &str) -> Self {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("it").join(name);
+        let _ = fs::remove_dir_all(&root);
+        let folder = root.join(path);
+        fs::create_dir_all(&folder).unwrap();
+        Self { root, folder }
+    }
+
+    /// The same, with the files of `tests/{path}`.
+    pub(crate) fn of(path: &str) -> Self {
+        Self::copied(path, &path.replace('/', "-"))
+    }
+
+    /// The same under a name of its own, for files that several tests use.
+    pub(crate) fn copied(path: &str, name: &str) -> Self {
+        let scene = Self::named(path, name);
+        copy(&self::root().join("tests").join(path), &scene.folder);
+        scene
+    }
+
+    /// Removes the folder, for scenes whose name differs from run to run.
+    pub(crate) fn remove(self) {
+        fs::remove_dir_all(self.root).unwrap();
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.join(name), text).unwrap();
+    }
+
+    /// Runs `mcprove` with arguments that contain no quotes.
+    pub(crate) fn run(&self, arguments: &str) -> Seen {
+        self.line(&format!("mcprove {arguments}"))
+    }
+
+    /// Runs one command line: `mcprove …` or `sh -c …` with variables before it, `show FILE`, or `list FOLDER`.
+    pub(crate) fn line(&self, line: &str) -> Seen {
+        let words = shell_words::split(line).unwrap();
+        let variables: Vec<(&str, &str)> = words.iter().map_while(|word| word.split_once('=')).collect();
+        let (program, arguments) = words[variables.len()..].split_first().unwrap();
+        let shown = |stdout| Seen { line: line.to_owned(), stdout, stderr: String::new(), status: 0 };
+        match program.as_str() {
+            "show" => shown(fs::read_to_string(self.folder.join(&arguments[0])).unwrap_or_else(|why| why.to_string())),
+            "list" => shown(self.names(&arguments[0])),
+            "sh" => self.start("sh", line, arguments, &variables).finish(),
+            _ => self.start(PROGRAM, line, arguments, &variables).finish(),
+        }
+    }
+
+    /// The files below a folder, one a line.
+    fn names(&self, folder: &str) -> String {
+        let files = walkdir::WalkDir::new(self.folder.join(folder)).sort_by_file_name().into_iter();
+        let files = files.map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+        files.map(|file| file.path().strip_prefix(&self.folder).unwrap().display().to_string() + "\n").collect()
+    }
+
+    /// Starts `mcprove` with arguments that contain no quotes, and does not wait for it.
+    pub(crate) fn begin(&self, arguments: &str) -> Running {
+        let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+        self.start(PROGRAM, &format!("mcprove {arguments}"), &words, &[])
+    }
+
+    /// Starts `mcprove serve` with arguments that contain no quotes, over HTTP at a port that is free.
+    pub(crate) fn serve(&self, arguments: &str) -> Served {
+        let words = format!("serve {arguments} --http 127.0.0.1:0");
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let mut child = self.command(PROGRAM, &words, &[]).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim_end().strip_prefix("serving ").map(str::to_owned);
+        let served = Served { child, url: url.unwrap_or_default() };
+        assert!(!served.url.is_empty(), "`mcprove {}` says `{line}` instead of where it is", words.join(" "));
+        served
+    }
+
+    fn start(&self, program: &str, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Running {
+        let mut child = self.command(program, arguments, variables).spawn().unwrap();
+        let (stdout, stderr) = (drain(child.stdout.take().unwrap()), drain(child.stderr.take().unwrap()));
+        Running { line: line.to_owned(), child, stdout, stderr }
+    }
+
+    fn command(&self, program: &str, arguments: &[String], variables: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env_clear()
+            .env("PATH", env::path())
+            .env("HOME", self.home())
+            .env("MCPROVE", PROGRAM)
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Servers inherit HOME, so it marks every process that a run starts, and those that they start.
+    fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// Waits until something is so, for what happens in other processes; fails when that takes for ever.
+    pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let since = Instant::now();
+        while !is_so() {
+            assert!(since.elapsed() < PATIENCE, "in {}: {what}", self.folder.display());
+            std::thread::yield_now();
+        }
+    }
+
+    /// Asserts that no process that a run of this scene started is left.
+    pub(crate) fn assert_nothing_survives(&self) {
+        let mark = format!("HOME={}", self.home().display());
+        let since = Instant::now();
+        // The kernel may need a moment to bury what was killed.
+        while !survivors(&mark).is_empty() && since.elapsed() < BURIAL {
+            std::thread::yield_now();
+        }
+        let left = survivors(&mark);
+        assert!(left.is_empty(), "these processes survived the run in {}: {left:?}", self.folder.display());
+    }
+}
+
+/// A command that is under way.
+pub(crate) struct Running {
+    line: String,
+    child: Child,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl Running {
+    /// Sends a signal such as `INT`; the standard library has no way to.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success(), "`kill -s {name}` reaches `{}`", self.line);
+    }
+
+    /// Sends a signal again and again until it ends; one that comes while the last is looked at is not counted.
+    pub(crate) fn signal_until_it_ends(mut self, name: &str) -> Seen {
+        let since = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(since.elapsed() < PATIENCE, "`{}` does not end", self.line);
+            self.signal(name);
+        }
+        self.finish()
+    }
+
+    /// Waits for the end.
+    pub(crate) fn finish(mut self) -> Seen {
+        let (Ok(stdout), Ok(stderr)) = (self.stdout.recv_timeout(PATIENCE), self.stderr.recv_timeout(PATIENCE)) else {
+            self.child.kill().unwrap();
+            panic!("`{}` does not end", self.line);
+        };
+        let status = self.child.wait().unwrap().code().unwrap_or(-1);
+        Seen { line: self.line, stdout, stderr, status }
+    }
+}
+
+/// A server of ours, which ends with this.
+pub(crate) struct Served {
+    child: Child,
+    /// Where it is.
+    pub(crate) url: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// What a command showed and how it ended.
+pub(crate) struct Seen {
+    pub(crate) line: String,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) status: i32,
+}
+
+impl Seen {
+    /// All of it in one text, without what differs from run to run.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("$ {}\n", self.line);
+        for (name, output) in [("", &self.stdout), ("stderr", &self.stderr)] {
+            let bare = redact(output.trim_end());
+            if !bare.is_empty() && !name.is_empty() {
+                writeln!(text, "--- {name}").unwrap();
+            }
+            if !bare.is_empty() {
+                writeln!(text, "{bare}").unwrap();
+            }
+        }
+        writeln!(text, "--- exit {}", self.status).unwrap();
+        text
+    }
+}
+
+/// Compares with the snapshot of that name in `tests/snapshots`.
+pub(crate) fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(root().join("tests/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+/// What differs from run to run and from machine to machine, in order.
+static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let scenes = regex::escape(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("it").display().to_string());
+    [
+        (format!(r"{scenes}/[\w.-]+"), "[SCENE]"),
+        (regex::escape(&root().display().to_string()), "[ROOT]"),
+        // What is left of a long request depends on the length of the time beside it.
+        (r"(?m)^(  sent   .{40}).*… {2,}(frame \d+)".to_owned(), "$1…  $2"),
+        // Which line comes first can be a race between two answers.
+        (r"frame: \d+; `--transcript".to_owned(), "frame: [FRAME]; `--transcript"),
+        // Times of different length move what stands before them in a column.
+        (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)((?m:$)|\\n)".to_owned(), "  ${1}[TIME]${4}"),
+        (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),
+        (r#"(time|timestamp|uuid)="[^"]*""#.to_owned(), r#"$1="[$1]""#),
+        (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
+        (r"\b127\.0\.0\.1:\d{4,5}".to_owned(), "127.0.0.1:[PORT]"),
+        (r"\b(pid|port) \d+".to_owned(), "$1 [NUMBER]"),
+        (r"\b(mcprove|mcprove-demo) \d+\.\d+\.\d+".to_owned(), "$1 [VERSION]"),
+    ]
+    .into_iter()
+    .map(|(pattern, replacement)| (Regex::new(&pattern).unwrap(), replacement))
+    .collect()
+});
+
+fn redact(text: &str) -> String {
+    REDACTIONS.iter().fold(text.to_owned(), |text, (pattern, with)| pattern.replace_all(&text, *with).into_owned())
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let target = to.join(entry.path().strip_prefix(from).unwrap());
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(target).unwrap();
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Reads a stream to its end in a thread, so that the caller can give up.
+fn drain(mut stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        sender.send(String::from_utf8(bytes).unwrap())
+    });
+    receiver
+}
+
+/// The processes whose environment holds a text; none where the system has no /proc.
+fn survivors(mark: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter(|process| {
+            fs::read(process.path().join("environ")).is_ok_and(|environment| {
+                environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+            })
+        })
+        .map(|process| fs::read_to_string(process.path().join("cmdline")).unwrap_or_default().replace('\0', " "))
+        .collect()
+}
+
+/// Where programs are.
+pub(crate) fn path() -> std::ffi::OsString {
+    env::path()
+}
+
+/// Whether files that are made from the code, or from what tests saw, are to be written anew: `UPDATE=1`.
+pub(crate) fn is_update() -> bool {
+    env::is_set("UPDATE")
+}
+
+/// Whether everything is to be tested, also what takes long and seldom shows anything: `MCPROVE_FULL=1`.
+pub(crate) fn is_full() -> bool {
+    env::is_set("MCPROVE_FULL")
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
+mod env {
+    /// Where programs are; servers need it, too.
+    pub(super) fn path() -> std::ffi::OsString {
+        std::env::var_os("PATH").unwrap_or_default()
+    }
+
+    pub(super) fn is_set(name: &str) -> bool {
+        std::env::var_os(name).is_some_and(|value| value == "1")
+    }
+}

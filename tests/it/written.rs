@@ -1,0 +1,76 @@
+//! What runs write: reports, recordings, transcripts, snapshots, colours.
+
+use std::fs;
+
+use crate::harness::Scene;
+
+#[test]
+fn secrets_are_in_no_file() {
+    let scene = Scene::copied("cases/secrets", "secrets");
+    let reports = ["junit", "json", "ndjson", "text"].map(|name| format!("--report {name}=out/{name}"));
+    let run = format!("TOKEN=hunter2-is-secret mcprove run suite.yml --transcript out {}", reports.join(" "));
+    assert_eq!(scene.line(&run).status, 1);
+    let written: Vec<String> = scene.line("list out").stdout.lines().map(|file| format!("show {file}")).collect();
+    assert!(written.len() > reports.len(), "{written:?}");
+    for line in &written {
+        let text = scene.line(line).stdout;
+        assert!(!text.is_empty() && !text.contains("hunter2") && !text.contains("aHVudGVyMi1pcy1"), "{line}: {text}");
+    }
+}
+
+#[test]
+fn a_folder_of_transcripts_tells_of_one_run() {
+    let scene = Scene::copied("cases/transcript", "transcripts");
+    let run = "run suite.yml --transcript frames";
+    assert_eq!(scene.run(run).status, 0);
+    let first = scene.line("list frames").stdout;
+    let transcript = scene.line(&format!("show {}", first.lines().next().unwrap())).stdout;
+    scene.write("frames/900-of-an-earlier-run.ndjson", &transcript);
+    scene.write("frames/901-of-somebody.ndjson", "{\"frame\": 1}\n");
+    scene.write("frames/notes.txt", "keep me");
+    assert_eq!(scene.run(run).status, 0);
+    let second = scene.line("list frames").stdout;
+    let others: Vec<&str> = second.lines().filter(|name| !first.contains(name)).collect();
+    assert_eq!(others, ["frames/901-of-somebody.ndjson", "frames/notes.txt"]);
+}
+
+#[test]
+fn a_recording_becomes_the_same_report() {
+    let scene = Scene::copied("cases/reports", "recording");
+    scene.run("run suite.yml --report junit=live.xml --report json=live.json --report ndjson=events.ndjson");
+    for (format, live) in [("junit", "live.xml"), ("json", "live.json"), ("ndjson", "events.ndjson")] {
+        let again = scene.run(&format!("report events.ndjson --as {format}")).stdout;
+        assert_eq!(again, scene.line(&format!("show {live}")).stdout, "{format}");
+    }
+}
+
+#[test]
+fn colours_are_where_they_are_asked_for() {
+    let scene = Scene::copied("cases/failing", "colours");
+    let has_colour = |line: &str| scene.line(line).stdout.contains('\u{1b}');
+    assert!(has_colour("mcprove run suite.yml --color always"));
+    assert!(has_colour("CLICOLOR_FORCE=1 mcprove run suite.yml"));
+    assert!(!has_colour("mcprove run suite.yml"), "a pipe is no terminal");
+    assert!(!has_colour("CLICOLOR_FORCE=1 NO_COLOR=1 mcprove run suite.yml"));
+    assert!(!has_colour("CLICOLOR_FORCE=1 mcprove run suite.yml --color never"));
+}
+
+/// A link must not turn a recording into a way to write anywhere else.
+#[cfg(unix)]
+#[test]
+fn snapshots_stay_in_their_folder() {
+    for link in ["snapshots", "snapshots/suite", "snapshots/suite/repeated.json"] {
+        let scene = Scene::copied("cases/snapshots-secret", &format!("links-{}", link.len()));
+        let outside = scene.folder.parent().unwrap().join("outside");
+        fs::create_dir_all(outside.join("suite")).unwrap();
+        let target = if link.ends_with("json") { outside.join("precious.json") } else { outside.clone() };
+        fs::write(outside.join("precious.json"), "{}").unwrap();
+        fs::create_dir_all(scene.folder.join(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, scene.folder.join(link)).unwrap();
+        let seen = scene.line("TOKEN=hunter2-is-secret mcprove run suite.yml --update --yes");
+        assert_eq!(seen.status, 3, "{link}: {}", seen.text());
+        assert!(seen.stderr.contains("a link leads out of the folder"), "{link}: {}", seen.text());
+        assert_eq!(fs::read_to_string(outside.join("precious.json")).unwrap(), "{}", "{link}");
+        assert_eq!(scene.line("list ../outside").stdout.lines().count(), 1, "{link}");
+    }
+}
