@@ -3,7 +3,8 @@
 //! The floor is a bare pipelined client and a fast echo server in a folder of their own, named by `MCPROVE_FLOOR`
 //! (by default `../shared/bench`); runner and floor are started in turn, and medians are printed.
 //! Over HTTP the floor is `http_floor`, and program and floor speak to one server that runs all the time.
-//! `MCPROVE_ONLY=http` measures that alone, `MCPROVE_ONLY=fuzz` generated calls alone.
+//! `MCPROVE_ONLY=http` measures that alone, `MCPROVE_ONLY=fuzz` generated calls alone, `MCPROVE_ONLY=counts` counts
+//! instructions alone; these are printed beside the change against `benches/instructions.json`.
 //! Nothing here passes or fails: `docs/performance.md` quotes what it prints.
 
 #![expect(
@@ -14,6 +15,7 @@
 )]
 
 mod http_floor;
+mod instructions;
 
 use std::fmt::Write;
 use std::fs;
@@ -46,10 +48,11 @@ fn main() {
     fs::create_dir_all(&scratch).unwrap();
     println!("median of {RUNS} runs each; runner and floor in turn");
     let only = only();
-    if only.as_deref() != Some("fuzz") {
+    if only.is_none() || only.as_deref() == Some("http") {
         over_http(&scratch);
     }
     match only.as_deref() {
+        Some("counts") => return floor().iter().for_each(|floor| counting(floor, &scratch)),
         Some("fuzz") => return floor().iter().for_each(|floor| fuzzing(floor, &scratch)),
         Some("http") => return,
         _ => {}
@@ -58,6 +61,7 @@ fn main() {
     let every = scratch.join("every.yml");
     fs::write(&every, suite("[node, unused]", CASES)).unwrap();
     alone("fault-coverage, 500 tests", &["fault-coverage", &text(&every)], &scratch);
+    alone("check, 500 tests", &["check", &text(&every)], &scratch);
     let large = scratch.join("large.yml");
     fs::write(&large, suite("[node, unused]", 33_000)).unwrap();
     println!("large.yml has {:.1} MB", fs::metadata(&large).unwrap().len() as f64 / 1e6);
@@ -67,6 +71,7 @@ fn main() {
         println!("no floor to compare with: set MCPROVE_FLOOR to its folder");
         return;
     };
+    counting(&floor, &scratch);
     fuzzing(&floor, &scratch);
     let echo = text(&floor.join("target/release/echo_server"));
     against_floor("500 cases, echo server", &floor, &[&echo], &scratch);
@@ -75,6 +80,25 @@ fn main() {
         Ok(path) => against_floor("500 cases, server-everything", &floor, &["node", &text(&path), "stdio"], &scratch),
         Err(_) => println!("server-everything is not installed: run tests/real/install"),
     }
+}
+
+/// What common commands cost in instructions.
+fn counting(floor: &Path, scratch: &Path) {
+    let echo = text(&floor.join("target/release/echo_server"));
+    fs::write(scratch.join("every.yml"), suite("[node, unused]", CASES)).unwrap();
+    fs::write(scratch.join("floor.yml"), suite(&format!("[{echo:?}]"), CASES)).unwrap();
+    record(scratch);
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let fuzz = format!("fuzz --seed 7 --tool echo --invalid 0 --in-flight 8 --cases 10000 -- {echo}");
+    let commands = [
+        ("--version", words("--version")),
+        ("check, 500 tests", words("check every.yml")),
+        ("fault-coverage, 500 tests", words("fault-coverage every.yml")),
+        ("500 cases, echo server", words("run floor.yml")),
+        ("10,000 generated calls, echo", words(&fuzz)),
+        ("prove, 500 tests, some mutants", words("prove --recording proven.recording --mutant TOOL --mutant SCHEMA")),
+    ];
+    instructions::count(&commands, scratch);
 }
 
 /// The demo server and server-everything, each running while it is measured.
@@ -128,10 +152,7 @@ fn alone(title: &str, arguments: &[&str], scratch: &Path) {
 
 /// A recording of 500 cases, once for some sixty mutants and once for all of them.
 fn proving(scratch: &Path) {
-    let suite = scratch.join("proven.yml");
-    let call = "call: add\n    args: { a: 1, b: 2 }\n    expect: [{ at: result.structuredContent.sum, equals: 3 }]\n";
-    fs::write(&suite, suite_of("{ builtin: demo }", CASES, call)).unwrap();
-    mcprove(&["run", &text(&suite), "--record", "proven.recording"], scratch);
+    record(scratch);
     for (title, picks) in [("some mutants", &["--mutant", "TOOL", "--mutant", "SCHEMA"][..]), ("all mutants", &[])] {
         let arguments = [&["prove", "--recording", "proven.recording"], picks].concat();
         mcprove(&[&arguments[..], &["--report", "json=proof.json"]].concat(), scratch);
@@ -141,6 +162,13 @@ fn proving(scratch: &Path) {
         alone(&format!("prove, 500 tests, {title}"), &arguments, scratch);
         println!("  verdicts on mutants and on tools: {}", planted.iter().sum::<usize>());
     }
+}
+
+fn record(scratch: &Path) {
+    let suite = scratch.join("proven.yml");
+    let call = "call: add\n    args: { a: 1, b: 2 }\n    expect: [{ at: result.structuredContent.sum, equals: 3 }]\n";
+    fs::write(&suite, suite_of("{ builtin: demo }", CASES, call)).unwrap();
+    mcprove(&["run", &text(&suite), "--record", "proven.recording"], scratch);
 }
 
 /// Times a run of the program and of the floor on the same server, in turn.
@@ -239,6 +267,11 @@ fn suite_of(server: &str, cases: usize, call: &str) -> String {
 #[expect(clippy::disallowed_methods, reason = "a benchmark has no other way to be told")]
 fn only() -> Option<String> {
     std::env::var("MCPROVE_ONLY").ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark has no other way to be told")]
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| value == "1")
 }
 
 /// Builds the floor in the target folder, so that its own folder stays as it is.

@@ -7,7 +7,7 @@ use mcprove::source::{SourceFile, Sources, parse};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::harness::{Scene, root};
+use crate::harness::{Scene, files, is_installed, root};
 
 /// What the commands of the page write, all of them together.
 const WRITTEN: &[&str] = &[
@@ -33,6 +33,22 @@ fn every_command_of_the_jobs_passes() {
     }
     let missing: Vec<&&str> = WRITTEN.iter().filter(|file| !scene.folder.join(file).is_file()).collect();
     assert!(missing.is_empty(), "the jobs keep what no command writes: {missing:?}");
+}
+
+/// A linter that knows the syntax, the expressions and the shell of workflows finds nothing.
+#[test]
+fn workflows_have_no_mistakes() {
+    if !is_installed() {
+        return;
+    }
+    let scene = Scene::bare("ci-workflows");
+    let workflows: Vec<String> =
+        files(".github/workflows", "yml").iter().map(|path| format!("'{}'", path.display())).collect();
+    assert!(workflows.len() > 1, "{workflows:?}");
+    let folder = root().join("tests/real").display().to_string();
+    let linter = r#"exec "$0/node_modules/.bin/node" "$0/lint-workflows.mjs" "$@""#;
+    let seen = scene.line(&format!("sh -c '{linter}' '{folder}' {}", workflows.join(" ")));
+    assert_eq!(seen.status, 0, "{}", seen.text());
 }
 
 /// What keeps every promise by doing nothing passes no more than what breaks them.

