@@ -69,7 +69,7 @@ fn suite() -> String {
         .to_owned();
     for number in 0..CASES {
         let expect = "expect:\n      - is_error: false\n      - text: { contains: hi }";
-        let _ = writeln!(text, "  - name: case {number}\n    call: echo\n    args: {{ text: hi }}\n    {expect}");
+        let _ = writeln!(text, "  - name: case {number}\n    call: echo\n    args: {{ message: hi }}\n    {expect}");
     }
     text
 }
