@@ -109,11 +109,13 @@ pub struct Place {
     pub column: usize,
 }
 
-/// Whether a case shares a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How far a case shares its session; what is greater shares less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionNeed {
     /// It runs beside others on the lane's session.
     Shared,
+    /// It has a session for itself while it runs; one that earlier cases left intact will do.
+    InTurn,
     /// It gets a server of its own.
     Own,
 }

@@ -62,16 +62,16 @@ impl Planner<'_> {
         case.names = names;
         case.rule.clone_from(&test.rule);
         case.handshake = test.handshake;
-        if test.handshake == Handshake::Left {
-            case.session = SessionNeed::Own;
-        }
         case.retries = test.retries.unwrap_or(self.suite.options.retries);
         if !test.answers.is_empty() {
             case.answers = test.answers.clone();
             case.session = SessionNeed::Own;
         }
-        if all_steps(test).any(|step| raw::needs_own_session(step) || hears_others(step)) {
-            case.session = SessionNeed::Own;
+        let is_apart = test.handshake == Handshake::Left;
+        if is_apart || all_steps(test).any(|step| raw::needs_own_session(step) || hears_others(step)) {
+            // The rules are known to stand for themselves; what somebody's own test leaves behind is not.
+            let may_follow = test.rule.is_some() && !all_steps(test).any(|step| matches!(step.action, Action::Restart));
+            case.session = case.session.max(if may_follow { SessionNeed::InTurn } else { SessionNeed::Own });
         }
         if let Body::Script(script) = &mut case.body {
             snapshot::place(&mut script.steps, self.suite, self.lane, (test, case.row.as_deref()));

@@ -2,9 +2,9 @@
 
 use std::future::Future;
 
-use super::attempt::Attempted;
+use super::attempt::{Attempted, ended_the_server};
 use super::lane::{Lane, Opened};
-use crate::event::{FailureClass, Outcome};
+use crate::event::Outcome;
 
 /// Why a case has no verdict whose server ended under the requests of several.
 const NOT_ALONE: &str = "the server ended while requests of several cases were under way, and alone with a fresh \
@@ -20,16 +20,14 @@ pub(super) async fn unless_clear(
     attempted: Attempted,
     alone: impl Future<Output = Attempted>,
 ) -> Attempted {
-    let ended =
-        |attempted: &Attempted| attempted.findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited));
     let session = &opened.session;
     let can_start_again = session.server.transport == "stdio" && lane.planned().suite.setup.is_empty();
-    if !(ended(&attempted) && session.ended_among_several() && can_start_again) || lane.stop.is_set() {
+    if !(ended_the_server(&attempted) && session.ended_among_several() && can_start_again) || lane.stop.is_set() {
         return attempted;
     }
     let again = alone.await;
     match again.outcome {
-        Outcome::Failed if ended(&again) => {
+        Outcome::Failed if ended_the_server(&again) => {
             session.explain_end(true);
             again
         }

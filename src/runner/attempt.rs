@@ -14,6 +14,7 @@ use super::raw::expects_the_end;
 use super::restart::{joined, split_at_restart};
 use super::snapshot::Recorder;
 use super::sound::unsound;
+use super::turns::in_turn;
 use super::{alone, finding, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::made::Cure;
@@ -21,7 +22,7 @@ use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
 use crate::source::template::{Names, fill, from_json};
 use crate::source::{Sources, duration_text};
-use crate::suite::{Level as RuleLevel, Step};
+use crate::suite::{Handshake, Level as RuleLevel, Step};
 
 /// Why a case that was under way has no verdict.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -83,6 +84,7 @@ pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, boun
             }
             Err(none) => without_session(none),
         },
+        SessionNeed::InTurn => Box::pin(in_turn(lane, case, script, bounds)).await,
         SessionNeed::Own => Box::pin(in_own_session(lane, case, script, bounds)).await,
     };
     weighed(case, Attempted { duration: begun.elapsed(), ..attempted })
@@ -128,10 +130,14 @@ async fn in_company(lane: &Lane, opened: &Opened, case: &Case, script: &Script, 
 }
 
 /// Runs a script in sessions that nobody shares; every `restart` step begins another one.
-async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let mut whole: Option<Attempted> = None;
     let mut rest = script.clone();
     let mut bounds = *bounds;
+    if case.handshake == Handshake::Left {
+        // The server starts while the case waits for its first answer.
+        bounds.left = bounds.left.saturating_add(lane.start_timeout());
+    }
     let mut names = None;
     loop {
         let mut opened = match bounds.unless_stopped(lane.own_session(case, bounds.turn)).await {
@@ -157,7 +163,9 @@ async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: 
         let frames = opened.session.frames();
         let found = opened.session.take_violations(&case.id);
         let mut found = if found.is_empty() { found } else { lane.scanned.sift(Some(case), found, &frames) };
-        let (broken, ended) = lane.close_own(&opened.session, case).await;
+        let is_clean = case.session == SessionNeed::InTurn && found.is_empty();
+        let (broken, ended) =
+            if is_clean { lane.leave(opened, case).await } else { lane.close_own(&opened.session, case).await };
         found.extend(broken);
         add_violations(&mut attempted, violations(&found, &frames));
         // A step that expects the end, a restart, and whoever stops the run have reasons of their own.
@@ -190,7 +198,7 @@ fn without_session(none: NoSession) -> Attempted {
     attempted(verdict, Vec::new(), String::new(), Vec::new())
 }
 
-async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+pub(super) async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let mut conversation = conversation(lane, opened, case);
     let verdict = bounded(&mut conversation, script, case, bounds).await;
     torn_down(conversation, verdict, (opened, &script.teardown), case, bounds).await.0
@@ -345,6 +353,11 @@ fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
         attempted.reason = None;
     }
     attempted.findings = phases::joined(std::mem::take(&mut attempted.findings), found);
+}
+
+/// Whether an attempt tells that the server ended.
+pub(super) fn ended_the_server(attempted: &Attempted) -> bool {
+    attempted.findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited))
 }
 
 /// Adds that the server ended by itself; a failure that only shows it is explained by it.

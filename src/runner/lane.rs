@@ -13,14 +13,14 @@ use super::places::Places;
 use super::pool::{Pool, Turn};
 use super::resolve::{self, Reachable};
 use super::scanning::Scanned;
+use super::turns::Turns;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
-use crate::event::{Event, Finding, NOT_SPOKEN, ServerReady};
-use crate::plan::{Case, Offer, Plan, SuitePlan};
-use crate::session::{Connector, OpenFailure, ServerIdentity, Session, Settings};
+use crate::event::{Event, Finding, ServerReady};
+use crate::plan::{Case, Offer, Plan, SessionNeed, SuitePlan};
+use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, fill};
-use crate::suite::{Answers, Handshake, Protocol, RestartPolicy};
-use crate::transport::{ConnectError, Link};
+use crate::suite::{Answers, Handshake, RestartPolicy};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
@@ -32,18 +32,19 @@ pub(super) struct Lane {
     pub(super) plan: Arc<Plan>,
     suite: usize,
     pub(super) index: usize,
-    names: Result<Names, String>,
-    server: Result<Reachable, Finding>,
+    pub(super) names: Result<Names, String>,
+    pub(super) server: Result<Reachable, Finding>,
     /// Fetched once, by the first session.
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
     pub(super) shared: Mutex<Shared>,
     pub(super) pool: Pool,
+    pub(super) turns: Turns,
     /// What the scans found.
     pub(super) scanned: Scanned,
     /// What the server said of itself in the first session.
     identity: OnceCell<ServerIdentity>,
     emitter: Emitter,
-    tamper: Option<Tamper>,
+    pub(super) tamper: Option<Tamper>,
     pub(super) stop: Stop,
     places: Places,
 }
@@ -61,6 +62,17 @@ pub(super) struct Opened {
     pub(super) session: Session,
     /// The lane's names and what the suite's setup captured.
     pub(super) names: Names,
+}
+
+/// What a connection to a fresh server starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Starts {
+    /// A process, and the connection is its streams.
+    WithStream,
+    /// A process that listens at an address.
+    WithAddress,
+    /// No process.
+    Nothing,
 }
 
 /// Why a case got no session.
@@ -111,6 +123,7 @@ impl Lane {
             catalog: OnceCell::new(),
             shared: Mutex::default(),
             pool: Pool::new(options.parallel_of(&planned.suite)),
+            turns: Turns::default(),
             scanned: Scanned::default(),
             identity: OnceCell::new(),
             emitter: emitter.clone(),
@@ -118,6 +131,20 @@ impl Lane {
             stop: options.stop.clone(),
             places: Places::of(&planned.suite.folder, &options.environment),
         }
+    }
+
+    /// What a connection to a fresh server starts.
+    pub(super) fn starts(&self) -> Starts {
+        match &self.server {
+            Ok(Reachable::Command(_)) => Starts::WithStream,
+            Ok(Reachable::Served(_)) => Starts::WithAddress,
+            Ok(Reachable::Demo | Reachable::InProcess(_) | Reachable::Http(_)) | Err(_) => Starts::Nothing,
+        }
+    }
+
+    /// The time that the server has to start.
+    pub(super) fn start_timeout(&self) -> Duration {
+        self.planned().suite.options.start_timeout.unwrap_or(START_TIMEOUT)
     }
 
     pub(super) fn emitter(&self) -> &Emitter {
@@ -246,6 +273,9 @@ impl Lane {
         let known = self.shared.lock().await.known;
         let session = self.fresh(known, case, turn).await?;
         session.learn(&self.known_catalog());
+        if case.session == SessionNeed::InTurn {
+            session.mark();
+        }
         if self.sets_up_every_session() {
             return self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)));
         }
@@ -295,64 +325,6 @@ impl Lane {
                 Err(found[0].clone())
             }
         }
-    }
-
-    /// Starts a server and shakes hands.
-    pub(super) async fn open(
-        &self,
-        known: Option<Revision>,
-        (answers, handshake): (&Answers, Handshake),
-        own: &Names,
-    ) -> Result<Session, NoSession> {
-        let broken = |found: Finding| NoSession::Broken(Box::new(self.at_server(found)));
-        let server = self.server.clone().map_err(|found| NoSession::Broken(Box::new(found)))?;
-        let names = self.names.as_ref().map_err(|reason| broken(Finding::new("unfilled-template", reason.clone())))?;
-        let names: Names = names.clone().into_iter().chain(own.clone()).collect();
-        let answers =
-            resolve::answers(answers, &names).map_err(|reason| broken(Finding::new("unfilled-template", reason)))?;
-        let run_options = &self.planned().suite.options;
-        let start_timeout = run_options.start_timeout.unwrap_or(START_TIMEOUT);
-        let settings = Settings {
-            revision: match self.planned().lanes[self.index].protocol {
-                Protocol::Auto => None,
-                Protocol::Fixed(revision) => Some(revision),
-            },
-            known,
-            start_timeout,
-            request_timeout: run_options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
-            answers,
-            handshake,
-        };
-        let connector: &Connector<'_> = &|| Box::pin(self.connect(&server, start_timeout));
-        let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
-        let mut opened = Box::pin(Session::open(connector, settings)).await;
-        let over = match &mut opened {
-            Ok(session) => std::mem::take(&mut session.earlier),
-            Err(failed) => std::mem::take(&mut failed.connections),
-        };
-        for closed in over {
-            self.not_begun(&revision, closed);
-        }
-        let failed = match opened {
-            Ok(session) => return Ok(session),
-            Err(failed) => *failed,
-        };
-        match &failed.failure {
-            OpenFailure::NotSpoken { asked, speaks } => {
-                Err(NoSession::NotSpoken(format!("{NOT_SPOKEN}{speaks}, not {asked}")))
-            }
-            OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
-                Err(broken(failed.failure.finding()))
-            }
-        }
-    }
-
-    async fn connect(&self, server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
-        let link = resolve::connect(server, within).await?;
-        Ok(match &self.tamper {
-            Some(tamper) => tamper.link(&self.planned().lane_id(self.index), link),
-            None => link,
-        })
     }
 
     async fn set_up(&self, session: Session) -> Result<Opened, Finding> {

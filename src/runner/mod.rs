@@ -18,6 +18,7 @@ mod isolation;
 mod judge;
 mod lane;
 mod names;
+mod opening;
 mod options;
 mod phases;
 mod places;
@@ -36,6 +37,7 @@ mod snapshot;
 mod sound;
 mod start;
 mod suite;
+mod turns;
 mod watch;
 
 use std::path::PathBuf;

@@ -144,6 +144,18 @@ impl Session {
         self.peer.lock().transcript.stderr_tail(failure::STDERR_LINES)
     }
 
+    /// The time for an answer where nobody says otherwise: without a handshake, the first one has the time of a start, too.
+    fn patience(&self) -> Duration {
+        let Settings { start_timeout, request_timeout, .. } = self.settings;
+        let is_starting = !self.has_shaken_hands() && !self.peer.lock().transcript.has_received();
+        if is_starting { request_timeout.max(start_timeout) } else { request_timeout }
+    }
+
+    /// Whether it began with a handshake, or as a revision without one begins.
+    pub fn has_shaken_hands(&self) -> bool {
+        self.settings.handshake == Handshake::Made
+    }
+
     /// Whether the server can still answer.
     pub fn is_open(&self) -> bool {
         self.peer.lock().ended.is_none()
@@ -152,6 +164,21 @@ impl Session {
     /// Takes note that somebody tells of the end of the server, so that it is not told again.
     pub fn tell_end(&self) {
         self.peer.lock().is_end_told = true;
+    }
+
+    /// Takes note of where the conversation stands, for [`Self::settle`].
+    pub fn mark(&self) {
+        self.peer.lock().scanner.mark();
+    }
+
+    /// Watches a process of ours for so long after its last message, and returns everything that was broken. What follows
+    /// is judged as if nothing had travelled since the mark; `false` where the conversation cannot go back to it.
+    pub async fn settle(&self, watch: Duration) -> (Vec<OwnedViolation>, bool) {
+        tokio::time::sleep(self.peer.last_moment(watch)).await;
+        let mut state = self.peer.lock();
+        let found = std::mem::take(&mut state.violations);
+        let is_intact = found.is_empty() && state.ended.is_none() && state.scanner.rewind();
+        (found, is_intact)
     }
 
     /// Ends the conversation and the server once a process of ours was watched so long after its last message; returns

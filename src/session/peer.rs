@@ -185,7 +185,7 @@ impl Peer {
     }
 
     /// How long a process of ours is still to be watched.
-    fn last_moment(&self, watch: Duration) -> Duration {
+    pub(super) fn last_moment(&self, watch: Duration) -> Duration {
         let state = self.lock();
         let is_ours = state.transport == "stdio" || self.endpoint.as_ref().is_some_and(Endpoint::is_ours);
         let quiet = state.elapsed().saturating_sub(state.transcript.last_at());

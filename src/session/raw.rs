@@ -116,7 +116,7 @@ impl Session {
         let begun = Instant::now();
         let limit = match message.awaited {
             Awaited::Nothing => message.watch,
-            Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or(self.settings.request_timeout),
+            Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or_else(|| self.patience()),
         };
         // The time that our own pauses take is not the server's.
         let deadline = begun + limit + pauses(message.pieces.len());

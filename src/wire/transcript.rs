@@ -132,6 +132,11 @@ impl Transcript {
         self.frames.last().map_or(Duration::ZERO, |frame| frame.at)
     }
 
+    /// Whether anything came from the server on the protocol stream.
+    pub fn has_received(&self) -> bool {
+        self.frames.iter().any(|frame| frame.direction == Direction::Received)
+    }
+
     /// The status of the response that carried the last message, over HTTP.
     pub fn last_status(&self) -> Option<u16> {
         let received = self.frames.iter().rev().find(|frame| frame.direction == Direction::Received)?;

@@ -95,6 +95,7 @@ fn case_text(planned: &SuitePlan, case: &Case, registry: &Registry) -> String {
 fn session_words(case: &Case) -> &'static str {
     match case.session {
         SessionNeed::Shared => "shared session",
+        SessionNeed::InTurn => "a session to itself",
         SessionNeed::Own => "a session of its own",
     }
 }
@@ -133,7 +134,11 @@ fn as_json(plan: &Plan, registry: &Registry) -> Value {
                 "row": case.row,
                 "server": planned.lanes[case.lane].server,
                 "revision": planned.lanes[case.lane].protocol.as_str(),
-                "session": match case.session { SessionNeed::Shared => "shared", SessionNeed::Own => "own" },
+                "session": match case.session {
+                    SessionNeed::Shared => "shared",
+                    SessionNeed::InTurn => "in-turn",
+                    SessionNeed::Own => "own",
+                },
                 "tags": case.tags,
                 "probes": case.probes,
                 "leaves": leaves(case, registry),

@@ -125,7 +125,7 @@ impl Deriver<'_> {
         let variants = ["PROTO-MALFORMED-ENVELOPE", "PROTO-BAD-INPUT-FATAL"];
         let name = format!("malformed envelope: {}", envelope.name);
         let mut case = self.case(&name, Body::Script(Box::new(script)), &variants);
-        case.session = SessionNeed::Own;
+        case.session = case.session.max(SessionNeed::InTurn);
         case
     }
 

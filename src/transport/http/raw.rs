@@ -93,6 +93,11 @@ impl Endpoint {
         self.is_ours
     }
 
+    /// Where it is, and how it is spoken to.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// The address of the endpoint.
     pub fn url(&self) -> &str {
         self.url.as_str()

@@ -99,7 +99,7 @@ pub(super) struct Asked {
 }
 
 /// A progress token of ours.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Token {
     pub(super) request: Id,
     /// Given twice, by a raw step, or to what may outlive its answer.
@@ -109,7 +109,7 @@ pub(super) struct Token {
 }
 
 /// A subscription.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a type of notification, or a fact of its own")]
 pub(super) struct Listen {
     pub(super) is_acknowledged: bool,
@@ -121,7 +121,7 @@ pub(super) struct Listen {
 }
 
 /// What a server said that it can do.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Promised {
     pub(super) logging: bool,
     /// Whether it has the extension for tasks, and whether it has others.
@@ -129,7 +129,7 @@ pub(super) struct Promised {
 }
 
 /// The latest word on a task.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Task {
     pub(super) ended: Option<(Box<str>, u32)>,
     /// Whether an answer made it; a notification of its status may come before that.
@@ -137,7 +137,7 @@ pub(super) struct Task {
 }
 
 /// Everything that one session taught.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
     pub(super) asked: BTreeMap<Id, Asked>,
     /// The frames of the requests, in their order.
@@ -165,6 +165,13 @@ impl Memory {
     pub(super) fn asked_raw(&mut self, id: Id) {
         self.asked.entry(id).or_default().is_raw = true;
         self.is_raw = true;
+    }
+
+    /// Whether nothing is under way: no request, no subscription, no task.
+    pub(super) fn is_at_rest(&self) -> bool {
+        // What a raw step sends on a connection of its own passes nobody here, and has no frame.
+        let is_over = |asked: &Asked| asked.is_answered || asked.frame == 0;
+        self.asked.values().all(is_over) && self.listens.is_empty() && self.tasks.is_empty()
     }
 
     /// Takes in a request that is like an earlier one in everything but its id.

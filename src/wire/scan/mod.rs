@@ -60,6 +60,7 @@ pub struct Scanner {
     fragments: Fragments,
     seen: Seen,
     told: Told,
+    marked: Option<Box<Memory>>,
 }
 
 impl Scanner {
@@ -74,6 +75,7 @@ impl Scanner {
             fragments: Fragments::default(),
             seen: [0; SCANS.len()],
             told: Told::new(),
+            marked: None,
         }
     }
 
@@ -95,6 +97,22 @@ impl Scanner {
     /// Allows answers without an id and batches, since a raw step sent what may deserve them.
     pub fn expect_anything(&mut self) {
         self.memory.is_raw = true;
+    }
+
+    /// Takes note of what the session has taught so far, for [`Self::rewind`].
+    pub fn mark(&mut self) {
+        self.marked = Some(Box::new(self.memory.clone()));
+    }
+
+    /// Judges what follows as if nothing had travelled since the mark, unless something that was begun since then goes on:
+    /// then `false`. What was asked may be answered once more, and that is nobody's affair.
+    pub fn rewind(&mut self) -> bool {
+        let Some(marked) = self.marked.as_deref().filter(|_| self.memory.is_at_rest()) else { return false };
+        let memory = std::mem::replace(&mut self.memory, marked.clone());
+        for (id, asked) in memory.asked {
+            self.memory.asked.entry(id).or_insert(asked).is_raw = true;
+        }
+        true
     }
 
     /// Takes note of a request that is like an earlier one in everything but its id, as if its frame had been watched.

@@ -1,0 +1,89 @@
+//! Opens sessions of a lane: with a fresh server, or beside another session of the same one.
+
+use std::time::Duration;
+
+use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
+use super::resolve::{self, Reachable};
+use crate::event::{Finding, NOT_SPOKEN};
+use crate::plan::Case;
+use crate::session::{Connector, OpenFailure, Session, Settings};
+use crate::source::template::Names;
+use crate::suite::{Answers, Handshake, Protocol};
+use crate::transport::{ConnectError, Link};
+use crate::wire::Revision;
+
+impl Lane {
+    /// A session for a case with the server of another session, which has an address.
+    pub(super) async fn beside(&self, session: &Session, case: &Case) -> Result<Session, NoSession> {
+        let address = session.endpoint().map(|endpoint| endpoint.address().clone());
+        let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
+        self.open_at(server, Some(session.server.revision), (&case.answers, case.handshake), &case.names).await
+    }
+
+    /// Starts a server and shakes hands.
+    pub(super) async fn open(
+        &self,
+        known: Option<Revision>,
+        how: (&Answers, Handshake),
+        own: &Names,
+    ) -> Result<Session, NoSession> {
+        self.open_at(self.server.clone(), known, how, own).await
+    }
+
+    async fn open_at(
+        &self,
+        server: Result<Reachable, Finding>,
+        known: Option<Revision>,
+        (answers, handshake): (&Answers, Handshake),
+        own: &Names,
+    ) -> Result<Session, NoSession> {
+        let broken = |found: Finding| NoSession::Broken(Box::new(self.at_server(found)));
+        let server = server.map_err(|found| NoSession::Broken(Box::new(found)))?;
+        let names = self.names.as_ref().map_err(|reason| broken(Finding::new("unfilled-template", reason.clone())))?;
+        let names: Names = names.clone().into_iter().chain(own.clone()).collect();
+        let answers =
+            resolve::answers(answers, &names).map_err(|reason| broken(Finding::new("unfilled-template", reason)))?;
+        let start_timeout = self.start_timeout();
+        let settings = Settings {
+            revision: match self.planned().lanes[self.index].protocol {
+                Protocol::Auto => None,
+                Protocol::Fixed(revision) => Some(revision),
+            },
+            known,
+            start_timeout,
+            request_timeout: self.planned().suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+            answers,
+            handshake,
+        };
+        let connector: &Connector<'_> = &|| Box::pin(self.connect(&server, start_timeout));
+        let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
+        let mut opened = Box::pin(Session::open(connector, settings)).await;
+        let over = match &mut opened {
+            Ok(session) => std::mem::take(&mut session.earlier),
+            Err(failed) => std::mem::take(&mut failed.connections),
+        };
+        for closed in over {
+            self.not_begun(&revision, closed);
+        }
+        let failed = match opened {
+            Ok(session) => return Ok(session),
+            Err(failed) => *failed,
+        };
+        match &failed.failure {
+            OpenFailure::NotSpoken { asked, speaks } => {
+                Err(NoSession::NotSpoken(format!("{NOT_SPOKEN}{speaks}, not {asked}")))
+            }
+            OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
+                Err(broken(failed.failure.finding()))
+            }
+        }
+    }
+
+    async fn connect(&self, server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
+        let link = resolve::connect(server, within).await?;
+        Ok(match &self.tamper {
+            Some(tamper) => tamper.link(&self.planned().lane_id(self.index), link),
+            None => link,
+        })
+    }
+}
