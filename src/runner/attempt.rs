@@ -48,6 +48,8 @@ pub(super) struct Bounds<'a> {
     pub(super) stop: &'a Stop,
     /// Whether the case was counted on for this session.
     pub(super) turn: Turn,
+    /// Whether the case is attempted once, however it ends.
+    pub(super) is_once: bool,
 }
 
 /// The verdict before the scans had their say.
@@ -163,9 +165,10 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
         let frames = opened.session.frames();
         let found = opened.session.take_violations(&case.id);
         let mut found = if found.is_empty() { found } else { lane.scanned.sift(Some(case), found, &frames) };
-        let is_clean = case.session == SessionNeed::InTurn && found.is_empty();
+        let has_passed = attempted.outcome == Outcome::Passed && found.is_empty();
+        let is_free = has_passed && case.session == SessionNeed::InTurn && bounds.is_once && lane.may_be_used(case);
         let (broken, ended) =
-            if is_clean { lane.leave(opened, case).await } else { lane.close_own(&opened.session, case).await };
+            if is_free { lane.leave(opened, case).await } else { lane.close_own(&opened.session, case).await };
         found.extend(broken);
         add_violations(&mut attempted, violations(&found, &frames));
         // A step that expects the end, a restart, and whoever stops the run have reasons of their own.

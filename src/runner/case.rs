@@ -50,12 +50,14 @@ pub(super) async fn run(
     };
     snapshot::announce(&emitter, script);
     let timeout = options.timeout.or(planned.suite.options.timeout).unwrap_or(CASE_TIMEOUT);
-    let bounds = Bounds { timeout, left: timeout, stop: &options.stop, turn: Turn::First };
+    let retries = options.retries.unwrap_or(case.retries);
+    let is_once = options.repeat <= 1 && retries == 0;
+    let bounds = Bounds { timeout, left: timeout, stop: &options.stop, turn: Turn::First, is_once };
     let attempts = Attempts { lane: &lane, case: &case, script, bounds, emitter: &emitter };
     let mut decided = if options.repeat > 1 {
         Box::pin(attempts.repeated(planned, options.repeat)).await
     } else {
-        attempts.retried(planned, options.retries.unwrap_or(case.retries)).await
+        attempts.retried(planned, retries).await
     };
     if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
         decided.again = again::in_order(planned, options.seed);

@@ -49,26 +49,13 @@ impl Lane {
         }
     }
 
-    /// Ends a session of the lane; what it broke outside of any case is told, and so is the end of the server.
+    /// Ends a session of the lane; what it broke outside of any case is told.
     pub(super) async fn close(&self, session: &Session) {
-        let mut closed = session.close(SHARED_WATCH).await;
-        let end = closed.untold.take();
-        self.over(session, end, closed);
-    }
-
-    /// The same, but the end of the server is returned instead of told.
-    pub(super) async fn close_but_for_end(&self, session: &Session) -> Option<Finding> {
-        let mut closed = session.close(SHARED_WATCH).await;
-        let end = closed.untold.take();
-        self.over(session, None, closed);
-        end.map(|found| self.at_server(found))
-    }
-
-    fn over(&self, session: &Session, end: Option<Finding>, mut closed: Closed) {
         let revision = session.server.revision.to_string();
+        let mut closed = session.close(SHARED_WATCH).await;
         self.scanned.count(&closed.seen);
         let violations = self.scanned.sift(None, std::mem::take(&mut closed.violations), &closed.frames);
-        let found = end.into_iter().chain(phases::violations(&violations, &closed.frames));
+        let found = closed.untold.take().into_iter().chain(phases::violations(&violations, &closed.frames));
         self.judged(&revision, found.map(|found| self.at_server(found)).collect());
         self.emitter().session(self.frames_of(revision, None, closed));
     }
@@ -84,7 +71,7 @@ impl Lane {
     pub(super) async fn close_own(&self, session: &Session, case: &Case) -> (Vec<OwnedViolation>, Option<Finding>) {
         let mut closed = session.close(OWN_WATCH).await;
         self.scanned.count(&closed.seen);
-        let violations = self.sifted(&mut closed, case);
+        let violations = self.scanned.sift(Some(case), std::mem::take(&mut closed.violations), &closed.frames);
         let mut untold = closed.untold.take();
         // Nobody else spoke.
         if let Some(found) = &mut untold {
@@ -92,11 +79,6 @@ impl Lane {
         }
         self.emitter().session(self.frames_of(session.server.revision.to_string(), Some(case), closed));
         (violations, untold)
-    }
-
-    /// What was broken in a session that is over, without what the scans judge.
-    pub(super) fn sifted(&self, closed: &mut Closed, case: &Case) -> Vec<OwnedViolation> {
-        self.scanned.sift(Some(case), std::mem::take(&mut closed.violations), &closed.frames)
     }
 
     /// Hands on what is left of a connection without a conversation.

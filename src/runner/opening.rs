@@ -17,7 +17,10 @@ impl Lane {
     pub(super) async fn beside(&self, session: &Session, case: &Case) -> Result<Session, NoSession> {
         let address = session.endpoint().map(|endpoint| endpoint.address().clone());
         let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
-        self.open_at(server, Some(session.server.revision), (&case.answers, case.handshake), &case.names).await
+        let how = (&case.answers, case.handshake);
+        let opened = self.open_at(server, Some(session.server.revision), how, &case.names).await?;
+        opened.learn(&self.known_catalog());
+        Ok(opened)
     }
 
     /// Starts a server and shakes hands.

@@ -4,7 +4,6 @@
 //! its server serves a case that speaks without a handshake. Whoever does not pass there is run again with a fresh
 //! server, and only that counts: nobody pays for what another left behind.
 
-use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,7 +17,7 @@ use super::lane::{Lane, Opened, Starts};
 use super::pool::Turn;
 use crate::event::{Finding, Outcome};
 use crate::plan::{Case, Script};
-use crate::session::OwnedViolation;
+use crate::session::{Closed, OwnedViolation, Session};
 use crate::suite::Handshake;
 
 /// The sessions of a lane that cases use one after another.
@@ -75,88 +74,88 @@ impl Turns {
     }
 }
 
-/// What a case came to with a server that others had used; `Err` says that it proves nothing, with the end of that server.
-type Tried = Result<Attempted, Option<Finding>>;
+/// What a case came to with a server that others had used; `Err` says that it proves nothing.
+type Tried = Result<Attempted, Box<Discarded>>;
+
+/// A session in which a case did not pass, and that may be to blame itself.
+struct Discarded {
+    revision: String,
+    closed: Closed,
+}
 
 /// Runs a script with a server that earlier cases left intact, or else with a fresh one.
 pub(super) async fn in_turn(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
-    if !lane.may_be_used(case) {
+    // Sessions are told apart by the attempts at a case, which all have one each where there are several.
+    if !(bounds.is_once && lane.may_be_used(case)) {
         return in_own_session(lane, case, script, bounds).await;
     }
     let (_seat, free) = lane.free(case).await;
     let Some(opened) = free else { return in_own_session(lane, case, script, bounds).await };
-    let revision = opened.session.server.revision.to_string();
     let tried = match case.handshake {
         Handshake::Made => in_free_session(lane, opened, case, script, bounds).await,
         Handshake::Left => beside_free_session(lane, opened, case, script, bounds).await,
     };
-    let end = match tried {
+    let discarded = match tried {
         Ok(attempted) => return attempted,
-        Err(end) => end,
+        Err(discarded) => *discarded,
     };
     let again = in_own_session(lane, case, script, &Bounds { turn: Turn::Again, ..*bounds }).await;
-    if !ended_the_server(&again) {
-        lane.judged(&revision, end.into_iter().collect());
-    }
+    let Discarded { revision, mut closed } = discarded;
+    let end = closed.untold.take().filter(|_| !ended_the_server(&again));
+    lane.judged(&revision, end.map(|found| lane.at_server(found)).into_iter().collect());
+    // After that of the case itself, which is the one that counts.
+    lane.emitter().session(lane.frames_of(revision, None, closed));
     again
 }
 
 /// Runs a script in a session that is free.
 async fn in_free_session(lane: &Lane, opened: Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Tried {
     let attempted = run(lane, &opened, case, script, bounds).await;
-    let (found, is_intact) = lane.settle(&opened, case).await;
+    let (found, is_intact) = opened.session.settle(OWN_WATCH).await;
     let has_passed = attempted.outcome == Outcome::Passed && found.is_empty();
     if has_passed && is_intact {
         lane.turns.give(opened);
         return Ok(attempted);
     }
-    let session = opened.session;
-    if !has_passed {
-        session.explain_end(false);
+    let closed = lane.closed(&opened.session, has_passed).await;
+    let has_passed = has_passed && closed.untold.is_none() && closed.violations.is_empty();
+    let revision = opened.session.server.revision.to_string();
+    if has_passed || bounds.stop.is_set() {
+        lane.emitter().session(lane.frames_of(revision, None, closed));
+        return Ok(attempted);
     }
-    let mut closed = session.close(OWN_WATCH).await;
-    let end = closed.untold.take().map(|found| lane.at_server(found));
-    let has_passed = has_passed && end.is_none() && lane.sifted(&mut closed, case).is_empty();
-    if has_passed {
-        lane.scanned.count(&closed.seen);
-    } else {
-        let own: BTreeSet<u32> = closed.owners.remove(&case.id).unwrap_or_default().into_iter().collect();
-        closed.frames.retain(|frame| !own.contains(&frame.seq));
-    }
-    lane.emitter().session(lane.frames_of(session.server.revision.to_string(), None, closed));
-    if has_passed || bounds.stop.is_set() { Ok(attempted) } else { Err(end) }
+    Err(Box::new(Discarded { revision, closed }))
 }
 
 /// Runs a script without a handshake against the server of a session that is free.
 async fn beside_free_session(lane: &Lane, host: Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Tried {
+    let revision = host.session.server.revision.to_string();
     let Ok(session) = lane.beside(&host.session, case).await else {
-        lane.turns.give(host);
-        return Err(None);
+        return Err(Box::new(Discarded { revision, closed: lane.closed(&host.session, false).await }));
     };
     let guest = Opened { session, names: host.names.clone() };
     let attempted = run(lane, &guest, case, script, bounds).await;
     sleep(OWN_WATCH).await;
-    let (mut found, _) = lane.settle(&guest, case).await;
-    let mut closed = guest.session.close(OWN_WATCH).await;
-    found.extend(lane.sifted(&mut closed, case));
-    let is_up = host.session.is_open();
-    let has_passed = attempted.outcome == Outcome::Passed && found.is_empty() && is_up;
-    if has_passed {
+    let (found, _) = guest.session.settle(OWN_WATCH).await;
+    let closed = guest.session.close(OWN_WATCH).await;
+    let is_clean = found.is_empty() && closed.violations.is_empty() && host.session.is_open();
+    if attempted.outcome == Outcome::Passed && is_clean {
         lane.scanned.count(&closed.seen);
-        lane.emitter().session(lane.frames_of(guest.session.server.revision.to_string(), Some(case), closed));
-    }
-    let mut end = None;
-    if is_up {
+        lane.emitter().session(lane.frames_of(revision, Some(case), closed));
         lane.turns.give(host);
-    } else {
-        end = lane.close_but_for_end(&host.session).await;
+        return Ok(attempted);
     }
-    if has_passed || bounds.stop.is_set() { Ok(attempted) } else { Err(end) }
+    let closed = lane.closed(&host.session, false).await;
+    if bounds.stop.is_set() {
+        lane.emitter().session(lane.frames_of(revision, None, closed));
+        return Ok(attempted);
+    }
+    Err(Box::new(Discarded { revision, closed }))
 }
 
 impl Lane {
     /// Whether a server that others have used will do for a case: where it takes a start to have another one.
-    fn may_be_used(&self, case: &Case) -> bool {
+    pub(super) fn may_be_used(&self, case: &Case) -> bool {
         match self.starts() {
             // Only who speaks first on a stream can do without a handshake.
             Starts::WithStream => case.handshake == Handshake::Made,
@@ -178,30 +177,30 @@ impl Lane {
         }
     }
 
-    /// Leaves the session of a case that was the first in it to the next one, however the case ended; a session that is not
-    /// intact ends like any other, and what was broken is returned with the end of the server.
+    /// Leaves the session in which a case passed as the first to the next one; a session that is not intact ends like any
+    /// other, and what was broken is returned with the end of the server.
     pub(super) async fn leave(&self, opened: Opened, case: &Case) -> (Vec<OwnedViolation>, Option<Finding>) {
-        let mut found = Vec::new();
-        if self.may_be_used(case) {
-            let (broken, is_intact) = self.settle(&opened, case).await;
-            if is_intact {
-                self.turns.give(opened);
-                return (broken, None);
-            }
-            found = broken;
+        let (mut found, is_intact) = opened.session.settle(OWN_WATCH).await;
+        if is_intact {
+            self.turns.give(opened);
+            return (found, None);
+        }
+        if !found.is_empty() {
+            found = self.scanned.sift(Some(case), found, &opened.session.frames());
         }
         let (more, end) = self.close_own(&opened.session, case).await;
         found.extend(more);
         (found, end)
     }
 
-    /// Waits for what a case may still cause in a session that it has for itself; returns what was broken, and whether the
-    /// session serves another case.
-    async fn settle(&self, opened: &Opened, case: &Case) -> (Vec<OwnedViolation>, bool) {
-        let (found, is_intact) = opened.session.settle(OWN_WATCH).await;
-        let found =
-            if found.is_empty() { found } else { self.scanned.sift(Some(case), found, &opened.session.frames()) };
-        (found, is_intact)
+    /// Ends a session; unless its last case passed, the end of its server is still to be told, whoever saw it.
+    async fn closed(&self, session: &Session, has_passed: bool) -> Closed {
+        if !has_passed {
+            session.explain_end(false);
+        }
+        let closed = session.close(OWN_WATCH).await;
+        self.scanned.count(&closed.seen);
+        closed
     }
 
     /// Ends the sessions that are free.

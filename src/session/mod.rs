@@ -176,6 +176,7 @@ impl Session {
     pub async fn settle(&self, watch: Duration) -> (Vec<OwnedViolation>, bool) {
         tokio::time::sleep(self.peer.last_moment(watch)).await;
         let mut state = self.peer.lock();
+        state.listener = None;
         let found = std::mem::take(&mut state.violations);
         let is_intact = found.is_empty() && state.ended.is_none() && state.scanner.rewind();
         (found, is_intact)

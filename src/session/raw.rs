@@ -94,7 +94,15 @@ impl State {
     /// Lets the scanner know that what comes back is for a raw step to judge, and keeps ids from being used again.
     fn expect_anything(&mut self, line: &[u8]) {
         self.scanner.expect_anything();
-        let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
+        let value = serde_json::from_slice::<Value>(line).ok();
+        let is_sound = value.as_ref().is_some_and(|value| {
+            messages_in(value).iter().all(|message| !matches!(classify(message), Message::Invalid(_)))
+        });
+        // Over HTTP what is said of it comes in its own response.
+        if !is_sound && self.transport != "http" {
+            self.scanner.expect_complaints();
+        }
+        let Some(value) = value else { return };
         for message in messages_in(&value) {
             // What is no request may have an id that can be read, and that its refusal carries.
             let id = match classify(message) {

@@ -145,6 +145,8 @@ pub(super) struct Memory {
     pub(super) server_ids: BTreeSet<Id>,
     /// Whether a raw step spoke: answers without an id, and batches, are its to judge.
     pub(super) is_raw: bool,
+    /// Whether a raw step sent what is no message.
+    pub(super) is_spoilt: bool,
     /// The revision of the handshake.
     pub(super) agreed: Option<Revision>,
     /// Whether an older handshake was served in the newest era: both are spoken from then on.
@@ -171,7 +173,20 @@ impl Memory {
     pub(super) fn is_at_rest(&self) -> bool {
         // What a raw step sends on a connection of its own passes nobody here, and has no frame.
         let is_over = |asked: &Asked| asked.is_answered || asked.frame == 0;
-        self.asked.values().all(is_over) && self.listens.is_empty() && self.tasks.is_empty()
+        let is_doubtful = self.is_spoilt || self.is_mixed;
+        !is_doubtful && self.asked.values().all(is_over) && self.listens.is_empty() && self.tasks.is_empty()
+    }
+
+    /// Takes over what a server may come back to, however much later: requests of both sides, tokens, elicitations.
+    pub(super) fn keep_what_outlasts(&mut self, earlier: Self) {
+        for (id, asked) in earlier.asked {
+            self.asked.entry(id).or_insert(asked).is_raw = true;
+        }
+        for (token, known) in earlier.tokens {
+            self.tokens.entry(token).or_insert(known).is_loose = true;
+        }
+        self.server_ids.extend(earlier.server_ids);
+        self.elicitations.extend(earlier.elicitations);
     }
 
     /// Takes in a request that is like an earlier one in everything but its id.

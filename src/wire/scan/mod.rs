@@ -104,15 +104,18 @@ impl Scanner {
         self.marked = Some(Box::new(self.memory.clone()));
     }
 
-    /// Judges what follows as if nothing had travelled since the mark, unless something that was begun since then goes on:
-    /// then `false`. What was asked may be answered once more, and that is nobody's affair.
+    /// Judges what follows as if nothing had travelled since the mark, unless something that was begun since then goes on, or
+    /// was sent that may be answered whenever and however: then `false`.
     pub fn rewind(&mut self) -> bool {
         let Some(marked) = self.marked.as_deref().filter(|_| self.memory.is_at_rest()) else { return false };
         let memory = std::mem::replace(&mut self.memory, marked.clone());
-        for (id, asked) in memory.asked {
-            self.memory.asked.entry(id).or_insert(asked).is_raw = true;
-        }
+        self.memory.keep_what_outlasts(memory);
         true
+    }
+
+    /// Takes note that a raw step sent what is no message, and may be answered whenever and however.
+    pub fn expect_complaints(&mut self) {
+        self.memory.is_spoilt = true;
     }
 
     /// Takes note of a request that is like an earlier one in everything but its id, as if its frame had been watched.
