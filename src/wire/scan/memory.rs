@@ -138,6 +138,7 @@ pub(super) struct Task {
 
 /// Everything that one session taught.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Memory {
     pub(super) asked: BTreeMap<Id, Asked>,
     /// The frames of the requests, in their order.
