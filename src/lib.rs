@@ -19,9 +19,10 @@ pub mod redact;
 pub mod report;
 pub mod runner;
 pub mod session;
-pub mod source;
 pub mod suite;
 pub mod taxonomy;
 pub mod testing;
 pub mod transport;
 pub mod wire;
+
+pub use mcprove_source as source;

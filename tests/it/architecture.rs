@@ -136,11 +136,12 @@ fn only_the_command_line_reads_the_environment() {
     assert!(broken.is_empty(), "the environment is read outside of `cli`:\n{}", broken.join("\n"));
 }
 
-/// Every Rust file under `src/` with its path from the repository, in order.
+/// Every Rust file under `src/` and in `crates/` with its path from the repository, in order.
 fn sources() -> impl Iterator<Item = (PathBuf, String)> {
     static SOURCES: LazyLock<Vec<(PathBuf, String)>> = LazyLock::new(|| {
-        files("src", "rs")
+        files("crates", "rs")
             .into_iter()
+            .chain(files("src", "rs"))
             .map(|path| (path.strip_prefix(root()).unwrap().to_owned(), fs::read_to_string(&path).unwrap()))
             .collect()
     });
@@ -155,7 +156,7 @@ fn assert_none(cure: &str, has: impl Fn(&str) -> bool) {
     assert!(broken.is_empty(), "{cure}:\n{}", broken.join("\n"));
 }
 
-/// `matching` for `src/matching/value/mod.rs`; `None` for `lib.rs` and `main.rs`, which see everything.
+/// `matching` for `src/matching/value/mod.rs`, `source` for `crates/source/src/yaml.rs`; `None` for `lib.rs` and `main.rs`, which see everything.
 fn module_of(path: &Path) -> Option<String> {
     let first = path.iter().nth(1)?.to_str()?;
     let name = first.strip_suffix(".rs").unwrap_or(first);
@@ -173,7 +174,7 @@ fn used_modules(text: &str) -> BTreeSet<String> {
 }
 
 fn index_of(folder: &Path) -> PathBuf {
-    if folder == Path::new("src") { folder.join("lib.rs") } else { folder.join("mod.rs") }
+    if folder.ends_with("src") { folder.join("lib.rs") } else { folder.join("mod.rs") }
 }
 
 fn mentions(path: &Path, pattern: &str) -> bool {

@@ -104,7 +104,7 @@ fn codes<'a>(pattern: &Regex, texts: impl Iterator<Item = &'a str>) -> BTreeSet<
 fn in_sources() -> BTreeSet<String> {
     let made = Regex::new(r#"(?s)Diagnostic::(?:error|warning|without_place)\(\s*("([a-z-]+)")?"#).unwrap();
     let mut found = BTreeSet::new();
-    for file in files("src", "rs") {
+    for file in files("crates", "rs").into_iter().chain(files("src", "rs")) {
         let text = fs::read_to_string(&file).unwrap();
         for one in made.captures_iter(&text) {
             let code = one

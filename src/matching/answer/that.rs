@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use minijinja::Environment;
 use serde_json::Value as Json;
 
 use super::super::{Answer, mismatch::Mismatch, read, show};
@@ -39,7 +38,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         found.push(Diagnostic::error("bad-expression", message, node.span));
         return None;
     }
-    let used = used_names(&expression, Depth::Fields);
+    let used = template::names_in(&expression);
     if used.is_empty() {
         read::nothing_expected(key, "name a part of the answer, as in `result.total > 1`", found);
         return None;
@@ -47,25 +46,10 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     Some(Box::new(That { expression, used, span: node.span }))
 }
 
-/// Whether the fields of a name count as names of their own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Depth {
-    Names,
-    Fields,
-}
-
-fn used_names(expression: &str, depth: Depth) -> BTreeSet<String> {
-    let environment = Environment::new();
-    let Ok(compiled) = environment.compile_expression(expression) else { return BTreeSet::new() };
-    let builtin = |name: &String| environment.globals().any(|(global, _)| global == name);
-    compiled.undeclared_variables(depth == Depth::Fields).into_iter().filter(|name| !builtin(name)).collect()
-}
-
 /// The names that an expression needs from the suite.
 pub(in super::super) fn free_names(expression: &str) -> BTreeSet<String> {
-    let mut names = used_names(expression, Depth::Names);
-    names.retain(|name| !PROVIDED.contains(&name.as_str()));
-    names
+    let names = template::names_in(expression).into_iter().filter_map(|used| used.split('.').next().map(str::to_owned));
+    names.filter(|name| !PROVIDED.contains(&name.as_str())).collect()
 }
 
 impl Check for That {

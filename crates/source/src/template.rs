@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, UndefinedBehavior};
@@ -53,7 +54,8 @@ pub fn check(node: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>)
 
 /// Every mistake in one text.
 pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
-    if !is_template(text) {
+    let is_known = |path: &str| path.split('.').next().is_some_and(|name| known.contains(name));
+    if !is_template(text) || whole_expression(text).is_some_and(|path| is_plain_path(path) && is_known(path)) {
         return;
     }
     let environment = environment();
@@ -64,7 +66,7 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
         }
         Ok(template) => {
             let unknown: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
-            for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(&environment, name)) {
+            for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
                 found.push(
                     Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
                         .with_help(name_help(name, known)),
@@ -113,7 +115,7 @@ pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
     }
     let environment = environment();
     if let Some(expression) = whole_expression(text) {
-        return evaluate_in(&environment, expression, names);
+        return evaluate_in(environment, expression, names);
     }
     let template = environment.template_from_str(text).map_err(|error| sentence(&error, text))?;
     let used = used(names, template.undeclared_variables(false), text);
@@ -122,15 +124,14 @@ pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
 
 /// The value of an expression such as `result.count > 2`.
 pub fn evaluate(expression: &str, names: &Names) -> Result<Json, String> {
-    evaluate_in(&environment(), expression, names)
+    evaluate_in(environment(), expression, names)
 }
 
 /// Whether an expression holds; a last field that is not there is false, a field of something that is not there is a
 /// mistake.
 pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
-    let mut environment = environment();
-    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-    let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
+    static LENIENT: LazyLock<Environment<'static>> = LazyLock::new(|| strict(UndefinedBehavior::SemiStrict));
+    let compiled = LENIENT.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
     let used = used(names, compiled.undeclared_variables(false), expression);
     compiled.eval(Serde(&*used)).map(|value| value.is_true()).map_err(|_| {
         let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
@@ -141,11 +142,12 @@ pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
     })
 }
 
-/// The paths of names that an expression uses, such as `tool.name`.
-fn names_in(expression: &str) -> BTreeSet<String> {
+/// The names that an expression uses, each with its fields, such as `tool.name`; none where it cannot be read.
+pub fn names_in(expression: &str) -> BTreeSet<String> {
     let environment = environment();
-    let compiled = environment.compile_expression(expression);
-    compiled.map(|compiled| compiled.undeclared_variables(true).into_iter().collect()).unwrap_or_default()
+    let Ok(compiled) = environment.compile_expression(expression) else { return BTreeSet::new() };
+    let used = compiled.undeclared_variables(true).into_iter();
+    used.filter(|name| !is_builtin(environment, name)).collect()
 }
 
 /// Whether what a path's last field would be a field of is not there.
@@ -161,7 +163,7 @@ pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found:
     let environment = environment();
     let Ok(compiled) = environment.compile_expression(text) else { return };
     let unknown: BTreeSet<String> = compiled.undeclared_variables(false).into_iter().collect();
-    for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(&environment, name)) {
+    for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
         found.push(
             Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
                 .with_help(super::did_you_mean(name, known.iter().map(String::as_str))),
@@ -197,9 +199,15 @@ pub fn from_json(json: &Json, span: Span) -> Node {
     Node { value, span }
 }
 
-fn environment() -> Environment<'static> {
+/// What templates and expressions are compiled in: making one takes longer than most of them.
+fn environment() -> &'static Environment<'static> {
+    static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| strict(UndefinedBehavior::Strict));
+    &ENVIRONMENT
+}
+
+fn strict(undefined: UndefinedBehavior) -> Environment<'static> {
     let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_undefined_behavior(undefined);
     environment.set_fuel(Some(1_000_000));
     environment
 }
@@ -224,17 +232,21 @@ fn used<'a>(names: &'a Names, wanted: impl IntoIterator<Item = String>, text: &s
     Cow::Owned(used)
 }
 
-/// The value that a plain path such as `offer.call.name` leads to; `None` for any other expression.
-fn at_path(expression: &str, names: &Names) -> Option<Json> {
-    let is_name = |name: &&str| {
+/// Whether an expression is names with dots between them, such as `offer.call.name`.
+fn is_plain_path(expression: &str) -> bool {
+    expression.split('.').all(|name| {
         let mut letters = name.chars();
         letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
             && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-    };
-    let mut steps = expression.split('.');
-    if !expression.split('.').all(|step| is_name(&step)) {
+    })
+}
+
+/// The value that a plain path leads to; `None` for any other expression.
+fn at_path(expression: &str, names: &Names) -> Option<Json> {
+    if !is_plain_path(expression) {
         return None;
     }
+    let mut steps = expression.split('.');
     let first = names.get(steps.next()?)?;
     steps.try_fold(first, |value, step| value.as_object()?.get(step)).cloned()
 }

@@ -52,10 +52,7 @@ impl SourceFile {
     /// Remembers `text` under `name`.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
-        let line_starts = std::iter::once(0)
-            .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
-            .collect();
-        Self { name: name.into(), text, line_starts }
+        Self { name: name.into(), line_starts: line_starts(&text), text }
     }
 
     /// The line and column of a byte offset, both counted from one, the column in characters.
@@ -170,6 +167,12 @@ impl Sources {
         let file = self.file(span.source);
         &file.text[file.floor(span.start as usize)..file.floor(span.end as usize)]
     }
+}
+
+/// Where the lines of a text begin.
+fn line_starts(text: &str) -> Vec<usize> {
+    let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
 }
 
 #[cfg(test)]
