@@ -36,17 +36,32 @@ pub(super) fn mentioned(plan: &Plan, environment: &BTreeMap<String, String>) -> 
 }
 
 fn mentioned_names(plan: &Plan) -> BTreeSet<String> {
-    // A comment reads nothing.
-    let lines = plan.sources.texts().flat_map(str::lines).filter(|line| !line.trim_start().starts_with('#'));
-    lines.filter(|line| line.contains("env")).flat_map(variables_in).collect()
+    plan.sources.texts().flat_map(mentions).filter(|mention| !mention.is_comment).map(|mention| mention.name).collect()
 }
 
 /// The variables of the environment that the templates of a text read.
 pub fn variables_in(text: &str) -> BTreeSet<String> {
+    mentions(text).map(|mention| mention.name).collect()
+}
+
+/// A place that reads a variable of the environment.
+struct Mention {
+    name: String,
+    /// Whether it stands in a comment, which reads nothing.
+    is_comment: bool,
+}
+
+fn mentions(text: &str) -> impl Iterator<Item = Mention> {
     #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
     static MENTION: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"\benv\s*(?:\.\s*|\[\s*["'])([A-Za-z_][A-Za-z0-9_]*)"#).unwrap());
-    MENTION.captures_iter(text).map(|found| found[1].to_owned()).collect()
+        LazyLock::new(|| Regex::new(r#"\benv[ \t]*(?:\.[ \t]*|\[[ \t]*["'])([A-Za-z_][A-Za-z0-9_]*)"#).unwrap());
+    // Most files mention none, and need no pattern.
+    let found = text.contains("env").then(|| MENTION.captures_iter(text)).into_iter().flatten();
+    found.map(|found| {
+        let before = found.get(0).map(|whole| &text[..whole.start()]).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Mention { name: found[1].to_owned(), is_comment: line.trim_start().starts_with('#') }
+    })
 }
 
 /// Knows every secret of a plan: what is read from the environment and what `secrets:` names.
