@@ -176,12 +176,33 @@ pub struct RunFinished {
     /// What is to be said of tools as they are listed, where that was looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<Review>,
-    /// How many processes of servers were started where rules were looked at.
-    #[serde(default)]
-    pub processes: usize,
+    /// What it took to start servers.
+    #[serde(default, skip_serializing_if = "ServerStarts::are_none")]
+    pub starts: ServerStarts,
     /// What the suite would catch, where that was proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<Proof>>,
+}
+
+/// What it took to start servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ServerStarts {
+    /// How many processes were started.
+    pub processes: usize,
+    /// From each start until the server was ready, or had failed, added up, in microseconds; starts may overlap.
+    pub waited_us: u64,
+}
+
+impl ServerStarts {
+    fn are_none(&self) -> bool {
+        self.processes == 0
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, others: Self) {
+        self.processes += others.processes;
+        self.waited_us = self.waited_us.saturating_add(others.waited_us);
+    }
 }
 
 /// What a run says about fault coverage.

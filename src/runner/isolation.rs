@@ -85,7 +85,7 @@ pub(super) async fn verify(
         let plan = Arc::new(replanned(plan, policy, order));
         listened(&plan, &alone, &recordings, &mut |message| match message {
             Message::Event(event) => way.note(&event),
-            Message::Session(_) | Message::Review(_) => watch.message(message),
+            Message::Session(_) | Message::Review(_) | Message::Started(_) => watch.message(message),
             // What the first way saw is what is recorded.
             Message::Snapshot(_) | Message::SnapshotFiles(_) | Message::Told(_) => {}
         })

@@ -11,7 +11,7 @@ use super::exchange::Speaker;
 use super::phases::{self, Conversation};
 use super::places::Places;
 use super::pool::{Pool, Turn};
-use super::resolve::{self, Reachable};
+use super::resolve::{self, Reachable, Starts};
 use super::scanning::Scanned;
 use super::turns::Turns;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
@@ -62,17 +62,6 @@ pub(super) struct Opened {
     pub(super) session: Session,
     /// The lane's names and what the suite's setup captured.
     pub(super) names: Names,
-}
-
-/// What a connection to a fresh server starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Starts {
-    /// A process, and the connection is its streams.
-    WithStream,
-    /// A process that listens at an address.
-    WithAddress,
-    /// No process.
-    Nothing,
 }
 
 /// Why a case got no session.
@@ -135,11 +124,7 @@ impl Lane {
 
     /// What a connection to a fresh server starts.
     pub(super) fn starts(&self) -> Starts {
-        match &self.server {
-            Ok(Reachable::Command(_)) => Starts::WithStream,
-            Ok(Reachable::Served(_)) => Starts::WithAddress,
-            Ok(Reachable::Demo | Reachable::InProcess(_) | Reachable::Http(_)) | Err(_) => Starts::Nothing,
-        }
+        self.server.as_ref().map_or(Starts::Nothing, Reachable::starts)
     }
 
     /// The time that the server has to start.

@@ -51,7 +51,7 @@ use self::snapshot::{Recordings, Seen};
 use self::suite::SuiteRun;
 use self::watch::Watch;
 use crate::baseline;
-use crate::event::{CaseResult, Event, FORMAT, Review, RunFinished, RunStarted, SuiteInfo};
+use crate::event::{CaseResult, Event, FORMAT, Review, RunFinished, RunStarted, ServerStarts, SuiteInfo};
 use crate::plan::{Body, Plan, SuitePlan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -97,6 +97,7 @@ pub struct Summary {
 enum Message {
     Event(Event),
     Session(SessionFrames),
+    Started(ServerStarts),
     Review(Review),
     Snapshot(Seen),
     /// A verdict on the suite itself, which no run can be asked for.
@@ -140,7 +141,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         summary: Summary::default(),
         ruled: Vec::new(),
         reviews: Vec::new(),
-        processes: 0,
+        starts: ServerStarts::default(),
         recordings,
         observer,
     };
@@ -171,7 +172,7 @@ pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &m
         isolation,
         compliance: watch.compliance(),
         reviews: std::mem::take(&mut watch.reviews),
-        processes: watch.processes,
+        starts: watch.starts,
         proof: None,
     };
     watch.event(Event::RunFinished(Box::new(finished)));

@@ -1,10 +1,14 @@
 //! Opens sessions of a lane: with a fresh server, or beside another session of the same one.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
-use super::resolve::{self, Reachable};
-use crate::event::{Finding, NOT_SPOKEN};
+use super::resolve::{self, Reachable, Starts};
+use super::{Message, micros};
+use crate::event::{Finding, NOT_SPOKEN, ServerStarts};
 use crate::plan::Case;
 use crate::session::{Connector, OpenFailure, Session, Settings};
 use crate::source::template::Names;
@@ -58,9 +62,18 @@ impl Lane {
             answers,
             handshake,
         };
-        let connector: &Connector<'_> = &|| Box::pin(self.connect(&server, start_timeout));
+        let (begun, processes) = (Instant::now(), AtomicUsize::new(0));
+        let connector: &Connector<'_> = &|| {
+            processes.fetch_add(usize::from(server.starts() != Starts::Nothing), Ordering::Relaxed);
+            Box::pin(self.connect(&server, start_timeout))
+        };
         let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
         let mut opened = Box::pin(Session::open(connector, settings)).await;
+        let processes = processes.into_inner();
+        if processes > 0 {
+            let waited_us = micros(begun.elapsed());
+            self.emitter().send(Message::Started(ServerStarts { processes, waited_us }));
+        }
         let over = match &mut opened {
             Ok(session) => std::mem::take(&mut session.earlier),
             Err(failed) => std::mem::take(&mut failed.connections),

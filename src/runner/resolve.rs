@@ -39,6 +39,17 @@ pub(super) enum Reachable {
     Served(Box<Served>),
 }
 
+/// What a connection to a fresh server starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Starts {
+    /// A process, and the connection is its streams.
+    WithStream,
+    /// A process that listens at an address.
+    WithAddress,
+    /// No process.
+    Nothing,
+}
+
 /// What it takes to start a server over HTTP.
 #[derive(Debug, Clone)]
 pub(super) struct Served {
@@ -72,6 +83,15 @@ pub(super) fn server(
 }
 
 impl Reachable {
+    /// What a connection to it starts.
+    pub(super) fn starts(&self) -> Starts {
+        match self {
+            Self::Command(_) => Starts::WithStream,
+            Self::Served(_) => Starts::WithAddress,
+            Self::Demo | Self::InProcess(_) | Self::Http(_) => Starts::Nothing,
+        }
+    }
+
     /// Lets somebody change how the server is started, if it is.
     pub(super) fn tampered(mut self, tamper: &Tamper, lane: &str) -> Self {
         match &mut self {

@@ -13,8 +13,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::attempt::{Attempted, Bounds, ended_the_server, in_own_session, run};
 use super::closing::OWN_WATCH;
-use super::lane::{Lane, Opened, Starts};
+use super::lane::{Lane, Opened};
 use super::pool::Turn;
+use super::resolve::Starts;
 use crate::event::{Finding, Outcome};
 use crate::plan::{Case, Script};
 use crate::session::{Closed, OwnedViolation, Session};

@@ -6,7 +6,7 @@ use super::judge::Judge;
 use super::snapshot::{self, Recordings};
 use super::{Message, Observer, Summary, case};
 use crate::baseline::{self, Scope};
-use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome, Review};
+use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome, Review, ServerStarts};
 use crate::plan::Plan;
 
 /// Sees every message once, in order.
@@ -21,8 +21,7 @@ pub(super) struct Watch<'a> {
     pub(super) ruled: Vec<CaseResult>,
     /// What is to be said of tools, each server and revision once.
     pub(super) reviews: Vec<Review>,
-    /// How many processes were started.
-    pub(super) processes: usize,
+    pub(super) starts: ServerStarts,
     pub(super) recordings: Arc<Recordings>,
     pub(super) observer: &'a mut dyn Observer,
 }
@@ -38,10 +37,10 @@ impl Watch<'_> {
                 self.event(event);
             }
             Message::Session(frames) => {
-                self.processes += usize::from(frames.transport == "stdio");
                 self.judge.session(&frames);
                 self.observer.session(&frames, &self.recordings.redactor);
             }
+            Message::Started(starts) => self.starts.add(starts),
             Message::Review(review) => {
                 if !self.reviews.contains(&review) {
                     self.reviews.push(review);

@@ -5,20 +5,12 @@ use std::fmt::Write as _;
 use crate::event::{Compliance, RunFinished};
 use crate::source::{Style, visible_line};
 
-use super::layout::{self, BOLD, DIM, RED};
+use super::layout::{self, BOLD, RED};
 use crate::report::compliance::{score, share};
 
 /// The table of every server and revision; nothing where no rule was looked at.
 pub(super) fn tables(finished: &RunFinished, style: &Style) -> Vec<String> {
-    let mut shown: Vec<String> = finished.compliance.iter().map(|one| table(one, style)).collect();
-    if let Some(last) = shown.last_mut().filter(|_| finished.processes > 0) {
-        let text = match finished.processes {
-            1 => "one process was started".to_owned(),
-            several => format!("{several} processes were started"),
-        };
-        let _ = writeln!(last, "  {}", layout::paint(&text, DIM, style));
-    }
-    shown
+    finished.compliance.iter().map(|one| table(one, style)).collect()
 }
 
 fn table(compliance: &Compliance, style: &Style) -> String {

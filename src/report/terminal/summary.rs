@@ -78,7 +78,23 @@ fn servers(report: &Report, style: &Style) -> String {
         started.entry((&ready.file, &ready.server, &ready.revision)).or_default().push(ready);
     }
     let width = started.keys().map(|(_, server, _)| layout::columns(server)).max().unwrap_or(0).min(24);
-    started.values().map(|ready| server(ready, width, style)).collect()
+    let lines: String = started.values().map(|ready| server(ready, width, style)).collect();
+    lines + &further_starts(report, style)
+}
+
+/// How many starts of servers go without being told.
+const FEW_STARTS: usize = 2;
+
+/// What it cost to start servers again and again.
+fn further_starts(report: &Report, style: &Style) -> String {
+    let starts = report.finished().map(|finished| finished.starts).unwrap_or_default();
+    if starts.processes <= report.servers().count().max(FEW_STARTS) {
+        return String::new();
+    }
+    let each = starts.waited_us / u64::try_from(starts.processes).unwrap_or(u64::MAX);
+    let each = duration_text(Duration::from_micros(each));
+    let text = format!("{} starts of servers in all, {each} each on average", starts.processes);
+    format!("  {}\n", layout::paint(&text, DIM, style))
 }
 
 fn server(ready: &[&ServerReady], width: usize, style: &Style) -> String {

@@ -2,7 +2,7 @@
 
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Figure, Finding, Gate,
-    Level, Outcome, RunFinished, RunStarted, ServerReady, SessionJudged, SuiteInfo,
+    Level, Outcome, RunFinished, RunStarted, ServerReady, ServerStarts, SessionJudged, SuiteInfo,
 };
 use crate::source::Quote;
 use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally};
@@ -55,7 +55,7 @@ pub(super) fn finished() -> RunFinished {
         isolation: None,
         compliance: Vec::new(),
         reviews: Vec::new(),
-        processes: 0,
+        starts: ServerStarts::default(),
         proof: None,
         stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
     }
