@@ -1,9 +1,13 @@
 //! A fresh folder, the real program in it, and what a user sees.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use std::env::{join_paths, split_paths};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::iter;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -60,7 +64,8 @@ impl Scene {
 
     fn named(path: &str, name: &str) -> Self {
         let scene = Self::empty(path, name);
-        copy(&self::root().join("tests/servers"), &scene.root.join("servers"));
+        // Not copied: what Python has compiled once stays valid.
+        symlink(self::root().join("tests/servers"), scene.root.join("servers")).unwrap();
         scene
     }
 
@@ -151,7 +156,7 @@ impl Scene {
             .args(arguments)
             .current_dir(&self.folder)
             .env_clear()
-            .env("PATH", env::path())
+            .env("PATH", path())
             .env("HOME", self.home())
             .env("MCPROVE", PROGRAM)
             .envs(variables.iter().copied())
@@ -337,9 +342,19 @@ fn survivors(mark: &str) -> Vec<String> {
         .collect()
 }
 
-/// Where programs are.
-pub(crate) fn path() -> std::ffi::OsString {
-    env::path()
+/// Where programs are, Python first: under its name there is often a script that looks for it, which takes several
+/// times as long as most servers here take to start.
+pub(crate) fn path() -> OsString {
+    let first = root().join("tests/real/venv/bin");
+    let others = env::path();
+    join_paths(iter::once(first).chain(split_paths(&others))).unwrap()
+}
+
+/// Runs Python.
+pub(crate) fn python() -> Command {
+    let mut command = Command::new("python3");
+    command.env("PATH", path());
+    command
 }
 
 /// Whether files that are made from the code, or from what tests saw, are to be written anew: `UPDATE=1`.
@@ -355,7 +370,7 @@ pub(crate) fn is_full() -> bool {
 #[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
 mod env {
     /// Where programs are; servers need it, too.
-    pub(super) fn path() -> std::ffi::OsString {
+    pub(super) fn path() -> super::OsString {
         std::env::var_os("PATH").unwrap_or_default()
     }
 

@@ -8,7 +8,6 @@ hooks of `HttpServer`.
 import base64
 import json
 import os
-import secrets
 import signal
 import socket
 import stat
@@ -116,7 +115,7 @@ class HttpServer:
         self.on_get = self.open_stream
         self.on_delete = self.end_session
         self.on_notification = lambda exchange, message: exchange.send(202)
-        self.new_session = lambda: secrets.token_hex(8)
+        self.new_session = lambda: os.urandom(8).hex()
         self.reply = lambda exchange, answer: exchange.stream(event(answer))
         # In place of `reply`, for the second call or for everything.
         self.strike = None

@@ -10,7 +10,8 @@ mod stdio;
 mod tls;
 
 use std::collections::BTreeMap;
-use std::process::Command;
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use indexmap::IndexMap;
@@ -19,7 +20,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::golden::{Golden, cells};
-use crate::harness::{Scene, Seen, root};
+use crate::harness::{Scene, Seen, python, root};
 use crate::test;
 
 /// What must become of a run.
@@ -149,7 +150,7 @@ fn is_tame(seen: &Seen) -> bool {
 /// Whether another parser than ours can read the report.
 fn is_xml(scene: &Scene) -> bool {
     let parse = "import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])";
-    let parsed = Command::new("python3").args(["-c", parse]).arg(scene.folder.join("junit.xml")).output().unwrap();
+    let parsed = python().args(["-c", parse]).arg(scene.folder.join("junit.xml")).output().unwrap();
     parsed.status.success()
 }
 
@@ -163,14 +164,28 @@ fn lost(scene: &Scene, report: &Value) -> Vec<String> {
 }
 
 /// The modes of a server in `tests/servers`, and what each does.
+///
+/// Every test needs all of them for its place in a table, so they are asked for once and kept for the next.
 fn modes(script: &str) -> BTreeMap<String, String> {
-    let listed =
-        Command::new("python3").arg(root().join("tests/servers").join(script)).arg("--modes").output().unwrap();
-    let text = String::from_utf8(listed.stdout).unwrap();
+    let servers = fs::read_dir(root().join("tests/servers")).unwrap().map(|entry| entry.unwrap().path());
+    let changed = servers.filter(|path| path.is_file()).map(|path| path.metadata().unwrap().modified().unwrap()).max();
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{script}.modes"));
+    let is_valid = kept.metadata().is_ok_and(|known| known.modified().unwrap() > changed.unwrap());
+    let text = if is_valid { fs::read_to_string(&kept).unwrap() } else { asked_for_modes(script, &kept) };
     let split = |line: &str| {
         line.split_once('\t').map(|(mode, about)| (mode.to_owned(), about.trim_end_matches('.').to_owned()))
     };
     text.lines().filter_map(split).collect()
+}
+
+fn asked_for_modes(script: &str, kept: &Path) -> String {
+    let listed = python().arg(root().join("tests/servers").join(script)).arg("--modes").output().unwrap();
+    let text = String::from_utf8(listed.stdout).unwrap();
+    // Under another name first: other tests may be looking.
+    let own = kept.with_extension(std::process::id().to_string());
+    fs::write(&own, &text).unwrap();
+    fs::rename(own, kept).unwrap();
+    text
 }
 
 /// A sentence without what differs from run to run.

@@ -2,11 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::fs;
-use std::process::Command;
 
 use libtest_mimic::Trial;
 
-use crate::harness::{Scene, root};
+use crate::harness::{Scene, python, root};
 use crate::test;
 
 /// The mode of the servers that do.
@@ -87,7 +86,7 @@ fn check(name: &str, server: &str) {
 /// Asserts that no file of a scene has the secret in its contents or its name.
 fn assert_nowhere(scene: &Scene, secret: &str) {
     let finder = root().join("tests/hostile/find_secret.py");
-    let found = Command::new("python3").arg(finder).arg(&scene.folder).arg(secret).output().unwrap();
+    let found = python().arg(finder).arg(&scene.folder).arg(secret).output().unwrap();
     let told = String::from_utf8_lossy(&found.stdout).into_owned() + &String::from_utf8_lossy(&found.stderr);
     assert!(told.is_empty(), "{told}");
 }
