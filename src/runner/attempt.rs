@@ -20,7 +20,7 @@ use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::made::Cure;
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
-use crate::source::template::{Names, fill, from_json};
+use crate::source::template::{fill, from_json};
 use crate::source::{Sources, duration_text};
 use crate::suite::{Handshake, Level as RuleLevel, Step};
 
@@ -154,7 +154,8 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
         let mut conversation = conversation(lane, &opened, case);
         let verdict = bounded(&mut conversation, &part, case, &bounds).await;
         let goes_on = verdict.outcome == Outcome::Passed && later.is_some();
-        let (mut attempted, learned) = if goes_on {
+        let learned = goes_on.then(|| conversation.learned());
+        let mut attempted = if goes_on {
             concluded(conversation, verdict, &opened, case)
         } else {
             torn_down(conversation, verdict, (&opened, &script.teardown), case, &bounds).await
@@ -180,7 +181,7 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
         match later {
             Some(later) if goes_on && matches!(attempted.outcome, Outcome::Passed | Outcome::Warned) => {
                 rest = later;
-                names = Some(learned);
+                names = learned;
                 bounds.turn = Turn::Again;
                 whole = Some(attempted);
             }
@@ -204,7 +205,7 @@ fn without_session(none: NoSession) -> Attempted {
 pub(super) async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let mut conversation = conversation(lane, opened, case);
     let verdict = bounded(&mut conversation, script, case, bounds).await;
-    torn_down(conversation, verdict, (opened, &script.teardown), case, bounds).await.0
+    torn_down(conversation, verdict, (opened, &script.teardown), case, bounds).await
 }
 
 fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conversation<'a> {
@@ -238,14 +239,14 @@ async fn torn_down<'a>(
     (opened, teardown): (&'a Opened, &[Step]),
     case: &Case,
     bounds: &Bounds<'_>,
-) -> (Attempted, Names) {
+) -> Attempted {
     if !teardown.is_empty() {
         Box::pin(tear_down(&mut conversation, teardown, bounds, &mut verdict)).await;
     }
     concluded(conversation, verdict, opened, case)
 }
 
-fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Opened, case: &Case) -> (Attempted, Names) {
+fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Opened, case: &Case) -> Attempted {
     if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
         verdict.outcome = Outcome::Warned;
     }
@@ -256,11 +257,10 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     if has_recorded && matches!(verdict.outcome, Outcome::Passed | Outcome::Warned) {
         verdict.reason = Some(RECORDED.to_owned());
     }
-    let names = conversation.learned();
     verdict.findings.extend(conversation.doubts);
     let frames = opened.session.frames_of(&case.id);
     let spoken = opened.session.server.revision.to_string();
-    (attempted(verdict, conversation.exchanges, spoken, frames), names)
+    attempted(verdict, conversation.exchanges, spoken, frames)
 }
 
 async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Script, left: Duration) -> Verdict {

@@ -50,14 +50,14 @@ impl Session {
     pub async fn request(&self, request: Request<'_>) -> Result<Reply, CallFailure> {
         let allowed = request.timeout.unwrap_or(self.settings.request_timeout);
         let deadline = Instant::now() + allowed;
-        let original = self.with_era(request.params.clone());
+        let original = self.with_era(request.params);
         let mut params = original.clone();
         let mut reply: Option<Reply> = None;
         for _ in 0..MOST_ROUNDS {
             let outgoing = Outgoing {
                 owner: request.owner,
                 method: request.method,
-                params: params.clone(),
+                params: params.take(),
                 deadline,
                 limit: allowed,
                 progress: request.progress,

@@ -66,7 +66,7 @@ impl Session {
         let Cancellation { request, when, reason, watch } = cancellation;
         let begun = Instant::now();
         let limit = request.timeout.unwrap_or(self.settings.request_timeout);
-        let outgoing = Outgoing {
+        let mut outgoing = Outgoing {
             owner: request.owner,
             method: request.method,
             params: self.with_era(request.params),
@@ -75,7 +75,7 @@ impl Session {
             progress: request.progress || matches!(when, When::Progress(_)),
         };
         let heard = self.peer.lock().listen(request.owner);
-        let (id, params, frame, waiting) = self.peer.send(&outgoing);
+        let (id, params, frame, waiting) = self.peer.send(&mut outgoing);
         let mut watched = Watched { id: id.clone(), heard, progress: 0, answers: Vec::new() };
         let pending = Pending {
             peer: &self.peer,

@@ -15,7 +15,7 @@ use super::state::{Arrived, State};
 use super::{CallFailure, ClientAnswers, Closed};
 use crate::transport::http::Endpoint;
 use crate::transport::{self, Kind, Link, Stopper};
-use crate::wire::{Era, Id, notification_line, request_line};
+use crate::wire::{self, Era, Id, notification_line};
 
 /// One end of a connection, with or without a handshake.
 #[derive(Debug)]
@@ -101,9 +101,9 @@ impl Peer {
     }
 
     /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
-    pub(super) async fn exchange(&self, request: Outgoing<'_>) -> Result<Answered, CallFailure> {
+    pub(super) async fn exchange(&self, mut request: Outgoing<'_>) -> Result<Answered, CallFailure> {
         let begun = Instant::now();
-        let (id, params, frame, waiting) = self.send(&request);
+        let (id, params, frame, waiting) = self.send(&mut request);
         let mut pending =
             Pending { peer: self, owner: request.owner, method: request.method, id, frame, reason: "interrupted" };
         let arrived = match timeout_at(request.deadline, waiting).await {
@@ -126,17 +126,19 @@ impl Peer {
         }
     }
 
-    /// Sends a request; returns its id, its parameters, its frame, and what will answer it.
-    pub(super) fn send(&self, request: &Outgoing<'_>) -> (Id, Option<Value>, u32, oneshot::Receiver<Arrived>) {
+    /// Sends a request and takes its parameters; returns its id, the parameters as sent, its frame, and what will
+    /// answer it.
+    pub(super) fn send(&self, request: &mut Outgoing<'_>) -> (Id, Option<Value>, u32, oneshot::Receiver<Arrived>) {
         let mut state = self.lock();
         let id = state.fresh_id();
-        let mut params = request.params.clone();
+        let mut params = request.params.take();
         if request.progress {
             let params = params.get_or_insert_with(|| Value::Object(serde_json::Map::new()));
             params["_meta"]["progressToken"] = id.to_json();
         }
-        let line = request_line(&id, request.method, params.as_ref());
-        let (frame, waiting) = state.register(&id, request.owner, request.progress, line.as_bytes());
+        let message = wire::request(&id, request.method, params.clone());
+        let line = message.to_string();
+        let (frame, waiting) = state.register(&id, request, (message, line.as_bytes()));
         // The lock is held, so lines leave in the order of their frames. A closed channel shows as an ended server.
         let is_handshake = request.owner == NOBODY && request.method == "initialize";
         let kind = if is_handshake { Kind::Handshake } else { Kind::Request };

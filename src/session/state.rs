@@ -12,6 +12,7 @@ use super::ClientAnswers;
 use super::failure::End;
 use super::headers::Headers;
 use super::owned::{MOST_VIOLATIONS, OwnedViolation};
+use super::peer;
 use super::raw::Listener;
 use crate::transport::{self, HttpFailure, Kind, Outgoing};
 use crate::wire::{
@@ -158,11 +159,14 @@ impl State {
     pub(super) fn register(
         &mut self,
         id: &Id,
-        owner: &str,
-        progress: bool,
-        line: &[u8],
+        request: &peer::Outgoing<'_>,
+        (message, line): (Value, &[u8]),
     ) -> (u32, oneshot::Receiver<Arrived>) {
-        let frame = self.record_sent(Some(owner), line);
+        let (owner, progress) = (request.owner, request.progress);
+        let sent = self.transcript.record_written(self.started.elapsed(), Arc::new(message), line);
+        let frame = sent.seq;
+        self.scanner.watch(sent);
+        self.own(frame, Some(owner));
         let (reply, receiver) = oneshot::channel();
         // After the end nobody will answer; dropping the sender says so at once.
         if self.ended.is_none() {

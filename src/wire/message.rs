@@ -112,12 +112,13 @@ pub fn id_of_unreadable(bytes: &[u8]) -> Option<Id> {
     if let Message::Response { id } = classify(&message) { id } else { None }
 }
 
-/// A request as one line without its line break; key order is that of the specification's examples.
-pub fn request_line(id: &Id, method: &str, params: Option<&Value>) -> String {
-    match params {
-        Some(params) => json!({"jsonrpc": "2.0", "id": id.to_json(), "method": method, "params": params}).to_string(),
-        None => json!({"jsonrpc": "2.0", "id": id.to_json(), "method": method}).to_string(),
+/// A request; key order is that of the specification's examples.
+pub fn request(id: &Id, method: &str, params: Option<Value>) -> Value {
+    let mut message = json!({"jsonrpc": "2.0", "id": id.to_json(), "method": method});
+    if let Some(params) = params {
+        message["params"] = params;
     }
+    message
 }
 
 /// A notification as one line without its line break.

@@ -23,7 +23,7 @@ pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, Http};
 pub use self::member::Members;
 pub use self::message::{
-    Id, Message, classify, id_of_unreadable, is_response, notification_line, request_line, response_line, response_of,
+    Id, Message, classify, id_of_unreadable, is_response, notification_line, request, response_line, response_of,
 };
 pub use self::revision::{Era, Revision};
 pub use self::scan::{SCANS, Scan, Scanner, Stream, Violation, manual as scan_manual};

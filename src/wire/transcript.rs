@@ -58,6 +58,14 @@ impl Transcript {
         self.record_protocol(frame).seq
     }
 
+    /// Adds a message of ours, whose line is what it was written as, and returns its frame.
+    pub fn record_written(&mut self, at: Duration, message: Arc<Value>, line: &[u8]) -> &Frame {
+        let (direction, channel) = (Direction::Sent, Channel::Protocol);
+        let frame =
+            Frame { seq: self.next_seq(), at, direction, channel, bytes: line.into(), json: Ok(message), http: None };
+        self.record_protocol(frame)
+    }
+
     /// Adds a line that travelled and returns its frame.
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
         let json = match channel {
