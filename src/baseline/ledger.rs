@@ -56,7 +56,7 @@ impl<'a> Ledger<'a> {
             // A conversation that broke may have hidden what would have been found later.
             && findings.iter().all(|finding| finding.class.is_none());
         for (entry, page) in self.baseline.entries.iter().zip(&mut self.pages) {
-            if !entry.case.matches(&result.case.id) {
+            if !self.baseline.names(entry, &result.case.id) {
                 continue;
             }
             page.is_matched = true;
@@ -76,7 +76,8 @@ impl<'a> Ledger<'a> {
     pub fn session(&mut self, judged: &SessionJudged) {
         let id = judged.id();
         for (entry, page) in self.baseline.entries.iter().zip(&mut self.pages) {
-            page.is_matched |= judged.findings.iter().any(|finding| entry.covers(finding)) && entry.case.matches(&id);
+            page.is_matched |=
+                judged.findings.iter().any(|finding| entry.covers(finding)) && self.baseline.names(entry, &id);
         }
     }
 

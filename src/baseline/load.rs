@@ -24,7 +24,7 @@ pub fn load(sources: &Sources, source: SourceId, now: u64) -> Result<(Baseline, 
     let entries: Vec<Entry> = root.items().iter().filter_map(|node| decoder.entry(node)).collect();
     let Decoder { mut mistakes, warnings, .. } = decoder;
     if mistakes.is_empty() {
-        return Ok((Baseline { entries }, warnings));
+        return Ok((Baseline { entries, ..Baseline::default() }, warnings));
     }
     mistakes.sort_by_key(|mistake| mistake.label.as_ref().map(|label| label.span.start));
     Err(mistakes)

@@ -10,6 +10,7 @@ mod pattern;
 mod write;
 
 use crate::event::Finding;
+use crate::redact::{MASK, Redactor};
 use crate::source::Quote;
 
 use self::pattern::Pattern;
@@ -23,6 +24,8 @@ pub use self::write::Writer;
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     entries: Vec<Entry>,
+    /// Masks ids as they were masked where entries were written from a run.
+    redactor: Redactor,
 }
 
 /// One line of a baseline.
@@ -38,8 +41,8 @@ struct Entry {
 }
 
 impl Entry {
-    fn excuses(&self, id: &str, finding: &Finding) -> bool {
-        !self.has_expired && self.covers(finding) && self.case.matches(id)
+    fn excuses(&self, finding: &Finding) -> bool {
+        !self.has_expired && self.covers(finding)
     }
 
     fn covers(&self, finding: &Finding) -> bool {
@@ -48,10 +51,21 @@ impl Entry {
 }
 
 impl Baseline {
+    /// The same for a run whose reports are without these secrets.
+    #[must_use]
+    pub fn masked_by(&self, redactor: &Redactor) -> Self {
+        Self { redactor: redactor.clone(), ..self.clone() }
+    }
+
+    /// Whether an entry names the case of that id, as it is or as reports show it.
+    fn names(&self, entry: &Entry, id: &str) -> bool {
+        entry.case.matches(id) || entry.case.as_str().contains(MASK) && entry.case.matches(&self.redactor.text(id))
+    }
+
     /// Marks the findings of a case that are known, and puts those that are new first.
     pub fn mark(&self, id: &str, findings: &mut [Finding]) {
         for finding in findings.iter_mut() {
-            let entry = self.entries.iter().find(|entry| entry.excuses(id, finding));
+            let entry = self.entries.iter().find(|entry| entry.excuses(finding) && self.names(entry, id));
             finding.known = entry.map(|entry| entry.reason.clone()).or_else(|| finding.known.take());
         }
         findings.sort_by_key(|finding| finding.known.is_some());

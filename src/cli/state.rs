@@ -2,11 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{
+    fs::{self, File},
+    io,
+};
 
 use serde::{Deserialize, Serialize};
 
+use super::exit::Exit;
+use crate::plan::{Failed, Selection};
 use crate::report::sink::SinkError;
+use crate::runner::Summary;
 
 /// The last runs, as far as the next one may want to know.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -15,69 +21,93 @@ struct LastRun {
     format: u32,
     /// What did not pass, by suite file: the ids without the file, whose spelling differs from run to run.
     not_passed: BTreeMap<String, BTreeSet<String>>,
+    /// The suite files of which something failed that is no case.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    beyond_cases: BTreeSet<String>,
 }
 
 const FILE: &str = "last-run.json";
+const LOCK: &str = "last-run.lock";
 const FORMAT: u32 = 2;
 
 /// What a run is to be remembered for.
 pub(super) struct Ran<'a> {
     /// The suite files as they were named.
     pub(super) files: &'a [&'a str],
-    /// The ids of all cases that ended.
-    pub(super) decided: &'a [String],
-    /// The ids of those that did not pass, and of those that were not reached.
-    pub(super) not_passed: &'a [String],
-    /// Whether the cases were picked, so that what is known of the others still holds.
-    pub(super) picked: Picked,
+    pub(super) summary: &'a Summary,
+    /// Whether a case that passed only after a retry failed.
+    pub(super) fails_on_flaky: bool,
+    /// What was asked for; what is known of the others still holds.
+    pub(super) selection: &'a Selection,
+    pub(super) exit: Exit,
 }
 
-/// Whether a run was asked for some cases only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Picked {
-    /// Every case of the files was planned.
-    All,
-    /// Some were.
-    Some,
-}
-
-/// The ids of the cases of these files that did not pass the last time; `Err` says why there are none to know.
-pub(super) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<BTreeSet<String>, String> {
+/// What failed in these files the last time; `Err` says why there is nothing to know.
+pub(super) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, String> {
     let last = read(folder)?;
-    let mut ids = BTreeSet::new();
+    let mut failed = Failed::default();
     for file in files {
-        let rest = last.not_passed.get(&key(file, folder)).into_iter().flatten();
-        ids.extend(rest.map(|rest| format!("{}::{rest}", file.display())));
+        let (key, file) = (key(file, folder), file.display().to_string());
+        let rest = last.not_passed.get(&key).into_iter().flatten();
+        failed.cases.extend(rest.map(|rest| format!("{file}::{rest}")));
+        if last.beyond_cases.contains(&key) {
+            failed.files.insert(file);
+        }
     }
-    Ok(ids)
+    Ok(failed)
 }
 
-/// Remembers which cases did not pass. Losing this to a power cut costs nothing, so nobody waits for the disk.
+/// Remembers what failed. Losing this to a power cut costs nothing, so nobody waits for the disk.
 pub(super) fn remember(folder: &Path, ran: &Ran<'_>) -> Result<(), SinkError> {
-    let mut last = read(folder).unwrap_or_default();
-    last.format = FORMAT;
-    for file in ran.files {
-        let kept = last.not_passed.entry(key(Path::new(file), folder)).or_default();
-        let prefix = format!("{file}::");
-        let here = |ids: &[String]| -> BTreeSet<String> {
-            ids.iter().filter_map(|id| id.strip_prefix(&prefix)).map(str::to_owned).collect()
-        };
-        match ran.picked {
-            Picked::All => kept.clear(),
-            Picked::Some => {
-                let decided = here(ran.decided);
-                kept.retain(|id| !decided.contains(id));
-            }
-        }
-        kept.extend(here(ran.not_passed));
-    }
-    last.not_passed.retain(|_, ids| !ids.is_empty());
-    let text = serde_json::to_string_pretty(&last).unwrap_or_default();
     let write = || -> io::Result<()> {
         prepare(folder)?;
-        fs::write(folder.join(FILE), format!("{text}\n"))
+        // Held until the end of this function. Where a file system knows no locks, the last run wins.
+        let lock = File::create(folder.join(LOCK))?;
+        let _ = lock.lock();
+        let mut last = read(folder).unwrap_or_default();
+        last.take_in(folder, ran);
+        let text = serde_json::to_string_pretty(&last).unwrap_or_default();
+        let draft = folder.join(format!("{FILE}.{}", std::process::id()));
+        let written = fs::write(&draft, format!("{text}\n")).and_then(|()| fs::rename(&draft, folder.join(FILE)));
+        written.inspect_err(|_| drop(fs::remove_file(&draft)))
     };
     write().map_err(|reason| SinkError { path: folder.to_owned(), reason })
+}
+
+impl LastRun {
+    fn take_in(&mut self, folder: &Path, Ran { files, summary, fails_on_flaky, selection, exit }: &Ran<'_>) {
+        self.format = FORMAT;
+        let flaky: &[String] = if *fails_on_flaky { &summary.flaky } else { &[] };
+        for file in *files {
+            let key = key(Path::new(file), folder);
+            let prefix = format!("{file}::");
+            let here = |ids: &[String]| -> BTreeSet<String> {
+                ids.iter().filter_map(|id| id.strip_prefix(&prefix)).map(str::to_owned).collect()
+            };
+            let kept = self.not_passed.entry(key.clone()).or_default();
+            if selection.is_all_of(file) {
+                kept.clear();
+                self.beyond_cases.remove(&key);
+            } else {
+                let decided = here(&summary.decided);
+                kept.retain(|id| !decided.contains(id));
+            }
+            kept.extend(here(&summary.not_passed));
+            kept.extend(here(flaky));
+            if summary.beyond_cases.contains(*file) {
+                self.beyond_cases.insert(key);
+            }
+        }
+        self.not_passed.retain(|_, ids| !ids.is_empty());
+        // A threshold, or nothing that came to a verdict: no case and no server is to blame.
+        let is_known = |file: &&str| {
+            let key = key(Path::new(file), folder);
+            self.not_passed.contains_key(&key) || self.beyond_cases.contains(&key)
+        };
+        if !matches!(exit, Exit::Passed | Exit::Interrupted) && !files.iter().any(is_known) {
+            self.beyond_cases.extend(files.iter().map(|file| key(Path::new(file), folder)));
+        }
+    }
 }
 
 /// Makes the folder, and keeps it out of version control.

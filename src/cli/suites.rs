@@ -1,6 +1,5 @@
 //! From words on the command line to a plan, with every mistake shown.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use super::exit::Exit;
 use super::files::Disk;
 use super::output::Output;
 use super::{paths, state};
-use crate::plan::{self, Filter, Plan, Selection};
+use crate::plan::{self, Failed, Filter, Plan, Selection};
 use crate::source::{Diagnostic, SourceFile, Sources};
 use crate::suite::{self, Files, Suite};
 use crate::taxonomy::Registry;
@@ -116,13 +115,6 @@ impl SuiteArgs {
         Ok(plan)
     }
 
-    /// Whether the words name some cases of the suites rather than all of them.
-    pub(super) fn picked(&self, plan: &Plan) -> state::Picked {
-        let picks =
-            !self.filter.is_empty() || !self.row.is_empty() || self.last_failed || !plan.selection.lines.is_empty();
-        if picks { state::Picked::Some } else { state::Picked::All }
-    }
-
     fn selection(
         &self,
         lines: Vec<plan::LineSelection>,
@@ -141,7 +133,9 @@ impl SuiteArgs {
         if self.last_failed {
             let folder = self.state_folder(files.first().map_or(Path::new(""), |file| file));
             match state::last_failed(&folder, files) {
-                Ok(ids) => failed = Some(ids),
+                // Only where all of it runs again is it told what a run of the whole would tell.
+                Ok(found) if files.iter().all(|file| found.files.contains(&file.display().to_string())) => {}
+                Ok(found) => failed = Some(found),
                 Err(reason) => mistakes.push(
                     Diagnostic::without_place(
                         "no-last-run",
@@ -237,7 +231,7 @@ pub(super) fn registry(path: Option<&Path>, output: &Output) -> Result<ChosenReg
 
 /// Says that nothing failed, where only what failed was asked for.
 pub(super) fn nothing_failed(plan: &Plan, output: &Output) -> bool {
-    let nothing = plan.selection.failed.as_ref().is_some_and(BTreeSet::is_empty);
+    let nothing = plan.selection.failed.as_ref().is_some_and(|failed| *failed == Failed::default());
     if nothing {
         output.note("nothing failed last time");
     }
@@ -245,13 +239,13 @@ pub(super) fn nothing_failed(plan: &Plan, output: &Output) -> bool {
 }
 
 /// Says that nothing is left to do, and why that may be.
-pub(super) fn nothing_selected(args: &SuiteArgs, plan: &Plan, output: &Output) {
+pub(super) fn nothing_selected(plan: &Plan, output: &Output) {
     let missed = [plan::unmatched_places(plan), plan::unmatched_words(plan)].concat();
     output.diagnostics(&missed, &plan.sources);
     if !missed.is_empty() {
         return;
     }
-    let has_choice = args.picked(plan) == state::Picked::Some;
+    let has_choice = !plan.selection.is_everything();
     let message = if has_choice { "no case matches what was asked for" } else { "the suites plan no cases" };
     let help = if has_choice {
         "`mcprove plan` lists the cases and their names"

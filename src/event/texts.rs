@@ -84,6 +84,7 @@ fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
     for text in [&mut result.case.id, &mut result.case.name, &mut result.again] {
         *text = change(text);
     }
+    option(&mut result.case.row, change);
     option(&mut result.reason, change);
     let earlier =
         result.earlier.iter_mut().chain(&mut result.repetitions).flat_map(|Attempt { findings, .. }| findings);

@@ -42,7 +42,7 @@ pub use self::order::{replanned, shuffle};
 pub use self::probe::{Hazards, Probe};
 pub use self::property::Rounds;
 pub use self::rounds::{Unready, Values};
-pub use self::select::{LineSelection, Selection};
+pub use self::select::{Failed, LineSelection, Selection};
 pub use self::serving::Generated;
 pub use self::snapshot::{SnapshotFiles, snapshot_files};
 pub use self::unmatched::{unmatched_places, unmatched_words};

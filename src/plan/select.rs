@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Filter;
 use super::case::{Body, Case, Lane};
+use crate::redact;
 use crate::suite::Suite;
 
 /// What was asked for; empty keeps everything.
@@ -15,8 +16,25 @@ pub struct Selection {
     pub lines: Vec<LineSelection>,
     /// `--row`; one of them must hold.
     pub rows: Vec<String>,
-    /// `--last-failed`: the ids that did not pass.
-    pub failed: Option<BTreeSet<String>>,
+    /// `--last-failed`: what failed.
+    pub failed: Option<Failed>,
+}
+
+/// What failed in an earlier run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failed {
+    /// The ids of cases, as they were remembered: without secrets.
+    pub cases: BTreeSet<String>,
+    /// Files of suites of which something failed that is no case, so that all of it runs again.
+    pub files: BTreeSet<String>,
+}
+
+impl Failed {
+    fn has(&self, case: &Case, suite: &Suite) -> bool {
+        self.files.contains(&suite.file)
+            || self.cases.contains(&case.id)
+            || self.cases.iter().any(|known| redact::may_be(known, &case.id))
+    }
 }
 
 /// A file and a line in it.
@@ -34,6 +52,18 @@ impl Selection {
         self.filters.is_empty() && self.lines.is_empty() && self.rows.is_empty() && self.failed.is_none()
     }
 
+    /// Whether everything of a suite was asked for.
+    pub fn is_all_of(&self, file: &str) -> bool {
+        self.filters.is_empty()
+            && self.rows.is_empty()
+            && self.lines.iter().all(|line| line.file != file)
+            && self.failed.as_ref().is_none_or(|failed| failed.files.contains(file))
+    }
+
+    pub(super) fn wants_row(&self, row: &str) -> bool {
+        self.rows.iter().any(|asked| redact::may_be(asked, row))
+    }
+
     /// Whether a case is wanted. What a template will become is only known later, so it is kept unless what is
     /// known already rules it out.
     pub(super) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {
@@ -46,7 +76,7 @@ impl Selection {
         if !lined || !filtered || matches!(case.body, Body::Template(_)) {
             return lined && filtered;
         }
-        (self.rows.is_empty() || case.row.as_ref().is_some_and(|row| self.rows.contains(row)))
-            && self.failed.as_ref().is_none_or(|failed| failed.contains(&case.id))
+        (self.rows.is_empty() || case.row.as_ref().is_some_and(|row| self.wants_row(row)))
+            && self.failed.as_ref().is_none_or(|failed| failed.has(case, suite))
     }
 }

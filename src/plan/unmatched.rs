@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::case::{Body, Plan, Template};
 use super::filter::Wanted;
 use super::{Filter, LineSelection, Selection, build};
+use crate::redact;
 use crate::source::{Diagnostic, did_you_mean, nearest, visible_line};
 use crate::suite::Suite;
 
@@ -23,7 +24,7 @@ pub fn unmatched_places(plan: &Plan) -> Vec<Diagnostic> {
     let is_loop = |template: &Template| matches!(template, Template::ForEach(_));
     if !has_templates(&whole, &is_loop) {
         let known: BTreeSet<&str> = whole.cases().filter_map(|case| case.row.as_deref()).collect();
-        found.extend(rows.iter().filter(|row| !known.contains(row.as_str())).map(|row| {
+        found.extend(rows.iter().filter(|row| !known.iter().any(|known| redact::may_be(row, known))).map(|row| {
             let help = did_you_mean(row, known.iter().copied()).unwrap_or_else(|| "no test here has rows".to_owned());
             selects_nothing(format!("no case has the row `{}`", visible_line(row))).with_help(help)
         }));

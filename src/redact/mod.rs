@@ -11,7 +11,7 @@ pub use self::guess::{is_secret, user_of};
 pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
 
 /// What stands where a secret was.
-const MASK: &str = "[redacted]";
+pub const MASK: &str = "[redacted]";
 
 /// Values shorter than this are no secrets: masking them would make every report unreadable.
 const SHORTEST: usize = 4;
@@ -146,6 +146,16 @@ impl Redactor {
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
+}
+
+/// Whether a text may have been this one before its secrets were taken out: what was masked can have been anything.
+pub fn may_be(masked: &str, text: &str) -> bool {
+    let Some((first, rest)) = masked.split_once(MASK) else { return masked == text };
+    let (middle, last) = rest.rsplit_once(MASK).unwrap_or(("", rest));
+    let between = text.strip_prefix(first).and_then(|text| text.strip_suffix(last));
+    let found = between
+        .and_then(|text| middle.split(MASK).try_fold(text, |text, part| text.split_once(part).map(|(_, later)| later)));
+    found.is_some()
 }
 
 /// The text with marks for secrets, the first ones first; what is between them changes.

@@ -40,6 +40,7 @@ mod suite;
 mod turns;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -81,8 +82,11 @@ pub struct Summary {
     pub interrupted: bool,
     /// The coverage that was declared and exercised.
     pub coverage: Option<(Score, Score)>,
-    /// The ids of the cases that did not pass; failures that are known are not among them.
+    /// The ids of the cases that did not pass; failures that are known are not among them. Behind the suite's file, ids
+    /// are without secrets here.
     pub not_passed: Vec<String>,
+    /// The files of suites of which something failed that is no case.
+    pub beyond_cases: BTreeSet<String>,
     /// What the run says about recorded answers.
     pub snapshots: SnapshotNews,
     /// The ids of all cases that are decided.
@@ -128,11 +132,12 @@ impl Emitter {
 }
 
 /// Runs every case of `plan`; `observer` is told everything in one order, from one task, without secrets.
-pub async fn run(plan: Plan, options: Options, registry: &Registry, observer: &mut dyn Observer) -> Summary {
+pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer: &mut dyn Observer) -> Summary {
     let begun = Instant::now();
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
     let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
+    options.baseline = Arc::new(options.baseline.masked_by(&recordings.redactor));
     let (baseline, thresholds) = (Arc::clone(&options.baseline), options.thresholds);
     let mut watch = Watch {
         judge: Judge::new(&plan),

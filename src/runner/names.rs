@@ -67,7 +67,10 @@ fn mentions(text: &str) -> impl Iterator<Item = Mention> {
 /// Knows every secret of a plan: what is read from the environment and what `secrets:` names.
 pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
     let read = mentioned(plan, &options.environment);
-    let mut secrets: Vec<(String, String)> = read.clone().into_iter().map(unprefixed).collect();
+    // What stands in the name of a suite, where everybody sees it, is hidden nowhere unless it reads like a secret.
+    let is_seen = |value: &str| plan.suites.iter().any(|planned| planned.suite.file.contains(value));
+    let hidden = read.clone().into_iter().filter(|(name, value)| !is_seen(value) || is_secret(name, value));
+    let mut secrets: Vec<(String, String)> = hidden.map(unprefixed).collect();
     for planned in &plan.suites {
         let Ok(names) = of_suite(&planned.suite, &read) else { continue };
         for server in planned.suite.servers.values() {

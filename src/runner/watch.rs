@@ -85,6 +85,10 @@ impl Watch<'_> {
         let verdict = self.known.close(scope, &files);
         self.summary.failed += verdict.broken.len();
         self.summary.unmatched = verdict.unmatched;
+        if !verdict.broken.is_empty() {
+            // What an entry says shows where all cases that it may name run.
+            self.summary.beyond_cases.extend(plan.suites.iter().map(|planned| planned.suite.file.clone()));
+        }
         for broken in verdict.broken {
             self.event(Event::CaseFinished(Box::new(broken)));
         }
@@ -117,8 +121,11 @@ impl Watch<'_> {
                     self.summary.internal += 1;
                 }
                 let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
-                // Remembered from run to run, in a file.
-                let id = || self.recordings.redactor.text(&result.case.id);
+                // Remembered from run to run, in a file; the suite is to be found again by its name there.
+                let id = || {
+                    let (file, rest) = result.case.id.split_once("::").unwrap_or(("", &result.case.id));
+                    format!("{file}::{}", self.recordings.redactor.text(rest))
+                };
                 if !case::is_unreached(result) {
                     self.summary.decided.push(id());
                 }
@@ -132,7 +139,10 @@ impl Watch<'_> {
             Event::SessionJudged(judged) => {
                 self.known.session(judged);
                 let has_failed = judged.findings.iter().any(|finding| finding.known.is_none());
-                self.summary.failed += usize::from(has_failed);
+                if has_failed {
+                    self.summary.failed += 1;
+                    self.summary.beyond_cases.insert(judged.file.clone());
+                }
             }
             Event::ServerReady(ready) => self.judge.ready(ready),
             Event::RunStarted(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}

@@ -74,3 +74,24 @@ fn snapshots_stay_in_their_folder() {
         assert_eq!(scene.line("list ../outside").stdout.lines().count(), 1, "{link}");
     }
 }
+
+/// Runs that overlap do not take what the others remember.
+#[test]
+fn runs_in_one_folder_remember_what_each_of_them_saw() {
+    let scene = Scene::new("overlapping");
+    let names: Vec<String> = (0..8).map(|number| format!("suite{number}.yml")).collect();
+    for name in &names {
+        let test = "{ name: fails, call: echo, args: { message: hello }, expect: [{ is_error: true }] }";
+        scene.write(name, &format!("suite: One of several\nserver: {{ builtin: demo }}\ntests: [{test}]\n"));
+    }
+    let running: Vec<_> = names.iter().map(|name| scene.begin(&format!("run {name}"))).collect();
+    for run in running {
+        assert_eq!(run.finish().status, 1);
+    }
+    for name in &names {
+        let seen = scene.run(&format!("run {name} --last-failed"));
+        assert_eq!(seen.status, 1, "{name}: {}", seen.text());
+    }
+    let left = scene.line("list .mcprove").stdout;
+    assert!(!left.contains("last-run.json."), "{left}");
+}

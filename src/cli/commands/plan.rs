@@ -40,7 +40,7 @@ pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
         return Exit::Passed;
     }
     if plan.cases().next().is_none() {
-        nothing_selected(&args.suites, &plan, output);
+        nothing_selected(&plan, output);
         return Exit::Nothing;
     }
     let registry = Registry::builtin();

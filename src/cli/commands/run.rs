@@ -26,9 +26,10 @@ use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_failed, nothing_sele
 use crate::cli::{state, targets};
 use crate::coverage::parse_threshold;
 use crate::event::Proof;
-use crate::plan::{Generated, Plan};
+use crate::plan::{Generated, Plan, Selection};
 use crate::prove::Secrets;
 use crate::recorded;
+use crate::redact::Redactor;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
 use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds, redactor};
@@ -154,7 +155,7 @@ impl RunArgs {
             return Err(Exit::Passed);
         }
         if plan.cases().next().is_none() {
-            nothing_selected(&self.suites, &plan, output);
+            nothing_selected(&plan, output);
             return Err(Exit::Nothing);
         }
         Ok(Prepared { registry, plan, known, picks })
@@ -242,7 +243,6 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         Err(exit) => return exit,
     };
     let files: Vec<String> = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
-    let picked = args.suites.picked(&plan);
     let first = plan.suites.first().map(|planned| PathBuf::from(&planned.suite.file)).unwrap_or_default();
     let mut watch = match watching(args, &plan, now, output) {
         Ok(watch) => watch,
@@ -269,13 +269,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let updated = run_update::update(consent, &mut summary, &roots, (urgency.clone(), output));
     args.known.tell(summary.unmatched, output);
     let written = args.known.write(&failures, output).and(written);
-    match remember(args, &first, &summary, (&files, picked)) {
-        Ok(()) => keep((&args.suites.state_folder(&first), args.suites.state_dir.is_some()), found, output),
-        Err(error) => {
-            output
-                .note(&format!("warning: {error}; neither `--last-failed` nor `mcprove findings` will know this run"));
-        }
-    }
+    let hidden = redactor(&plan, &options);
     // Whoever stops the program while it writes reports is told so as well.
     summary.interrupted |= *urgency.borrow() > Urgency::None;
     let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
@@ -283,7 +277,16 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let is_asked = args.serving != Serving::WhereGenerated;
     summary.failed = args.keeping.failed(summary.failed, (&severities, is_asked), output);
     calls.tell_unknown(args.suites.given.as_ref().map_or(&[], |given| &given.tools), output);
-    let exit = args.unless_unserved(verdict(args, &summary, proof, output), &calls, output);
+    let exit = args.unless_unserved(verdict(args, (&summary, &hidden), proof, output), &calls, output);
+    match remember(args, &first, &summary, (&files, &plan.selection, exit)) {
+        Ok(()) => keep((&args.suites.state_folder(&first), args.suites.state_dir.is_some()), found, output),
+        Err(error) => {
+            output
+                .note(&format!("warning: {error}; neither `--last-failed` nor `mcprove findings` will know this run"));
+        }
+    }
+    // The program ends, and the system takes memory back faster than piece by piece.
+    std::mem::forget((plan, summary));
     if (written.is_err() || updated.is_err() || afterwards.is_err())
         && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)
     {
@@ -309,7 +312,7 @@ fn remember(
     args: &RunArgs,
     first: &Path,
     summary: &Summary,
-    (files, picked): (&[String], state::Picked),
+    (files, selection, exit): (&[String], &Selection, Exit),
 ) -> Result<(), SinkError> {
     // A run that was cut off tells nothing, not even that cases passed; one without a file has no place for state.
     if args.suites.given.is_some() || summary.interrupted && summary.decided.is_empty() && summary.not_passed.is_empty()
@@ -317,11 +320,7 @@ fn remember(
         return Ok(());
     }
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let mut not_passed = summary.not_passed.clone();
-    if args.trust.fail_on_flaky {
-        not_passed.extend(summary.flaky.iter().cloned());
-    }
-    let ran = state::Ran { files: &files, decided: &summary.decided, not_passed: &not_passed, picked };
+    let ran = state::Ran { files: &files, summary, fails_on_flaky: args.trust.fail_on_flaky, selection, exit };
     state::remember(&args.suites.state_folder(first), &ran)
 }
 
@@ -346,7 +345,7 @@ fn run_plan(
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).
-fn verdict(args: &RunArgs, summary: &Summary, proof: Option<&Proof>, output: &Output) -> Exit {
+fn verdict(args: &RunArgs, (summary, hidden): (&Summary, &Redactor), proof: Option<&Proof>, output: &Output) -> Exit {
     if summary.interrupted {
         return Exit::Interrupted;
     }
@@ -357,7 +356,7 @@ fn verdict(args: &RunArgs, summary: &Summary, proof: Option<&Proof>, output: &Ou
         return Exit::Findings;
     }
     if args.trust.fail_on_flaky && !summary.flaky.is_empty() {
-        tell_flaky(&summary.flaky, output);
+        tell_flaky(&summary.flaky.iter().map(|id| hidden.text(id)).collect::<Vec<_>>(), output);
         return Exit::Findings;
     }
     if summary.errored > 0 {
