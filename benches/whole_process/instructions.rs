@@ -1,6 +1,7 @@
 //! Counts of instructions, which hold on a busy machine as on an idle one, beside the figures that were kept.
 //!
-//! `benches/instructions.json` has them for the profile `release`; `UPDATE=1` writes them anew.
+//! `benches/instructions.json` has them for the profile `dist`, which is what `--profile dist` measures; `UPDATE=1` writes
+//! them anew.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +9,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const FILE: &str = "benches/instructions.json";
-const PROFILE: &str = "release";
 
 /// Counts each of these command lines of the program, and prints how the counts have changed.
 pub(crate) fn count(commands: &[(&str, Vec<String>)], scratch: &Path) {
     let text = fs::read_to_string(FILE).unwrap();
     let mut kept: BTreeMap<String, BTreeMap<String, u64>> = serde_json::from_str(&text).unwrap();
-    let known = kept.remove(PROFILE).unwrap_or_default();
+    let profile = if env!("CARGO_BIN_EXE_mcprove").contains("/dist/") { "dist" } else { "release" };
+    let known = kept.remove(profile).unwrap_or_default();
     let mut seen = BTreeMap::new();
     for (name, arguments) in commands {
         let Some(count) = instructions(arguments, scratch) else {
@@ -27,7 +28,7 @@ pub(crate) fn count(commands: &[(&str, Vec<String>)], scratch: &Path) {
         seen.insert((*name).to_owned(), count);
     }
     if super::is_set("UPDATE") {
-        kept.insert(PROFILE.to_owned(), seen);
+        kept.insert(profile.to_owned(), seen);
         fs::write(FILE, serde_json::to_string_pretty(&kept).unwrap() + "\n").unwrap();
     }
 }
