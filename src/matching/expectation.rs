@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::item::{self, EXPECTATION, Item};
 use super::{Answer, mismatch::Mismatch};
 use crate::source::shape::{self, Shape};
-use crate::source::template::{self, Names};
-use crate::source::{Diagnostic, Located, Node, Span, Value};
+use crate::source::template::{self, Names, UNFILLED, Unfilled};
+use crate::source::{Diagnostic, Located, Node, Span};
 
 /// One item of an `expect:` list; cheap to clone.
 #[derive(Debug, Clone)]
@@ -84,10 +84,8 @@ impl Expectation {
 }
 
 fn compile_filled(node: &Node, names: &Names) -> Result<Item, Vec<Mismatch>> {
-    let unfilled = |reason: String| {
-        let span = culprit(node, names).unwrap_or(node.span);
-        vec![Mismatch::new("unfilled-template", span, "the expectation cannot be filled in", reason)]
-    };
+    let unfilled =
+        |Unfilled { span, reason }| vec![Mismatch::new(UNFILLED, span, "the expectation cannot be filled in", reason)];
     let filled = template::fill(node, names).map_err(unfilled)?;
     let mut found = shape::check(&filled, &Shape::Object(&EXPECTATION));
     let item = if found.is_empty() { Item::build(&filled, &mut found) } else { None };
@@ -97,18 +95,8 @@ fn compile_filled(node: &Node, names: &Names) -> Result<Item, Vec<Mismatch>> {
             found.into_iter().map(|diagnostic| Mismatch::from_diagnostic(diagnostic, node.span)).collect();
         if mismatches.is_empty() {
             let reason = "a value that was filled in holds a template itself".to_owned();
-            mismatches.extend(unfilled(reason));
+            mismatches.extend(unfilled(Unfilled { span: node.span, reason }));
         }
         mismatches
     })
-}
-
-/// The first text whose templates cannot be filled in.
-fn culprit(node: &Node, names: &Names) -> Option<Span> {
-    match &node.value {
-        Value::Text(text) => template::fill_text(text, names).is_err().then_some(node.span),
-        Value::List(items) => items.iter().find_map(|item| culprit(item, names)),
-        Value::Map(entries) => entries.iter().find_map(|(_, value)| culprit(value, names)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
-    }
 }

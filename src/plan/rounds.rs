@@ -10,7 +10,7 @@ use super::made::{Cure, Tamer, tamer};
 use super::property::Rounds;
 use super::put;
 use crate::generate::{Draw, Maker};
-use crate::source::template::{Names, fill, from_json, text_of};
+use crate::source::template::{Names, UNFILLED, Unfilled, fill, from_json, text_of};
 use crate::source::{Node, did_you_mean};
 use crate::suite::{Action, ArgumentKind, Arguments, Generated, Step};
 use crate::wire::{Catalog, Tool};
@@ -278,8 +278,8 @@ impl Making<'_> {
     }
 
     fn fill(&self, node: &Node) -> Result<Json, Unready> {
-        fill(node, self.names).map(|filled| filled.to_json()).map_err(|message| {
-            Unready::Wrong(Mistake { code: "unfilled-template", message, help: None, span: node.span })
+        fill(node, self.names).map(|filled| filled.to_json()).map_err(|Unfilled { span, reason }| {
+            Unready::Wrong(Mistake { code: UNFILLED, message: reason, help: None, span })
         })
     }
 }

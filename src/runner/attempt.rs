@@ -20,7 +20,7 @@ use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::made::Cure;
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
-use crate::source::template::{fill, from_json};
+use crate::source::template::{UNFILLED, fill, from_json};
 use crate::source::{Sources, duration_text};
 use crate::suite::{Handshake, Level as RuleLevel, Step};
 
@@ -300,6 +300,11 @@ pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
     }
     if let Some(reason) = said(rounds::MAY_DESTROY) {
         return Verdict::because(Outcome::Skipped, reason);
+    }
+    if !found.is_empty() && found.iter().all(|found| found.code == UNFILLED) {
+        // The suite or the environment is to blame.
+        let reason = found.first().map(|found| found.message.clone());
+        return Verdict { reason, ..Verdict::found(Outcome::Errored, found) };
     }
     match said(NOT_CANCELLED) {
         Some(early) => Verdict::because(Outcome::Inconclusive, early),

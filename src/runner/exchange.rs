@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, Cancellation, Reply, Request, Session, When};
-use crate::source::template::{Names, fill, text_of};
+use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, beginning};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
 use crate::wire::{Catalog, Era, ListKind, Revision};
@@ -48,17 +48,21 @@ pub(super) enum Intent {
     Http(Box<raw_http::Request>),
 }
 
+/// Why a step says nothing.
+pub(super) enum Unsaid {
+    /// It wants the id of a session that has none.
+    WithoutSessionId,
+    Unfilled(Unfilled),
+}
+
 /// What a step wants to say, and the exchange that it begins; `Err` says why it cannot be said.
-pub(super) fn intend(step: &Step, names: &Names, phase: &str) -> (Exchange, Result<Intent, Finding>) {
+pub(super) fn intend(step: &Step, names: &Names, phase: &str) -> (Exchange, Result<Intent, Unsaid>) {
     match intent(&step.action, names).and_then(|intent| cancelled(intent, step, names)) {
         Ok(intent) => (Exchange { sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent)),
-        Err(reason) => {
-            let found = if wants_session_id(step, names) {
-                Finding::new(NO_SESSION_ID, "the server gave no session id")
-            } else {
-                Finding::new("unfilled-template", reason)
-            };
-            (blank(phase, step_title(step)), Err(found))
+        Err(unfilled) => {
+            let unsaid =
+                if wants_session_id(step, names) { Unsaid::WithoutSessionId } else { Unsaid::Unfilled(unfilled) };
+            (blank(phase, step_title(step)), Err(unsaid))
         }
     }
 }
@@ -170,7 +174,7 @@ fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>, begun: Inst
     }
 }
 
-fn intent(action: &Action, names: &Names) -> Result<Intent, String> {
+fn intent(action: &Action, names: &Names) -> Result<Intent, Unfilled> {
     let text = |node: &Node| fill(node, names).map(|node| text_of(&node.to_json()));
     let value =
         |node: &Option<Node>| node.as_ref().map(|node| fill(node, names).map(|node| node.to_json())).transpose();
@@ -209,7 +213,7 @@ fn intent(action: &Action, names: &Names) -> Result<Intent, String> {
 }
 
 /// A request that is to be taken back.
-fn cancelled(intent: Intent, step: &Step, names: &Names) -> Result<Intent, String> {
+fn cancelled(intent: Intent, step: &Step, names: &Names) -> Result<Intent, Unfilled> {
     match (intent, &step.cancel) {
         (Intent::Request { method, params }, Some(cancel)) => {
             let reason = cancel.reason.as_ref().map(|node| fill(node, names)).transpose()?;

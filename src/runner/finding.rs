@@ -2,9 +2,16 @@
 
 use crate::event::{Finding, Level};
 use crate::matching::{Mismatch, Weight};
+use crate::source::template::UNFILLED;
 use crate::source::{Quote, Sources, Span};
 use crate::suite::Suite;
 use crate::wire::Repeated;
+
+/// What is said at a template that cannot be filled in.
+pub(super) const UNFILLED_HERE: &str = "cannot be filled in";
+
+/// The code of what is said where an answer lacks what goes on with it.
+pub(super) const MISSING: &str = "missing-value";
 
 /// A finding that points at a place, unless it already points somewhere.
 pub(super) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> Finding {
@@ -18,6 +25,12 @@ pub(super) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
     }
     let is_elsewhere = |quote: &Quote| quote.file != suite.file;
     found.into_iter().map(|found| Finding { quote: found.quote.filter(is_elsewhere), ..found }).collect()
+}
+
+/// A template that cannot be filled in.
+pub(super) fn unfilled(reason: String) -> Finding {
+    let help = "set what it names, or give it a value with `| default('…')`".to_owned();
+    Finding { help: Some(help), ..Finding::new(UNFILLED, reason) }
 }
 
 /// A failed expectation.

@@ -19,7 +19,7 @@ use crate::event::{Event, Finding, ServerReady};
 use crate::plan::{Case, Offer, Plan, SessionNeed, SuitePlan};
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
-use crate::source::template::{Names, fill};
+use crate::source::template::{Names, Unfilled, fill};
 use crate::suite::{Answers, Handshake, RestartPolicy};
 use crate::wire::{Catalog, Revision};
 
@@ -32,7 +32,7 @@ pub(super) struct Lane {
     pub(super) plan: Arc<Plan>,
     suite: usize,
     pub(super) index: usize,
-    pub(super) names: Result<Names, String>,
+    pub(super) names: Result<Names, Unfilled>,
     pub(super) server: Result<Reachable, Finding>,
     /// Fetched once, by the first session.
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
@@ -96,7 +96,10 @@ impl Lane {
         let server = match (given, &names) {
             (Some(given), _) => Ok(Reachable::InProcess(given)),
             (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
-            (None, Err(reason)) => Err(Finding::new("unfilled-template", reason.clone())),
+            (None, Err(Unfilled { span, reason })) => {
+                let found = finding::unfilled(reason.clone());
+                Err(finding::at(found, &plan.sources, *span, finding::UNFILLED_HERE))
+            }
         };
         let server = match &options.tamper {
             Some(tamper) => server.map(|server| server.tampered(tamper, &planned.lane_id(index))),

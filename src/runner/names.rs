@@ -9,12 +9,12 @@ use serde_json::Value as Json;
 use super::Options;
 use crate::plan::Plan;
 use crate::redact::{RESTORED_FROM, Redactor, is_secret, query_secrets};
-use crate::source::template::{Names, fill, text_of};
+use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::suite::{Auth, Server, Suite, Target, block_compliance};
 use crate::transport::http::userinfo;
 
 /// The environment variables and the suite's variables, filled in their order.
-pub(super) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) -> Result<Names, String> {
+pub(super) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) -> Result<Names, Unfilled> {
     let environment = environment.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
     let mut names = Names::from_iter([("env".to_owned(), Json::Object(environment))]);
     for (name, node) in &suite.variables {

@@ -7,11 +7,11 @@ use tokio::time::Instant;
 
 use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
 use super::resolve::{self, Reachable, Starts};
-use super::{Message, micros};
+use super::{Message, finding, micros};
 use crate::event::{Finding, NOT_SPOKEN, ServerStarts};
 use crate::plan::Case;
 use crate::session::{Connector, OpenFailure, Session, Settings};
-use crate::source::template::Names;
+use crate::source::template::{Names, Unfilled};
 use crate::suite::{Answers, Handshake, Protocol};
 use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
@@ -46,10 +46,12 @@ impl Lane {
     ) -> Result<Session, NoSession> {
         let broken = |found: Finding| NoSession::Broken(Box::new(self.at_server(found)));
         let server = server.map_err(|found| NoSession::Broken(Box::new(found)))?;
-        let names = self.names.as_ref().map_err(|reason| broken(Finding::new("unfilled-template", reason.clone())))?;
-        let names: Names = names.clone().into_iter().chain(own.clone()).collect();
-        let answers =
-            resolve::answers(answers, &names).map_err(|reason| broken(Finding::new("unfilled-template", reason)))?;
+        let unfilled = |Unfilled { span, reason }| {
+            broken(finding::at(finding::unfilled(reason), &self.plan.sources, span, finding::UNFILLED_HERE))
+        };
+        let names = self.names.clone().map_err(unfilled)?;
+        let names: Names = names.into_iter().chain(own.clone()).collect();
+        let answers = resolve::answers(answers, &names).map_err(unfilled)?;
         let start_timeout = self.start_timeout();
         let settings = Settings {
             revision: match self.planned().lanes[self.index].protocol {

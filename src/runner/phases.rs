@@ -1,20 +1,22 @@
 //! The steps of a case or a suite, one after another: fill in, speak, judge, capture.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::exchange::{Heard, Intent, Speaker, intend};
+use super::exchange::{Heard, Intent, NO_SESSION_ID, Speaker, Unsaid, intend};
+use super::finding::{self, MISSING};
 use super::snapshot::Recorder;
-use super::{finding, raw_http, rounds};
+use super::{raw_http, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, unknown_tool_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
-use crate::source::Sources;
-use crate::source::template::Names;
+use crate::source::template::{Names, UNFILLED, Unfilled, names_of};
+use crate::source::{Sources, Span};
 use crate::suite::{Action, Step};
 use crate::wire::Frame;
 
@@ -38,6 +40,8 @@ pub(super) struct Conversation<'a> {
     pub(super) served: u64,
     /// Where somebody gives arguments.
     pub(super) cure: Cure,
+    /// The names that answers provided.
+    pub(super) captured: BTreeSet<String>,
 }
 
 /// Why a valid call says nothing of what comes after it.
@@ -68,6 +72,7 @@ impl<'a> Conversation<'a> {
             meanwhile: Vec::new(),
             rounds: None,
             served: 0,
+            captured: BTreeSet::new(),
             cure: Cure::Suite,
         }
     }
@@ -180,7 +185,9 @@ impl<'a> Conversation<'a> {
     /// Does one step; its exchange is there from the beginning, so that a step that is cut off can be shown.
     pub(super) async fn speak(&mut self, phase: &str, step: &Step) -> (usize, Result<Option<Heard>, Finding>) {
         let (exchange, intent) = intend(step, &self.names, phase);
-        let intent = intent.and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()));
+        let intent = intent
+            .map_err(|unsaid| self.unsaid(unsaid))
+            .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()));
         let index = self.exchanges.len();
         self.exchanges.push(exchange);
         let result = match intent {
@@ -214,6 +221,26 @@ impl<'a> Conversation<'a> {
         }
     }
 
+    fn unsaid(&self, unsaid: Unsaid) -> Finding {
+        let Unfilled { span, reason } = match unsaid {
+            Unsaid::Unfilled(unfilled) => unfilled,
+            Unsaid::WithoutSessionId => return Finding::new(NO_SESSION_ID, "the server gave no session id"),
+        };
+        let found = if self.is_captured(span) {
+            let help = "the answer that it was to be captured from has none".to_owned();
+            Finding { help: Some(help), ..Finding::new(MISSING, reason) }
+        } else {
+            finding::unfilled(reason)
+        };
+        finding::at(found, self.sources, span, finding::UNFILLED_HERE)
+    }
+
+    /// Whether a template uses what an earlier answer was to provide, so that the server is to blame for what it lacks,
+    /// and not the suite or the environment.
+    fn is_captured(&self, template: Span) -> bool {
+        names_of(self.sources.text(template)).iter().any(|name| self.captured.contains(name))
+    }
+
     fn judge(&mut self, step: &Step, heard: &Heard, index: usize) -> Vec<Finding> {
         let problems = self.capture(step, heard);
         let answer = Answer {
@@ -227,7 +254,12 @@ impl<'a> Conversation<'a> {
         };
         let mut told: Vec<Finding> = Vec::new();
         for expectation in &step.expect {
-            let mismatches = expectation.evaluate(&answer);
+            let mut mismatches = expectation.evaluate(&answer);
+            for mismatch in mismatches.iter_mut().filter(|mismatch| mismatch.code == UNFILLED) {
+                if self.is_captured(mismatch.span) {
+                    mismatch.code = MISSING;
+                }
+            }
             if mismatches.is_empty() {
                 continue;
             }
@@ -257,7 +289,10 @@ impl<'a> Conversation<'a> {
         let mut problems = Vec::new();
         for (name, path) in &step.capture {
             match path.find(&heard.reply.message) {
-                Ok(value) => drop(self.names.insert(name.value.clone(), value.into_owned())),
+                Ok(value) => {
+                    self.names.insert(name.value.clone(), value.into_owned());
+                    self.captured.insert(name.value.clone());
+                }
                 Err(reason) => {
                     let found = Finding::new("capture", format!("`{}` cannot be captured: {reason}", name.value));
                     problems.push(finding::at(found, self.sources, name.span, "captured here"));

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::exchange::Heard;
 use crate::event::{Exchange, FailureClass, Finding};
 use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Reply, Session, ids_in};
-use crate::source::template::{Names, fill, text_of};
+use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, Value as Written, duration_text};
 use crate::suite::{Action, Payload, RawSend, Step, Wanted};
 use crate::transport::pauses;
@@ -31,7 +31,7 @@ enum Shape {
 }
 
 impl Message {
-    pub(super) fn fill(send: &RawSend, names: &Names) -> Result<Self, String> {
+    pub(super) fn fill(send: &RawSend, names: &Names) -> Result<Self, Unfilled> {
         let lines = send.lines.iter().map(|line| line.bytes(names)).collect::<Result<Vec<_>, _>>()?;
         let mut whole = Vec::new();
         for line in &lines {
@@ -149,7 +149,7 @@ fn mentions(item: &Node, member: &str) -> bool {
 }
 
 /// The values of a header, filled in; none where it is to be left out.
-pub(super) fn header_values(node: &Node, names: &Names) -> Result<Vec<Vec<u8>>, String> {
+pub(super) fn header_values(node: &Node, names: &Names) -> Result<Vec<Vec<u8>>, Unfilled> {
     let filled = fill(node, names)?;
     match &filled.value {
         Written::Null => Ok(Vec::new()),
@@ -160,7 +160,7 @@ pub(super) fn header_values(node: &Node, names: &Names) -> Result<Vec<Vec<u8>>, 
     }
 }
 
-fn value_bytes(filled: &Node, names: &Names) -> Result<Vec<u8>, String> {
+fn value_bytes(filled: &Node, names: &Names) -> Result<Vec<u8>, Unfilled> {
     match Payload::of(filled) {
         // A value that was filled in is not filled in again.
         Payload::Text(node) | Payload::Json(node) => Ok(text_of(&node.to_json()).into_bytes()),

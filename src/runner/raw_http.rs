@@ -11,7 +11,7 @@ use super::exchange::Heard;
 use super::raw::{self, header_values, looks_at, made, wants_closing};
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, RawExchange, Session};
-use crate::source::template::{Names, fill, text_of};
+use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::suite::{Cuts, Defaults, Extent, RawHttp, Step, Then};
 use crate::transport::http::{End, Ended, Endpoint, RawRequest, Until};
 use crate::transport::{Break, HttpFailure};
@@ -33,7 +33,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    pub(super) fn fill(http: &RawHttp, names: &Names) -> Result<Self, String> {
+    pub(super) fn fill(http: &RawHttp, names: &Names) -> Result<Self, Unfilled> {
         let text = |node| fill(node, names).map(|node| text_of(&node.to_json()));
         let body = http.body.as_ref().map(|body| body.bytes(names)).transpose()?;
         let raw = http.raw.as_ref().map(|raw| raw.bytes(names)).transpose()?;
@@ -52,7 +52,7 @@ impl Request {
         Ok(Self {
             method,
             path: http.path.as_ref().map(text).transpose()?,
-            headers: http.headers.iter().map(header).collect::<Result<_, String>>()?,
+            headers: http.headers.iter().map(header).collect::<Result<_, Unfilled>>()?,
             defaults: http.defaults,
             body,
             raw,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::port::Port;
-use super::{InProcess, Tamper};
+use super::{InProcess, Tamper, finding};
 use crate::demo;
 use crate::event::Finding;
 use crate::redact::Redactor;
 use crate::session::ClientAnswers;
-use crate::source::template::{Names, fill, text_of};
+use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Located, Node};
 use crate::suite::{self, Answers, Auth, Http, HttpFlavour, Server, Target, why_unreadable};
 use crate::transport::http::{self, Address, ClientCredentials, Flavour, Tls, Tokens};
@@ -112,7 +112,9 @@ impl Served {
 
     /// The program and the address for one start.
     fn with_port(&self, port: u16) -> Result<(Command, Address), Finding> {
-        let Target::Url(http) = &self.server.target else { return Err(unfilled("the server has no `url`".to_owned())) };
+        let Target::Url(http) = &self.server.target else {
+            return Err(finding::unfilled("the server has no `url`".to_owned()));
+        };
         let mut names = self.names.clone();
         names.insert("port".to_owned(), port.into());
         let words = http.command.as_deref().unwrap_or_default();
@@ -125,14 +127,7 @@ impl Served {
 }
 
 fn filled(node: &Node, names: &Names) -> Result<String, Finding> {
-    fill(node, names).map(|node| text_of(&node.to_json())).map_err(unfilled)
-}
-
-fn unfilled(reason: String) -> Finding {
-    Finding {
-        help: Some("set what it names, or give it a value with `| default('…')`".to_owned()),
-        ..Finding::new("unfilled-template", reason)
-    }
+    fill(node, names).map(|node| text_of(&node.to_json())).map_err(|unfilled| finding::unfilled(unfilled.reason))
 }
 
 fn command(
@@ -241,7 +236,7 @@ pub(super) async fn connect(server: &Reachable, within: Duration) -> Result<Link
 }
 
 /// Fills in what the client answers.
-pub(super) fn answers(answers: &Answers, names: &Names) -> Result<ClientAnswers, String> {
+pub(super) fn answers(answers: &Answers, names: &Names) -> Result<ClientAnswers, Unfilled> {
     let filled = |node: &Option<_>| node.as_ref().map(|node| fill(node, names).map(|node| node.to_json())).transpose();
     Ok(ClientAnswers::new(filled(&answers.sampling)?, filled(&answers.elicitation)?, filled(&answers.roots)?))
 }

@@ -1,6 +1,7 @@
 //! What follows where a step did not go well that has to, before the others say anything.
 
 use super::attempt::Verdict;
+use super::finding::MISSING;
 use crate::event::{Finding, Outcome};
 use crate::source::template::ABSENT;
 use crate::suite::Step;
@@ -8,7 +9,7 @@ use crate::suite::Step;
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
 pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> Verdict {
-    let unfilled = found.first().filter(|found| found.code == "unfilled-template");
+    let unfilled = found.first().filter(|found| found.code == MISSING);
     if let Some(path) = unfilled.and_then(|found| found.message.strip_suffix(ABSENT))
         && witness.iter().flat_map(|step| &step.capture).any(|(name, _)| is_within(path, &name.value))
     {

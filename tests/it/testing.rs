@@ -166,7 +166,7 @@ async fn variables_are_given_and_secret() {
     given.assert_passed();
     let events = given.render("ndjson").unwrap();
     assert!(events.contains("[redacted]") && !events.contains("a-given-path"), "{events}");
-    assert_eq!(run(&yaml).await.outcome("first"), Some(Outcome::Failed));
+    assert_eq!(run(&yaml).await.outcome("first"), Some(Outcome::Errored));
 }
 
 #[tokio::test]

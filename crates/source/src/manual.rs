@@ -37,6 +37,8 @@ fn within(shape: &Shape, objects: &mut Vec<&'static Object>) {
         | Shape::Whole
         | Shape::Number
         | Shape::Duration
+        | Shape::Time
+        | Shape::Timeout
         | Shape::Choice(_)
         | Shape::Template => {}
     }
@@ -92,7 +94,7 @@ fn words(shape: &Shape) -> String {
         Shape::Flag => "`true` or `false`".to_owned(),
         Shape::Whole => "whole number from 0".to_owned(),
         Shape::Number => "number".to_owned(),
-        Shape::Duration => "duration".to_owned(),
+        Shape::Duration | Shape::Time | Shape::Timeout => "duration".to_owned(),
         Shape::Choice(choices) => choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", "),
         Shape::Template => "template".to_owned(),
         Shape::List(Shape::Any) => "list".to_owned(),

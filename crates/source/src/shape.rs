@@ -25,8 +25,12 @@ pub enum Shape {
     Whole,
     /// A number.
     Number,
-    /// A duration such as `250ms` or `10s`.
+    /// A duration such as `250ms` or `10s`, or a template of one.
     Duration,
+    /// A duration as it is written.
+    Time,
+    /// A duration as it is written that leaves time for something.
+    Timeout,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Text that holds a template; beside another shape, for values that may be filled in later.
@@ -132,7 +136,18 @@ fn visit(node: &Node, shape: &Shape, found: &mut Vec<Diagnostic>) {
         {
             found.push(bad_duration(node, text));
         }
-        (Shape::Duration, Value::Number(number)) => found.push(bad_duration(node, &number.to_string())),
+        (Shape::Time | Shape::Timeout, Value::Text(text)) => match parse_duration(text) {
+            Some(time) if time.is_zero() && matches!(shape, Shape::Timeout) => found.push(
+                Diagnostic::error("bad-duration", "no time is too little for anything", node.span)
+                    .with_help("give it more, or remove the key for what holds by default".to_owned()),
+            ),
+            Some(_) => {}
+            None if super::template::is_template(text) => found.push(unfilled(node)),
+            None => found.push(bad_duration(node, text)),
+        },
+        (Shape::Duration | Shape::Time | Shape::Timeout, Value::Number(number)) => {
+            found.push(bad_duration(node, &number.to_string()));
+        }
         (Shape::Choice(words), Value::Text(text)) if !words.contains(&text.as_str()) => found.push(
             Diagnostic::error("unknown-choice", format!("`{text}` is no choice here"), node.span)
                 .with_help(did_you_mean(text, words.iter().copied())),
@@ -192,6 +207,24 @@ fn wrong_type(node: &Node, shape: &Shape) -> Diagnostic {
     Diagnostic::error("wrong-type", format!("expected {}, found {found}", shape.words()), node.span).with_help(help)
 }
 
+/// What a duration looks like.
+const DURATION: &str = r"^[0-9.]+ *(us|µs|ms|s|m|min|h)$";
+
+/// Refuses templates below a node where none is filled in, so that nobody takes the braces for a value.
+pub fn refuse_templates(node: &Node, found: &mut Vec<Diagnostic>) {
+    match &node.value {
+        Value::Text(text) if super::template::is_template(text) => found.push(unfilled(node)),
+        Value::List(items) => items.iter().for_each(|item| refuse_templates(item, found)),
+        Value::Map(entries) => entries.iter().for_each(|(_, value)| refuse_templates(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
+    }
+}
+
+fn unfilled(node: &Node) -> Diagnostic {
+    Diagnostic::error("template-not-filled", "templates are not filled in here", node.span)
+        .with_help("write the value itself; templates belong where a request or an expectation uses it".to_owned())
+}
+
 fn bad_duration(node: &Node, text: &str) -> Diagnostic {
     Diagnostic::error("bad-duration", format!("`{text}` is no duration"), node.span)
         .with_help("write a number and a unit, such as `250ms`, `10s` or `2m`".to_owned())
@@ -203,7 +236,9 @@ impl Shape {
         match self {
             Self::Any => true,
             Self::Null => matches!(node.value, Value::Null),
-            Self::Text | Self::Duration | Self::Choice(_) => matches!(node.value, Value::Text(_)),
+            Self::Text | Self::Duration | Self::Time | Self::Timeout | Self::Choice(_) => {
+                matches!(node.value, Value::Text(_))
+            }
             Self::Template => node.text().is_some_and(super::template::is_template),
             Self::Flag => matches!(node.value, Value::Bool(_)),
             Self::Whole => node.whole().is_some(),
@@ -223,7 +258,7 @@ impl Shape {
             Self::Flag => "`true` or `false`".to_owned(),
             Self::Whole => "a whole number from 0".to_owned(),
             Self::Number => "a number".to_owned(),
-            Self::Duration => "a duration such as `10s`".to_owned(),
+            Self::Duration | Self::Time | Self::Timeout => "a duration such as `10s`".to_owned(),
             Self::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
             Self::Template => "a template".to_owned(),
             Self::List(Self::Any) => "a list".to_owned(),
@@ -247,7 +282,9 @@ impl Shape {
             Self::Flag => json!({"type": "boolean"}),
             Self::Whole => json!({"type": "integer", "minimum": 0}),
             Self::Number => json!({"type": "number"}),
-            Self::Duration => json!({"type": "string", "pattern": r"^[0-9.]+ *(us|µs|ms|s|m|min|h)$|\{\{"}),
+            Self::Duration => json!({"type": "string", "pattern": format!(r"{DURATION}|\{{\{{")}),
+            Self::Time => json!({"type": "string", "pattern": DURATION}),
+            Self::Timeout => json!({"type": "string", "pattern": DURATION, "not": {"pattern": r"^[0.]+ *[a-zµ]+$"}}),
             Self::Choice(words) => json!({"enum": words}),
             Self::Template => json!({"type": "string", "pattern": r"\{[{%]"}),
             Self::List(inner) => json!({"type": "array", "items": inner.json_schema(definitions)}),

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use minijinja::value::{Serde, ValueKind};
-use minijinja::{Environment, UndefinedBehavior};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior};
+use regex::Regex;
 use serde_json::{Map, Value as Json};
 
 use super::{Diagnostic, Node, Span, Value, nearest};
@@ -17,6 +18,24 @@ pub type Names = Map<String, Json>;
 
 /// What is said behind a name, in backticks, for which there is no value.
 pub const ABSENT: &str = " names nothing";
+
+/// The code of what is said of a template that cannot be filled in.
+pub const UNFILLED: &str = "unfilled-template";
+
+/// A template that cannot be filled in, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfilled {
+    /// The text that holds it.
+    pub span: Span,
+    /// A sentence.
+    pub reason: String,
+}
+
+impl From<Unfilled> for String {
+    fn from(unfilled: Unfilled) -> Self {
+        unfilled.reason
+    }
+}
 
 /// Whether a text holds a template.
 pub fn is_template(text: &str) -> bool {
@@ -72,8 +91,40 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
                         .with_help(name_help(name, known)),
                 );
             }
+            if let Some(problem) = INNER.find_iter(text).find_map(|part| unknown_filter(part.as_str())) {
+                found.push(Diagnostic::error("bad-template", format!("the template is wrong: {problem}"), span));
+            }
         }
     }
+}
+
+/// What a template computes.
+#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+static INNER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)\{\{.*?\}\}|\{%.*?%\}").unwrap());
+
+/// A text in quotes.
+#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"(?s)"(\\.|[^"\\])*"|'(\\.|[^'\\])*'"#).unwrap());
+
+/// What a value goes through.
+#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+static APPLIED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\||\bis\s+(?:not\s+)?)\s*([A-Za-z_]\w*)").unwrap());
+
+/// Which filter or test of an expression does not exist, which shows only where it is applied otherwise.
+fn unknown_filter(expression: &str) -> Option<String> {
+    if !expression.contains('|') && !expression.contains(" is ") {
+        return None;
+    }
+    let bare = QUOTED.replace_all(expression, "''");
+    let mut state = environment().empty_state();
+    APPLIED.captures_iter(&bare).find_map(|applied| {
+        let name = &applied[2];
+        let (noun, kind, error) = match &applied[1] {
+            "|" => ("filter", ErrorKind::UnknownFilter, state.apply_filter(name, &[]).err()),
+            _ => ("test", ErrorKind::UnknownTest, state.perform_test(name, &[]).err()),
+        };
+        error.filter(|error| error.kind() == kind).map(|_| format!("there is no {noun} `{name}`"))
+    })
 }
 
 fn name_help(name: &str, known: &BTreeSet<String>) -> String {
@@ -85,23 +136,24 @@ fn name_help(name: &str, known: &BTreeSet<String>) -> String {
     }
 }
 
-/// A node's value with every template filled in; the sentence says what went wrong.
-pub fn fill(node: &Node, names: &Names) -> Result<Node, String> {
+/// A node's value with every template filled in.
+pub fn fill(node: &Node, names: &Names) -> Result<Node, Unfilled> {
+    let filled = |text: &str, span| fill_text(text, names).map_err(|reason| Unfilled { span, reason });
     let value = match &node.value {
-        Value::Text(text) if is_template(text) => from_json(&fill_text(text, names)?, node.span).value,
+        Value::Text(text) if is_template(text) => from_json(&filled(text, node.span)?, node.span).value,
         Value::List(items) => Value::List(items.iter().map(|item| fill(item, names)).collect::<Result<_, _>>()?),
         Value::Map(entries) => Value::Map(
             entries
                 .iter()
                 .map(|(key, value)| {
                     let name = if is_template(&key.value) {
-                        text_of(&fill_text(&key.value, names)?)
+                        text_of(&filled(&key.value, key.span)?)
                     } else {
                         key.value.clone()
                     };
                     Ok((super::Located::new(name, key.span), fill(value, names)?))
                 })
-                .collect::<Result<_, String>>()?,
+                .collect::<Result<_, Unfilled>>()?,
         ),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => return Ok(node.clone()),
     };
@@ -119,7 +171,13 @@ pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
     }
     let template = environment.template_from_str(text).map_err(|error| sentence(&error, text))?;
     let used = used(names, template.undeclared_variables(false), text);
-    template.render(Serde(&*used)).map(Json::String).map_err(|error| sentence(&error, text))
+    template.render(Serde(&*used)).map(Json::String).map_err(|error| {
+        let missing = template.undeclared_variables(true).into_iter().find(|path| !leads_somewhere(path, names));
+        match missing.filter(|_| error.kind() == ErrorKind::UndefinedError) {
+            Some(path) => nothing_at(&path),
+            None => sentence(&error, text),
+        }
+    })
 }
 
 /// The value of an expression such as `result.count > 2`.
@@ -150,6 +208,12 @@ pub fn names_in(expression: &str) -> BTreeSet<String> {
     used.filter(|name| !is_builtin(environment, name)).collect()
 }
 
+/// The names that the templates in a text use; none where it cannot be read.
+pub fn names_of(text: &str) -> BTreeSet<String> {
+    let template = environment().template_from_str(text);
+    template.map(|template| template.undeclared_variables(false).into_iter().collect()).unwrap_or_default()
+}
+
 /// Whether what a path's last field would be a field of is not there.
 fn is_broken(path: &str, names: &Names) -> bool {
     let Some((parent, _)) = path.rsplit_once('.') else { return false };
@@ -173,10 +237,10 @@ pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found:
 
 /// Why an expression cannot be read; `None` when it can.
 pub fn expression_problem(expression: &str) -> Option<String> {
-    environment()
-        .compile_expression(expression)
-        .err()
-        .map(|error| error.detail().unwrap_or("it cannot be read").to_owned())
+    match environment().compile_expression(expression) {
+        Err(error) => Some(error.detail().unwrap_or("it cannot be read").to_owned()),
+        Ok(_) => unknown_filter(expression),
+    }
 }
 
 /// The text of a value as templates show it.
@@ -259,12 +323,20 @@ fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -
     let used = used(names, compiled.undeclared_variables(false), expression);
     let value = compiled.eval(Serde(&*used)).map_err(|error| sentence(&error, expression))?;
     if value.kind() == ValueKind::Undefined {
-        return Err(match expression.strip_prefix("env.") {
-            Some(name) => format!("the environment has no variable `{name}`"),
-            None => format!("`{expression}`{ABSENT}"),
-        });
+        return Err(nothing_at(expression));
     }
     serde_json::to_value(&value).map_err(|error| format!("`{expression}` has no JSON value: {error}"))
+}
+
+fn leads_somewhere(path: &str, names: &Names) -> bool {
+    is_builtin(environment(), path) || at_path(path, names).is_some()
+}
+
+fn nothing_at(path: &str) -> String {
+    match path.strip_prefix("env.") {
+        Some(name) => format!("the environment has no variable `{name}`"),
+        None => format!("`{path}`{ABSENT}"),
+    }
 }
 
 fn sentence(error: &minijinja::Error, text: &str) -> String {

@@ -4,7 +4,7 @@ use super::server::answers;
 use super::step::{ACTIONS, step, steps as steps_of, steps_around};
 use super::{block, retries, rule, texts};
 use crate::source::template::expression_problem;
-use crate::source::{Diagnostic, Node};
+use crate::source::{Diagnostic, Node, shape};
 use crate::suite::model::{ForEach, Loop, Step, Test};
 
 /// Keys of a test that this version cannot run.
@@ -42,6 +42,9 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         (None, None) if node.get("scan").is_some() => Vec::new(),
         (None, _) => step(node, found).map(|step| vec![Step { name: None, ..step }]).unwrap_or_default(),
     };
+    for key in ["tags", "skip", "rows"] {
+        node.get(key).into_iter().for_each(|value| shape::refuse_templates(value, found));
+    }
     Some(Test {
         name,
         span: node.span,

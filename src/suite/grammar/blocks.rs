@@ -212,11 +212,7 @@ static FUZZ: Object = Object {
     keys: &[&[
         key("seed", Shape::Whole, "The seed, by default 0; the same seed gives the same calls."),
         key("cases", Shape::Whole, "How many calls for each tool, by default 200 where no `time` is given."),
-        key(
-            "time",
-            Shape::Duration,
-            "How long each tool is called, such as `30s`; it ends with whichever comes first.",
-        ),
+        key("time", Shape::Time, "How long each tool is called, such as `30s`; it ends with whichever comes first."),
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key("block", TOOLS, "Tools that are not called although they are selected: names and patterns."),
         key("in_flight", Shape::Whole, "How many calls are under way at a time, 1 to 32, by default 8."),
@@ -283,7 +279,7 @@ static FAULT: Object = Object {
         required("name", Shape::Text, "The fault's name, for `inject`."),
         required("type", Shape::Text, "What it does: `latency`, `lost_response`, …"),
         key("tools", TOOLS, "The tools it strikes."),
-        key("added", Shape::Duration, "The delay that `latency` adds."),
+        key("added", Shape::Time, "The delay that `latency` adds."),
         key("share", Shape::Number, "The share of calls that it strikes."),
         key("when", Shape::Choice(&["before", "instead", "after"]), "Whether the server acts before it strikes."),
         key("method", Shape::Text, "The method it strikes."),

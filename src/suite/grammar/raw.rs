@@ -56,11 +56,7 @@ pub(super) static HTTP: Object = Object {
                 Shape::List(&Shape::Object(&super::step::STEP)),
                 "Steps that run while the response is read, which ends with them.",
             ),
-            key(
-                "for",
-                Shape::Duration,
-                "How long the response is read after the steps under `during`; 100ms by default.",
-            ),
+            key("for", Shape::Time, "How long the response is read after the steps under `during`; 100ms by default."),
         ],
     ],
 };
@@ -97,7 +93,7 @@ pub(super) static SEND: Object = Object {
                 Shape::Either(&[Shape::Text, Shape::Number, Shape::List(&ID)]),
                 "What to wait for: an id, several, `any` for the next answer, `none` to look for a while; by default the ids of the requests that are sent.",
             ),
-            key("for", Shape::Duration, "How long to look where no answer is awaited; 300ms by default."),
+            key("for", Shape::Time, "How long to look where no answer is awaited; 300ms by default."),
         ],
     ],
 };
@@ -111,9 +107,9 @@ pub(super) static CANCEL: Object = Object {
     name: "a cancellation",
     doc: "When the request is taken back, and how long the server is watched.",
     keys: &[&[
-        key("after", Shape::Duration, "Cancels after this time."),
+        key("after", Shape::Time, "Cancels after this time."),
         key("progress", Shape::Whole, "Cancels after so many notifications of progress, which are asked for."),
         key("reason", Shape::Text, "The reason to give."),
-        key("watch", Shape::Duration, "How long to look at what the server still sends; 500ms by default."),
+        key("watch", Shape::Time, "How long to look at what the server still sends; 500ms by default."),
     ]],
 };

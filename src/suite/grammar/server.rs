@@ -107,9 +107,9 @@ static RUN_OPTION_KEYS: &[Key] = &[
         Shape::Whole,
         "How many cases run at a time; `1` keeps the declared order. By default the number of processors.",
     ),
-    key("timeout", Shape::Duration, "The time that a case may take; 30s by default."),
-    key("request_timeout", Shape::Duration, "The time that one request may take; 10s by default."),
-    key("start_timeout", Shape::Duration, "The time that a server may take to start and shake hands; 30s by default."),
+    key("timeout", Shape::Timeout, "The time that a case may take; 30s by default."),
+    key("request_timeout", Shape::Timeout, "The time that one request may take; 10s by default."),
+    key("start_timeout", Shape::Timeout, "The time that a server may take to start and shake hands; 30s by default."),
     key("retries", Shape::Whole, "How often a failed case is tried again; one that passes then is flaky."),
     key(
         "order",

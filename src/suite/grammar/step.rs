@@ -27,7 +27,7 @@ pub(super) static STEP_KEYS: &[Key] = &[
     key("request", Shape::Text, "Sends a request with this method."),
     key("notify", Shape::Text, "Sends a notification with this method."),
     key("params", Shape::Any, "The parameters of `request` and `notify`."),
-    key("wait", Shape::Duration, "Waits."),
+    key("wait", Shape::Time, "Waits."),
     key(
         "alive",
         Shape::Flag,
@@ -51,7 +51,7 @@ pub(super) static STEP_KEYS: &[Key] = &[
         Shape::Either(&[Shape::Flag, Shape::Text, Shape::Object(&SNAPSHOT)]),
         "Compares the answer with the one that `mcprove run --update` recorded; a text names the recording.",
     ),
-    key("timeout", Shape::Duration, "The time that this request may take."),
+    key("timeout", Shape::Timeout, "The time that this request may take."),
     key("progress", Shape::Flag, "Whether to ask for progress notifications."),
     key("cancel", Shape::Object(&raw::CANCEL), "Cancels the request while it is under way."),
 ];
