@@ -99,9 +99,12 @@ impl Options {
 
     /// How many cases of a suite run at a time.
     pub(super) fn parallel_of(&self, suite: &Suite) -> usize {
-        self.parallel.or(suite.options.parallel).unwrap_or(self.processors).max(1)
+        self.parallel.or(suite.options.parallel).unwrap_or(self.processors).clamp(1, MOST_PARALLEL)
     }
 }
+
+/// How many cases may run at a time, whatever is asked for.
+const MOST_PARALLEL: usize = 1024;
 
 /// The least exercised coverage in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

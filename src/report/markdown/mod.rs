@@ -48,8 +48,7 @@ fn render(report: &Report) -> String {
 fn heading(report: &Report, suites: &[Suite<'_>]) -> String {
     let totals = report.totals();
     let cases = terminal::plural(totals.cases(), "case");
-    let sessions = suites.iter().flat_map(|suite| &suite.sessions);
-    let broken = sessions.filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count();
+    let broken: usize = suites.iter().map(broken_servers).sum();
     let bad = totals.failed + totals.errored;
     let proof = report.finished().and_then(|run| run.proof.as_deref());
     let (mark, mut said) = match (bad, broken) {
@@ -62,12 +61,20 @@ fn heading(report: &Report, suites: &[Suite<'_>]) -> String {
         (0, _) => ("❌", format!("{} broke the protocol", terminal::plural(broken, "server"))),
         (_, _) => ("❌", format!("{bad} of {cases} did not pass")),
     };
-    match report.finished() {
-        None => said += ", and the recording ends before the run does",
-        Some(run) if run.interrupted => said += ", and the run was interrupted",
-        Some(_) => {}
-    }
+    let cut = match report.finished() {
+        None => ", and the recording ends before the run does",
+        Some(run) if run.interrupted => ", and the run was interrupted",
+        Some(_) => "",
+    };
+    said += cut;
+    // What was not reached may have failed.
+    let mark = if mark == "✅" && !cut.is_empty() { "⚠️" } else { mark };
     format!("## {mark} mcprove: {said}\n")
+}
+
+/// How many servers broke the protocol beside all cases.
+fn broken_servers(suite: &Suite<'_>) -> usize {
+    suite.sessions.iter().filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count()
 }
 
 /// A heading and the count below it.
@@ -84,7 +91,8 @@ fn totals(report: &Report, suites: &[Suite<'_>]) -> String {
         ("inconclusive", |totals| totals.inconclusive),
         ("skipped", |totals| totals.skipped),
     ];
-    let all = report.totals();
+    let mut all = report.totals();
+    all.failed += suites.iter().map(broken_servers).sum::<usize>();
     if all.cases() == 0 && report.finished().is_some_and(|run| run.proof.is_some()) {
         return String::new();
     }
@@ -96,7 +104,8 @@ fn totals(report: &Report, suites: &[Suite<'_>]) -> String {
     let names = used.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" | ");
     let mut text = format!("| suite | {names} | time |\n| --- |{} ---: |\n", " ---: |".repeat(used.len()));
     for suite in suites.iter().take(LISTED) {
-        text += &row(&code(suite.file), &suite.totals, &duration_text(suite.duration(report)));
+        let totals = Totals { failed: suite.totals.failed + broken_servers(suite), ..suite.totals };
+        text += &row(&code(suite.file), &totals, &duration_text(suite.duration(report)));
     }
     if suites.len() > 1 {
         let time = report.duration().map(duration_text).unwrap_or_default();

@@ -303,7 +303,12 @@ fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
         all.failed += sessions;
     }
     told.push_str(&ending(report));
-    let (mark, look) = totals_mark(&all);
+    let (mark, look) = match totals_mark(&all) {
+        // What was not reached may have failed.
+        ("✗", look) => ("✗", look),
+        _ if report.finished().is_none_or(|run| run.interrupted) => ("!", RED),
+        other => other,
+    };
     let lines = layout::wrap(&told, style.width - 2);
     let time = report.duration().map(duration_text).unwrap_or_default();
     let time = layout::flush_right(&format!("  {}", lines.last().map_or("", String::as_str)), &time, style);
