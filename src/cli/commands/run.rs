@@ -285,8 +285,6 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
                 .note(&format!("warning: {error}; neither `--last-failed` nor `mcprove findings` will know this run"));
         }
     }
-    // The program ends, and the system takes memory back faster than piece by piece.
-    std::mem::forget((plan, summary));
     if (written.is_err() || updated.is_err() || afterwards.is_err())
         && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)
     {

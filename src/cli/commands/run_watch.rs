@@ -140,8 +140,6 @@ impl RunWatch {
         for problem in &self.problems {
             output.error(&problem.to_string(), None);
         }
-        // Nobody needs its memory any more but the system, which takes it back faster than piece by piece.
-        std::mem::forget(self.report);
         if shown && self.problems.is_empty() { Ok(self.failures) } else { Err(self.failures) }
     }
 
