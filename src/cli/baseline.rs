@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::output::Output;
 use crate::baseline::{self, Baseline, Writer};
 use crate::report::sink;
-use crate::source::{SourceFile, Sources};
+use crate::source::{SourceFile, Sources, file};
 use crate::suite::why_unreadable;
 
 /// Which failures are known.
@@ -42,7 +42,7 @@ impl BaselineArgs {
         let Some(path) = &self.baseline else {
             return Ok(Arc::default());
         };
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = file::read_text(path, file::WRITTEN).map_err(|error| {
             output.error(
                 &format!("cannot read the baseline `{}`: {}", path.display(), why_unreadable(&error)),
                 Some("`--write-baseline FILE` makes one of what fails now"),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use crate::source::file;
 use crate::suite::Files;
 
 /// Reads suites and what they include.
@@ -10,6 +11,6 @@ pub(super) struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<String> {
-        std::fs::read_to_string(path)
+        file::read_text(path, file::WRITTEN)
     }
 }

@@ -7,6 +7,7 @@ use globset::GlobBuilder;
 use walkdir::WalkDir;
 
 use crate::plan::LineSelection;
+use crate::source::file;
 
 /// Folders that hold no suites of the user's.
 const PASSED_OVER: [&str; 3] = ["node_modules", "target", "venv"];
@@ -127,7 +128,7 @@ enum Likeness {
 /// Folders also hold other YAML, such as CI configuration; files that are named explicitly are never passed over.
 /// A suite with a slip in its first key, or one that cannot be read, must not drop out of a run unseen.
 fn likeness_of(path: &Path) -> Likeness {
-    std::fs::read_to_string(path).map_or(Likeness::Suite, |text| likeness(&text))
+    file::read_text(path, file::WRITTEN).map_or(Likeness::Suite, |text| likeness(&text))
 }
 
 fn likeness(text: &str) -> Likeness {

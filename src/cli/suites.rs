@@ -12,7 +12,7 @@ use super::files::Disk;
 use super::output::Output;
 use super::{paths, state};
 use crate::plan::{self, Failed, Filter, Plan, Selection};
-use crate::source::{Diagnostic, SourceFile, Sources};
+use crate::source::{Diagnostic, SourceFile, Sources, file};
 use crate::suite::{self, Files, Suite};
 use crate::taxonomy::Registry;
 
@@ -212,7 +212,7 @@ impl ChosenRegistry {
 /// The registry that was named, or the one that is part of the program.
 pub(super) fn registry(path: Option<&Path>, output: &Output) -> Result<ChosenRegistry, Exit> {
     let Some(path) = path else { return Ok(ChosenRegistry::BUILTIN) };
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = file::read_text(path, file::WRITTEN).map_err(|error| {
         output
             .error(&format!("cannot read the registry `{}`: {}", path.display(), suite::why_unreadable(&error)), None);
         Exit::Usage

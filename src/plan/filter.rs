@@ -122,7 +122,7 @@ impl Filter {
     /// Reads an expression; the diagnostic points into `sources`, where the expression is remembered.
     pub fn parse(text: &str, sources: &mut Sources) -> Result<Self, Diagnostic> {
         let source = sources.add(SourceFile::new("<--filter>", text));
-        let mut parser = Parser { text, at: 0 };
+        let mut parser = Parser { text, at: 0, deep: 0 };
         let parsed = parser.any().and_then(|expression| match parser.rest() {
             "" => Ok(Self(expression)),
             _ => Err(parser.problem("this is one too many")),
@@ -198,9 +198,13 @@ struct Problem {
     help: Option<String>,
 }
 
+/// How deep parentheses and negations may be nested: each takes a piece of the stack.
+const DEEPEST: usize = 100;
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    deep: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -221,6 +225,16 @@ impl<'a> Parser<'a> {
     }
 
     fn one(&mut self) -> Result<Expression, Problem> {
+        self.deep += 1;
+        if self.deep > DEEPEST {
+            return Err(self.problem("the expression is nested too deep"));
+        }
+        let one = self.nested();
+        self.deep -= 1;
+        one
+    }
+
+    fn nested(&mut self) -> Result<Expression, Problem> {
         if self.takes(&["!", "not"]) {
             return Ok(Expression::Not(Box::new(self.one()?)));
         }
@@ -295,5 +309,21 @@ impl<'a> Parser<'a> {
         let start = self.at.min(self.text.len());
         let end = self.text[start..].chars().next().map_or(start, |c| start + c.len_utf8());
         Problem { start, end, message: message.to_owned(), help: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nesting_ends() {
+        let check = |text: &str, is_good: bool| {
+            assert_eq!(Filter::parse(text, &mut Sources::default()).is_ok(), is_good, "{text:.60}");
+        };
+        for (open, close) in [("(", ")"), ("!", ""), ("not ", "")] {
+            check(&format!("{}users{}", open.repeat(50), close.repeat(50)), true);
+            check(&format!("{}users{}", open.repeat(100_000), close.repeat(100_000)), false);
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::event::Finding;
 use crate::redact::Redactor;
 use crate::session::ClientAnswers;
 use crate::source::template::{Names, Unfilled, fill, text_of};
-use crate::source::{Located, Node};
+use crate::source::{Located, Node, file};
 use crate::suite::{self, Answers, Auth, Http, HttpFlavour, Server, Target, why_unreadable};
 use crate::transport::http::{self, Address, ClientCredentials, Flavour, Tls, Tokens};
 use crate::transport::stdio::Command;
@@ -200,15 +200,15 @@ fn credentials(written: &suite::ClientCredentials, names: &Names) -> Result<Clie
     })
 }
 
-fn roots(server: &Server, file: &str) -> Result<Tls, Finding> {
+fn roots(server: &Server, named: &str) -> Result<Tls, Finding> {
     let unreadable = |error: std::io::Error| {
-        let message = format!("`{file}` under `tls: {{ ca }}` cannot be read: {}", why_unreadable(&error));
+        let message = format!("`{named}` under `tls: {{ ca }}` cannot be read: {}", why_unreadable(&error));
         Finding {
             help: Some("the path is relative to the suite's file".to_owned()),
             ..Finding::new("bad-certificate", message)
         }
     };
-    std::fs::read(server.folder.join(file)).map(Tls::Roots).map_err(unreadable)
+    file::read_bytes(&server.folder.join(named), file::WRITTEN).map(Tls::Roots).map_err(unreadable)
 }
 
 /// Connects to a fresh server; one over HTTP that is started here has `within` to listen.

@@ -14,7 +14,7 @@ use super::{Error, Run, serve};
 use crate::plan::{self, Filter, Selection};
 use crate::recorded;
 use crate::runner::{self, InProcess, Options, Purpose, Snapshots, Stop};
-use crate::source::{Color, Diagnostic, Sources, Style, did_you_mean, render_all};
+use crate::source::{Color, Diagnostic, Sources, Style, did_you_mean, file, render_all};
 use crate::suite::{self, Files, Server, Servers, Target};
 use crate::taxonomy::Registry;
 
@@ -288,7 +288,7 @@ impl Files for Disk<'_> {
     fn read(&self, path: &Path) -> io::Result<String> {
         match self.inline {
             Some(text) if path == Path::new(INLINE) => Ok(text.to_owned()),
-            Some(_) | None => std::fs::read_to_string(path),
+            Some(_) | None => file::read_text(path, file::WRITTEN),
         }
     }
 }

@@ -9,6 +9,7 @@
 mod diagnostic;
 mod difference;
 mod duration;
+pub mod file;
 mod hash;
 mod manual;
 mod node;

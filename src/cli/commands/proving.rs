@@ -17,7 +17,9 @@ use crate::redact::Redactor;
 use crate::report::Survivors;
 use crate::report::sink;
 use crate::runner::{Options, Thresholds, redactor};
+use crate::source::file::{RECORDED, read_text};
 use crate::source::nearest;
+use crate::suite::why_unreadable;
 use crate::taxonomy::{Registry, Variant};
 
 /// Whether a run is written down, and what is proven from it.
@@ -195,7 +197,7 @@ pub(super) fn suites_of(path: &Path, output: &Output) -> Result<(String, Vec<Str
         output.error(&format!("`{}` cannot be used: {reason}", path.display()), None);
         Exit::Usage
     };
-    let text = fs::read_to_string(path).map_err(|error| refused(&error.to_string()))?;
+    let text = read_text(path, RECORDED).map_err(|error| refused(&why_unreadable(&error)))?;
     let of = file::head(&text).map_err(|reason| refused(&reason))?;
     Ok((text, of.suites))
 }

@@ -8,7 +8,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::targets;
 use crate::report::{self, Report, read_events, sink};
-use crate::source::{SourceFile, Sources};
+use crate::source::{SourceFile, Sources, file};
 use crate::suite::why_unreadable;
 
 /// Turns a recorded run into any other report.
@@ -26,7 +26,7 @@ pub(in crate::cli) struct ReportArgs {
 }
 
 pub(in crate::cli) fn report(args: &ReportArgs, output: &Output) -> Exit {
-    let text = match std::fs::read_to_string(&args.events) {
+    let text = match file::read_text(&args.events, file::RECORDED) {
         Ok(text) => text,
         Err(error) => {
             output.error(&format!("cannot read `{}`: {}", args.events.display(), why_unreadable(&error)), None);

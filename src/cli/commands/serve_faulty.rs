@@ -12,7 +12,7 @@ use crate::cli::output::Output;
 use crate::demo::faulty::{self as servers, Fault, Surroundings};
 use crate::demo::flaw::Flaw;
 use crate::demo::reference::Reference;
-use crate::source::{Diagnostic, SourceFile, Sources, did_you_mean};
+use crate::source::{Diagnostic, SourceFile, Sources, did_you_mean, file};
 use crate::suite::{Rule, built_in_rules, why_unreadable};
 use crate::taxonomy::{Registry, Transport};
 
@@ -104,13 +104,13 @@ fn breaking(named: &str, output: &Output) -> Result<Reference, Exit> {
 }
 
 /// Reads a flaw; what is wrong with the file is shown.
-fn read(file: &Path, output: &Output) -> Result<Flaw, Exit> {
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        output.error(&format!("cannot read the flaw `{}`: {}", file.display(), why_unreadable(&error)), None);
+fn read(path: &Path, output: &Output) -> Result<Flaw, Exit> {
+    let text = file::read_text(path, file::WRITTEN).map_err(|error| {
+        output.error(&format!("cannot read the flaw `{}`: {}", path.display(), why_unreadable(&error)), None);
         Exit::Usage
     })?;
     let mut sources = Sources::default();
-    let source = sources.add(SourceFile::new(file.display().to_string(), text));
+    let source = sources.add(SourceFile::new(path.display().to_string(), text));
     Flaw::load(&sources, source).map_err(|mistakes| {
         output.diagnostics(&mistakes, &sources);
         Exit::Usage

@@ -1,7 +1,6 @@
 //! `mcprove snapshot`: records a server, and tells what has changed since.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +23,7 @@ use crate::plan::{self, Plan, Selection};
 use crate::probe::{UNANSWERED, Wanted};
 use crate::report::sink;
 use crate::runner::{self, Options, Recording, Stop};
+use crate::source::file::{WRITTEN, read_bytes, read_text};
 use crate::source::{Located, SourceFile, Sources, Span, visible_line};
 use crate::suite::{self, Files, Recalling, ToolSelection, block_differential, why_unreadable};
 
@@ -206,7 +206,7 @@ fn selected(args: &SnapshotArgs, recorded: &Recorded) -> Recorded {
 }
 
 fn read(file: &Path, output: &Output) -> Result<Snapshot, Exit> {
-    let text = fs::read_to_string(file).map_err(|error| why_unreadable(&error));
+    let text = read_text(file, WRITTEN).map_err(|error| why_unreadable(&error));
     let parsed = text.and_then(|text| Snapshot::parse(&text).map_err(|reason| reason.to_string()));
     parsed.map_err(|reason| {
         let help = "record a server with `mcprove snapshot http://127.0.0.1:3000/mcp`";
@@ -221,7 +221,7 @@ impl SnapshotArgs {
         if self.update || self.output.is_some() {
             return Ok(());
         }
-        let Ok(there) = fs::read(file) else { return Ok(()) };
+        let Ok(there) = read_bytes(file, WRITTEN) else { return Ok(()) };
         let known = std::str::from_utf8(&there).ok().and_then(|text| Snapshot::parse(text).ok());
         if known.as_ref() == Some(snapshot) {
             return Ok(());
@@ -295,7 +295,7 @@ impl Files for Unrecorded {
         if let Some(given) = self.0.as_ref().filter(|given| given.name == path) {
             return Ok(given.text.clone());
         }
-        let text = fs::read_to_string(path);
+        let text = read_text(path, WRITTEN);
         let is_recording = path.extension().is_some_and(|end| end == "json");
         let is_usable = text.as_ref().is_ok_and(|text| Snapshot::parse(text).is_ok());
         if is_recording && !is_usable { Ok(Snapshot::new(Vec::new()).text()) } else { text }

@@ -19,6 +19,9 @@ impl Query {
         if ["\\u", "\\uD", "\\ud"].iter().any(|end| text.ends_with(end)) {
             return Err(format!("`{}` is no JSONPath: it ends in the middle of an escape", show::quoted(text)));
         }
+        if let Some(reason) = excess(text) {
+            return Err(format!("`{}` is not used: {reason}", show::quoted(text)));
+        }
         let path = JsonPath::parse(text).map_err(|error| {
             let position = text[..error.position().min(text.len())].chars().count() + 1;
             format!("`{}` is no JSONPath: {} at character {position}", show::quoted(text), error.message())
@@ -50,6 +53,37 @@ impl Query {
     }
 }
 
+/// How deep brackets, parentheses and `!` may be nested: the crate takes twice as long for each level, and a piece of the
+/// stack.
+const DEEPEST: usize = 12;
+
+/// How often all that is below may be asked for: each time multiplies what is found by the depth of the answer.
+const MOST_DESCENTS: usize = 3;
+
+/// Why a JSONPath would take too long, or too much.
+fn excess(text: &str) -> Option<String> {
+    let (mut deep, mut negations, mut descents) = (0_usize, 0_usize, 0_usize);
+    let (mut quote, mut previous) = (None, ' ');
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
+        match (quote, c) {
+            (Some(_), '\\') => drop(letters.next()),
+            (Some(open), _) if c == open => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '(') => deep += 1,
+            (None, ']' | ')') => deep = deep.saturating_sub(1),
+            (None, '!') => negations += 1,
+            (None, '.') if previous == '.' => descents += 1,
+            (Some(_) | None, _) => {}
+        }
+        previous = c;
+        if deep > DEEPEST || negations > DEEPEST * 4 {
+            return Some(format!("it is nested more than {DEEPEST} levels deep"));
+        }
+    }
+    (descents > MOST_DESCENTS).then(|| format!("it has more than {MOST_DESCENTS} times `..`"))
+}
+
 /// Whether a JSONPath, given without its `$`, can match at most one value.
 pub(super) fn is_singular(rest: &str) -> bool {
     let mut quote = None;
@@ -79,5 +113,22 @@ fn what_is_there(value: &Json) -> String {
         (Some(_), Some(inner)) => format!("the fields of `result` are {inner}"),
         (Some(outer), None) => format!("the fields of the answer are {outer}"),
         (None, _) => format!("the answer is {}", show::kind(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_take_too_long_is_refused() {
+        let check = |text: &str, is_good: bool| assert_eq!(Query::parse(text).is_ok(), is_good, "{text:.60}");
+        check("$.result.tools[?@.name == '([([([([([([([(' && !@.x].a", true);
+        check("$..a..b..c", true);
+        check("$..a..b..c..d", false);
+        check(&format!("$[?{}@.x{}]", "(".repeat(8), ")".repeat(8)), true);
+        for (open, close) in [("(", ")"), ("[?@", "]"), ("!", "")] {
+            check(&format!("$[?{}@.x{}]", open.repeat(100_000), close.repeat(100_000)), false);
+        }
     }
 }

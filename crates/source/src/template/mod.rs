@@ -2,16 +2,19 @@
 //!
 //! A text that is one template and nothing else keeps the type of what it names; any other template becomes text.
 
+mod check;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, ErrorKind, UndefinedBehavior};
-use regex::Regex;
 use serde_json::{Map, Value as Json};
 
-use super::{Diagnostic, Node, Span, Value, nearest};
+use super::{Node, Span, Value};
+
+pub use self::check::{check, check_expression, check_text, expression_problem};
 
 /// The names that templates can use, with their values.
 pub type Names = Map<String, Json>;
@@ -49,90 +52,6 @@ pub fn has_template(node: &Node) -> bool {
         Value::List(items) => items.iter().any(has_template),
         Value::Map(entries) => entries.iter().any(|(key, node)| is_template(&key.value) || has_template(node)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-/// Every mistake in the templates below a node: syntax, and names that nothing in `known` provides.
-pub fn check(node: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
-    match &node.value {
-        Value::Text(text) => check_text(text, node.span, known, found),
-        Value::List(items) => {
-            for item in items {
-                check(item, known, found);
-            }
-        }
-        Value::Map(entries) => {
-            for (key, value) in entries {
-                check_text(&key.value, key.span, known, found);
-                check(value, known, found);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// Every mistake in one text.
-pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
-    let is_known = |path: &str| path.split('.').next().is_some_and(|name| known.contains(name));
-    if !is_template(text) || whole_expression(text).is_some_and(|path| is_plain_path(path) && is_known(path)) {
-        return;
-    }
-    let environment = environment();
-    match environment.template_from_str(text) {
-        Err(error) => {
-            let reason = error.detail().unwrap_or("it cannot be read").trim_end_matches('.').to_owned();
-            found.push(Diagnostic::error("bad-template", format!("the template is wrong: {reason}"), span));
-        }
-        Ok(template) => {
-            let unknown: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
-            for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
-                found.push(
-                    Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
-                        .with_help(name_help(name, known)),
-                );
-            }
-            if let Some(problem) = INNER.find_iter(text).find_map(|part| unknown_filter(part.as_str())) {
-                found.push(Diagnostic::error("bad-template", format!("the template is wrong: {problem}"), span));
-            }
-        }
-    }
-}
-
-/// What a template computes.
-#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
-static INNER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)\{\{.*?\}\}|\{%.*?%\}").unwrap());
-
-/// A text in quotes.
-#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
-static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"(?s)"(\\.|[^"\\])*"|'(\\.|[^'\\])*'"#).unwrap());
-
-/// What a value goes through.
-#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
-static APPLIED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\||\bis\s+(?:not\s+)?)\s*([A-Za-z_]\w*)").unwrap());
-
-/// Which filter or test of an expression does not exist, which shows only where it is applied otherwise.
-fn unknown_filter(expression: &str) -> Option<String> {
-    if !expression.contains('|') && !expression.contains(" is ") {
-        return None;
-    }
-    let bare = QUOTED.replace_all(expression, "''");
-    let mut state = environment().empty_state();
-    APPLIED.captures_iter(&bare).find_map(|applied| {
-        let name = &applied[2];
-        let (noun, kind, error) = match &applied[1] {
-            "|" => ("filter", ErrorKind::UnknownFilter, state.apply_filter(name, &[]).err()),
-            _ => ("test", ErrorKind::UnknownTest, state.perform_test(name, &[]).err()),
-        };
-        error.filter(|error| error.kind() == kind).map(|_| format!("there is no {noun} `{name}`"))
-    })
-}
-
-fn name_help(name: &str, known: &BTreeSet<String>) -> String {
-    match nearest(name, known.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            format!("define it under `variables:`, `capture:` it in an earlier step, or read `{{{{ env.{name} }}}}`")
-        }
     }
 }
 
@@ -188,7 +107,7 @@ pub fn evaluate(expression: &str, names: &Names) -> Result<Json, String> {
 /// Whether an expression holds; a last field that is not there is false, a field of something that is not there is a
 /// mistake.
 pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
-    static LENIENT: LazyLock<Environment<'static>> = LazyLock::new(|| strict(UndefinedBehavior::SemiStrict));
+    static LENIENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment_of(UndefinedBehavior::Lenient));
     let compiled = LENIENT.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
     let used = used(names, compiled.undeclared_variables(false), expression);
     compiled.eval(Serde(&*used)).map(|value| value.is_true()).map_err(|_| {
@@ -222,27 +141,6 @@ fn is_broken(path: &str, names: &Names) -> bool {
     first.and_then(|value| steps.try_fold(value, |value, step| value.get(step))).is_none()
 }
 
-/// Reports the names of an expression that nothing provides.
-pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
-    let environment = environment();
-    let Ok(compiled) = environment.compile_expression(text) else { return };
-    let unknown: BTreeSet<String> = compiled.undeclared_variables(false).into_iter().collect();
-    for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
-        found.push(
-            Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
-                .with_help(super::did_you_mean(name, known.iter().map(String::as_str))),
-        );
-    }
-}
-
-/// Why an expression cannot be read; `None` when it can.
-pub fn expression_problem(expression: &str) -> Option<String> {
-    match environment().compile_expression(expression) {
-        Err(error) => Some(error.detail().unwrap_or("it cannot be read").to_owned()),
-        Ok(_) => unknown_filter(expression),
-    }
-}
-
 /// The text of a value as templates show it.
 pub fn text_of(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
@@ -265,11 +163,11 @@ pub fn from_json(json: &Json, span: Span) -> Node {
 
 /// What templates and expressions are compiled in: making one takes longer than most of them.
 fn environment() -> &'static Environment<'static> {
-    static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| strict(UndefinedBehavior::Strict));
+    static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment_of(UndefinedBehavior::Strict));
     &ENVIRONMENT
 }
 
-fn strict(undefined: UndefinedBehavior) -> Environment<'static> {
+fn environment_of(undefined: UndefinedBehavior) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(undefined);
     environment.set_fuel(Some(1_000_000));
@@ -368,18 +266,15 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_found_without_values() {
-        let mut sources = super::super::Sources::default();
-        let source = sources.add(super::super::SourceFile::new("t", "x"));
-        let span = Span { source, start: 0, end: 1 };
-        let known = BTreeSet::from(["id".to_owned()]);
-        let codes = |text: &str| {
-            let mut found = Vec::new();
-            check_text(text, span, &known, &mut found);
-            found.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>()
+    fn what_is_not_there_can_be_compared_and_not_entered() {
+        let names = json!({"tool": {"name": "x", "annotations": {}}}).as_object().cloned().unwrap();
+        let check = |expression: &str, expected: Option<bool>| {
+            assert_eq!(holds(expression, &names).ok(), expected, "{expression}");
         };
-        assert_eq!(codes("{{ id }} {{ range(3) }}"), Vec::<&str>::new());
-        assert_eq!(codes("{{ idd }}"), ["unknown-name"]);
-        assert_eq!(codes("{{ id"), ["bad-template"]);
+        check("tool.annotations.readOnlyHint", Some(false));
+        check("tool.annotations.readOnlyHint == true", Some(false));
+        check("tool.annotations.taskSupport != 'required'", Some(true));
+        check("tool.annotations.readOnlyHint is not defined", Some(true));
+        check("tool.execution.taskSupport == 'required'", None);
     }
 }

@@ -1,0 +1,52 @@
+//! Files that are read whole, and how large they may be: a device, or what somebody else wrote, must not fill the memory.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// The most bytes of what people write: suites, rows, registries, baselines, certificates.
+pub const WRITTEN: u64 = 64 << 20;
+
+/// The most bytes of what this program writes: recordings of runs.
+pub const RECORDED: u64 = 1 << 30;
+
+/// The bytes of a file that has at most so many.
+///
+/// # Errors
+///
+/// Fails where the system refuses, and with [`ErrorKind::FileTooLarge`] where there are more.
+pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path)?;
+    let expected = file.metadata().map_or(0, |about| about.len().min(most));
+    bytes.reserve(usize::try_from(expected).unwrap_or(0));
+    let length = file.take(most + 1).read_to_end(&mut bytes)?;
+    if length as u64 > most {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB", most >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// The text of a file that has at most so many bytes.
+///
+/// # Errors
+///
+/// Fails as [`read_bytes`] does, and with [`ErrorKind::InvalidData`] where the bytes are no UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read_bytes(path, most)?).map_err(|_| ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_ends() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let length = read_text(&here, WRITTEN).unwrap().len() as u64;
+        assert!(read_bytes(&here, length).is_ok());
+        assert_eq!(read_bytes(&here, length - 1).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        #[cfg(unix)]
+        assert_eq!(read_bytes(Path::new("/dev/zero"), 1 << 20).unwrap_err().to_string(), "it has more than 1 MiB");
+    }
+}

@@ -1,0 +1,164 @@
+//! Mistakes in templates and expressions that show without values.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use minijinja::ErrorKind;
+use regex::Regex;
+
+use super::super::{Diagnostic, Node, Span, Value, did_you_mean, nearest};
+use super::{environment, is_builtin, is_plain_path, is_template, whole_expression};
+
+/// Every mistake in the templates below a node: syntax, and names that nothing in `known` provides.
+pub fn check(node: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    match &node.value {
+        Value::Text(text) => check_text(text, node.span, known, found),
+        Value::List(items) => {
+            for item in items {
+                check(item, known, found);
+            }
+        }
+        Value::Map(entries) => {
+            for (key, value) in entries {
+                check_text(&key.value, key.span, known, found);
+                check(value, known, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Every mistake in one text.
+pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    let is_known = |path: &str| path.split('.').next().is_some_and(|name| known.contains(name));
+    if !is_template(text) || whole_expression(text).is_some_and(|path| is_plain_path(path) && is_known(path)) {
+        return;
+    }
+    if INNER.find_iter(text).any(|part| part.len() > LONGEST) {
+        let message = format!("the template is wrong: {TOO_LONG}");
+        found.push(Diagnostic::error("bad-template", message, span));
+        return;
+    }
+    let environment = environment();
+    match environment.template_from_str(text) {
+        Err(error) => {
+            let reason = error.detail().unwrap_or("it cannot be read").trim_end_matches('.').to_owned();
+            found.push(Diagnostic::error("bad-template", format!("the template is wrong: {reason}"), span));
+        }
+        Ok(template) => {
+            let unknown: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
+            for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
+                found.push(
+                    Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
+                        .with_help(name_help(name, known)),
+                );
+            }
+            if let Some(problem) = INNER.find_iter(text).find_map(|part| unknown_filter(part.as_str())) {
+                found.push(Diagnostic::error("bad-template", format!("the template is wrong: {problem}"), span));
+            }
+        }
+    }
+}
+
+/// How many bytes an expression may have: a chain of operators takes a piece of the stack for each.
+const LONGEST: usize = 2000;
+
+const TOO_LONG: &str = "what it computes has more than 2000 bytes";
+
+/// What a template computes.
+#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+static INNER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)\{\{.*?\}\}|\{%.*?%\}").unwrap());
+
+/// A text in quotes.
+#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"(?s)"(\\.|[^"\\])*"|'(\\.|[^'\\])*'"#).unwrap());
+
+/// What a value goes through.
+#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+static APPLIED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\||\bis\s+(?:not\s+)?)\s*([A-Za-z_]\w*)").unwrap());
+
+/// Which filter or test of an expression does not exist, which shows only where it is applied otherwise.
+fn unknown_filter(expression: &str) -> Option<String> {
+    if !expression.contains('|') && !expression.contains(" is ") {
+        return None;
+    }
+    let bare = QUOTED.replace_all(expression, "''");
+    let mut state = environment().empty_state();
+    APPLIED.captures_iter(&bare).find_map(|applied| {
+        let name = &applied[2];
+        let (noun, kind, error) = match &applied[1] {
+            "|" => ("filter", ErrorKind::UnknownFilter, state.apply_filter(name, &[]).err()),
+            _ => ("test", ErrorKind::UnknownTest, state.perform_test(name, &[]).err()),
+        };
+        error.filter(|error| error.kind() == kind).map(|_| format!("there is no {noun} `{name}`"))
+    })
+}
+
+fn name_help(name: &str, known: &BTreeSet<String>) -> String {
+    match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            format!("define it under `variables:`, `capture:` it in an earlier step, or read `{{{{ env.{name} }}}}`")
+        }
+    }
+}
+
+/// Why an expression cannot be read; `None` when it can.
+pub fn expression_problem(expression: &str) -> Option<String> {
+    if expression.len() > LONGEST {
+        return Some(TOO_LONG.to_owned());
+    }
+    match environment().compile_expression(expression) {
+        Err(error) => Some(error.detail().unwrap_or("it cannot be read").to_owned()),
+        Ok(_) => unknown_filter(expression),
+    }
+}
+
+/// Reports the names of an expression that nothing provides.
+pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    let environment = environment();
+    let Ok(compiled) = environment.compile_expression(text) else { return };
+    let unknown: BTreeSet<String> = compiled.undeclared_variables(false).into_iter().collect();
+    for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
+        found.push(
+            Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
+                .with_help(did_you_mean(name, known.iter().map(String::as_str))),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{SourceFile, Sources};
+    use super::*;
+
+    #[test]
+    fn long_chains_are_refused() {
+        for part in ["1 + ", "not ", "-", "("] {
+            assert_eq!(expression_problem(&format!("{}1", part.repeat(100_000))).as_deref(), Some(TOO_LONG));
+            let mut found = Vec::new();
+            let mut sources = Sources::default();
+            let source = sources.add(SourceFile::new("t", "x"));
+            let span = Span { source, start: 0, end: 1 };
+            check_text(&format!("{{{{ {}1 }}}}", part.repeat(100_000)), span, &BTreeSet::new(), &mut found);
+            assert_eq!(found.len(), 1, "{part}");
+        }
+        assert_eq!(expression_problem(&format!("{}1", "1 + ".repeat(499))), None);
+    }
+
+    #[test]
+    fn mistakes_are_found_without_values() {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("t", "x"));
+        let span = Span { source, start: 0, end: 1 };
+        let known = BTreeSet::from(["id".to_owned()]);
+        let codes = |text: &str| {
+            let mut found = Vec::new();
+            check_text(text, span, &known, &mut found);
+            found.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes("{{ id }} {{ range(3) }}"), Vec::<&str>::new());
+        assert_eq!(codes("{{ idd }}"), ["unknown-name"]);
+        assert_eq!(codes("{{ id"), ["bad-template"]);
+    }
+}
