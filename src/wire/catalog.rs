@@ -1,5 +1,6 @@
 //! What a server offers, as it said so.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -86,6 +87,23 @@ impl Tool {
     /// The declared schema of its arguments; `Null` where there is none.
     pub fn input_schema(&self) -> &Value {
         &self.raw["inputSchema"]
+    }
+
+    /// The schema of what may be sent as its arguments: the declared one, and an object in any case, since the protocol
+    /// knows no other arguments (`params.arguments` of `tools/call`).
+    pub fn arguments_schema(&self) -> Cow<'_, Value> {
+        let declared = self.input_schema();
+        let leaves_it_open = match &declared["type"] {
+            Value::Null => declared.is_object(),
+            Value::Array(types) => types.iter().any(|kind| kind == "object"),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => false,
+        };
+        if !leaves_it_open {
+            return Cow::Borrowed(declared);
+        }
+        let mut schema = declared.clone();
+        schema["type"] = "object".into();
+        Cow::Owned(schema)
     }
 
     /// The declared schema of its structured content.
@@ -269,6 +287,21 @@ mod tests {
         let same_names = json!([{"name": "x", "uri": "a:1"}, {"name": "x", "uri": "a:2"}, {}, {}]);
         let catalog = Catalog { resources: same_names.as_array().unwrap().clone(), ..Catalog::default() };
         assert_eq!(catalog.repeated(), []);
+    }
+
+    #[test]
+    fn arguments_are_objects_whatever_the_schema_leaves_open() {
+        let check = |declared: Value, expected: Value| {
+            let tool = Tool::new(json!({"name": "x", "inputSchema": declared}));
+            assert_eq!(*tool.arguments_schema(), expected);
+        };
+        check(json!({}), json!({"type": "object"}));
+        check(json!({"properties": {}}), json!({"properties": {}, "type": "object"}));
+        check(json!({"type": ["object", "null"]}), json!({"type": "object"}));
+        // What is wrong stays wrong.
+        check(json!({"type": "string"}), json!({"type": "string"}));
+        check(json!(true), json!(true));
+        check(Value::Null, Value::Null);
     }
 
     #[test]

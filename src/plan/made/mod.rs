@@ -104,5 +104,5 @@ pub fn arguments_of_asked(suite: &Suite, tool: &Tool) -> Result<Node, Why> {
 ///
 /// Says what is wrong with its schema.
 pub fn tamer(tool: &Tool) -> Result<Tamer, Why> {
-    Tamer::new(tool.input_schema()).map_err(|unusable| Why::NothingFits(unusable.to_string()))
+    Tamer::new(&tool.arguments_schema()).map_err(|unusable| Why::NothingFits(unusable.to_string()))
 }

@@ -137,7 +137,7 @@ impl Calls {
 
 impl Callee {
     fn new(tool: &Tool, ground: &Ground<'_>, settings: &Fuzz, wanted: &mut Vec<Wanted>) -> Result<Self, Unusable> {
-        let schema = tool.input_schema();
+        let schema = &*tool.arguments_schema();
         let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
         let tamer = Tamer::with_maker(schema, maker);
         let given: Vec<Value> = given(tool, ground).filter(|given| tamer.maker().is_valid(given)).collect();
