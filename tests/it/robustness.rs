@@ -6,7 +6,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use mcprove::source::{Color, Sources, Style, render};
+use mcprove::source::{Color, Sources, Style, file, render};
 use mcprove::suite::{Files, load};
 
 use crate::harness::files;
@@ -54,7 +54,7 @@ struct Edited {
 
 impl Files for Edited {
     fn read(&self, path: &Path) -> io::Result<String> {
-        if path == self.path { Ok(self.text.clone()) } else { fs::read_to_string(path) }
+        if path == self.path { Ok(self.text.clone()) } else { file::read_text(path, 1 << 20) }
     }
 }
 
