@@ -4,6 +4,7 @@
 //! which keeps who answered what. Knows nothing of sessions. Start reading in [`Tokens`].
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::Response as HttpResponse;
@@ -113,8 +114,8 @@ impl Tokens {
         let mut manager = manager.map_err(words)?;
         let metadata = match &credentials.token_url {
             Some(url) => given_at(url),
-            None if credentials.issuer.is_some() => published(manager.resolve_metadata().await.map_err(words)?)?,
-            None => published(manager.resolve_metadata_from_challenge(needed.challenge).await.map_err(words)?)?,
+            None if credentials.issuer.is_some() => safe(published(manager.resolve_metadata().await.map_err(words)?)?)?,
+            None => safe(published(manager.resolve_metadata_from_challenge(needed.challenge).await.map_err(words)?)?)?,
         };
         manager.set_metadata(metadata);
         let scopes = match credentials.scopes.as_slice() {
@@ -151,6 +152,20 @@ fn published(found: AuthorizationMetadataResolution) -> Result<AuthorizationMeta
         return Err("nobody says where tokens are given".to_owned());
     }
     Ok(found.metadata)
+}
+
+/// Whoever is tested names who gives tokens, so the secret goes there only where nobody on the way can read it (RFC 6749,
+/// 3.2).
+fn safe(metadata: AuthorizationMetadata) -> Result<AuthorizationMetadata, String> {
+    let at = Url::parse(&metadata.token_endpoint).map_err(|_| "nobody says where tokens are given".to_owned())?;
+    let host = at.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    if at.scheme() == "https" || is_here {
+        return Ok(metadata);
+    }
+    Err(format!(
+        "tokens are said to be given at `{at}`, and the secret is sent nowhere without TLS but on this machine"
+    ))
 }
 
 /// Asks for rmcp, and remembers who answered what.

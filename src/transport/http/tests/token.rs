@@ -104,6 +104,27 @@ async fn the_server_says_who_gives_tokens() {
 }
 
 #[tokio::test]
+async fn a_secret_is_not_sent_where_others_can_read_it() {
+    let about = r#"{"resource":"ROOT/mcp","authorization_servers":["ROOT/as"]}"#;
+    let metadata = |at: &str| {
+        format!(r#"{{"issuer":"ROOT/as","authorization_endpoint":"ROOT/authorize","token_endpoint":"{at}"}}"#)
+    };
+    for at in ["http://tokens.example/give", "http://192.0.2.7/give", "ftp://127.0.0.2.example/give"] {
+        let scripts = vec![
+            unauthorized(r#"Bearer resource_metadata="ROOT/about""#),
+            json("200 OK", "", about),
+            json("200 OK", "", &metadata(at)),
+        ];
+        let heard = ["POST /mcp", "GET /about", "GET /.well-known/oauth-authorization-server/as"];
+        let expected = format!(
+            "failed 1: there is no token for the server: tokens are said to be given at `{at}`, and the secret is sent \
+             nowhere without TLS but on this machine"
+        );
+        check(None, scripts, &[&expected], &heard).await;
+    }
+}
+
+#[tokio::test]
 async fn whoever_gives_no_token_is_named() {
     for (script, expected) in [
         (
