@@ -1,11 +1,9 @@
 //! What is remembered between runs, under `.mcprove`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{
-    fs::{self, File},
-    io,
-};
 
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +85,10 @@ impl LastRun {
             let kept = self.not_passed.entry(key.clone()).or_default();
             if selection.is_all_of(file) {
                 kept.clear();
-                self.beyond_cases.remove(&key);
+                // Half a run says nothing of what shows in the whole.
+                if *exit != Exit::Interrupted {
+                    self.beyond_cases.remove(&key);
+                }
             } else {
                 let decided = here(&summary.decided);
                 kept.retain(|id| !decided.contains(id));

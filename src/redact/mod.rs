@@ -321,6 +321,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_masked_can_have_been_anything() {
+        let check =
+            |masked: &str, text: &str, expected: bool| assert_eq!(may_be(masked, text), expected, "{masked} {text}");
+        check("ann", "ann", true);
+        check("ann", "anna", false);
+        check("opens with [redacted]", "opens with sesame", true);
+        check("opens with [redacted]", "closes with sesame", false);
+        check("a [redacted] c", "a c", false);
+        check("[redacted] b [redacted]", "1 b 2", true);
+        check("[redacted] b [redacted]", "1 c 2", false);
+        check("a[redacted][redacted]b", "ab", true);
+        check("x [redacted]", "x [redacted]", true);
+    }
+
+    #[test]
     fn every_form_is_masked() {
         let redactor = Redactor::new(["s3cr&t/\"value".to_owned()]);
         for text in [
