@@ -138,8 +138,8 @@ fn visit(node: &Node, shape: &Shape, found: &mut Vec<Diagnostic>) {
         }
         (Shape::Time | Shape::Timeout, Value::Text(text)) => match parse_duration(text) {
             Some(time) if time.is_zero() && matches!(shape, Shape::Timeout) => found.push(
-                Diagnostic::error("bad-duration", "no time is too little for anything", node.span)
-                    .with_help("give it more, or remove the key for what holds by default".to_owned()),
+                Diagnostic::error("bad-duration", "a timeout must be longer than nothing", node.span)
+                    .with_help("give it some time, or remove the key: its default holds then".to_owned()),
             ),
             Some(_) => {}
             None if super::template::is_template(text) => found.push(unfilled(node)),

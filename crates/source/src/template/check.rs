@@ -34,7 +34,9 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
     if !is_template(text) || whole_expression(text).is_some_and(|path| is_plain_path(path) && is_known(path)) {
         return;
     }
-    if INNER.find_iter(text).any(|part| part.len() > LONGEST) {
+    let plain = LITERAL.replace_all(text, "");
+    let computed = || INNER.find_iter(&plain).map(|part| part.as_str());
+    if computed().any(is_too_long) {
         let message = format!("the template is wrong: {TOO_LONG}");
         found.push(Diagnostic::error("bad-template", message, span));
         return;
@@ -53,21 +55,33 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
                         .with_help(name_help(name, known)),
                 );
             }
-            if let Some(problem) = INNER.find_iter(text).find_map(|part| unknown_filter(part.as_str())) {
+            if let Some(problem) = computed().find_map(unknown_filter) {
                 found.push(Diagnostic::error("bad-template", format!("the template is wrong: {problem}"), span));
             }
         }
     }
 }
 
-/// How many bytes an expression may have: a chain of operators takes a piece of the stack for each.
+/// How many bytes an expression may have beside its texts: a chain of operators takes a piece of the stack for each.
 const LONGEST: usize = 2000;
 
-const TOO_LONG: &str = "what it computes has more than 2000 bytes";
+const TOO_LONG: &str = "an expression in it has more than 2000 bytes beside its texts";
 
-/// What a template computes.
+pub(super) fn is_too_long(expression: &str) -> bool {
+    expression.len() > LONGEST && QUOTED.replace_all(expression, "''").len() > LONGEST
+}
+
+/// Parts of a template that compute nothing: comments, and what is to be taken literally.
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
-static INNER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)\{\{.*?\}\}|\{%.*?%\}").unwrap());
+static LITERAL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?s)\{#.*?#\}|\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}").unwrap());
+
+/// What a template computes, also where its end is missing; braces in quotes end nothing.
+#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+static INNER: LazyLock<Regex> = LazyLock::new(|| {
+    let inside = r#"(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.)*?"#;
+    Regex::new(&format!(r"(?s)\{{\{{{inside}(?:\}}\}}|$)|\{{%{inside}(?:%\}}|$)")).unwrap()
+});
 
 /// A text in quotes.
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
@@ -105,7 +119,7 @@ fn name_help(name: &str, known: &BTreeSet<String>) -> String {
 
 /// Why an expression cannot be read; `None` when it can.
 pub fn expression_problem(expression: &str) -> Option<String> {
-    if expression.len() > LONGEST {
+    if is_too_long(expression) {
         return Some(TOO_LONG.to_owned());
     }
     match environment().compile_expression(expression) {
@@ -116,6 +130,9 @@ pub fn expression_problem(expression: &str) -> Option<String> {
 
 /// Reports the names of an expression that nothing provides.
 pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    if is_too_long(text) {
+        return;
+    }
     let environment = environment();
     let Ok(compiled) = environment.compile_expression(text) else { return };
     let unknown: BTreeSet<String> = compiled.undeclared_variables(false).into_iter().collect();
@@ -130,6 +147,7 @@ pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found:
 #[cfg(test)]
 mod tests {
     use super::super::super::{SourceFile, Sources};
+    use super::super::names_in;
     use super::*;
 
     #[test]
@@ -144,6 +162,26 @@ mod tests {
             assert_eq!(found.len(), 1, "{part}");
         }
         assert_eq!(expression_problem(&format!("{}1", "1 + ".repeat(499))), None);
+        assert_eq!(expression_problem(&format!("name == '{}'", "x".repeat(100_000))), None);
+    }
+
+    #[test]
+    fn only_what_is_computed_counts() {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("t", "x"));
+        let check = |text: &str, is_good: bool| {
+            let mut found = Vec::new();
+            check_text(text, Span { source, start: 0, end: 1 }, &BTreeSet::from(["x".to_owned()]), &mut found);
+            assert_eq!(found.is_empty(), is_good, "{text:.60}");
+        };
+        check("{{ x | nope }}", false);
+        check("{% raw %}{{ x | nope }}{% endraw %} {# x | nope #} a | b is c {{ x }}", true);
+        check(&format!("{{{{ '{}' }}}}", "y".repeat(100_000)), true);
+        let chain = "1 + ".repeat(100_000);
+        check(&format!("{{{{ '}}}}' + {chain}1 }}}}"), false);
+        check(&format!("{{{{ {chain}"), false);
+        check(&format!("{{% if {chain}"), false);
+        assert!(names_in(&format!("{chain}x")).is_empty());
     }
 
     #[test]

@@ -121,6 +121,9 @@ pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
 
 /// The names that an expression uses, each with its fields, such as `tool.name`; none where it cannot be read.
 pub fn names_in(expression: &str) -> BTreeSet<String> {
+    if check::is_too_long(expression) {
+        return BTreeSet::new();
+    }
     let environment = environment();
     let Ok(compiled) = environment.compile_expression(expression) else { return BTreeSet::new() };
     let used = compiled.undeclared_variables(true).into_iter();
