@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
 use crate::plan::{Failed, Selection};
+use crate::redact::MASK;
 use crate::report::sink::SinkError;
 use crate::runner::Summary;
 
@@ -47,7 +48,10 @@ pub(super) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, St
     for file in files {
         let (key, file) = (key(file, folder), file.display().to_string());
         let rest = last.not_passed.get(&key).into_iter().flatten();
-        failed.cases.extend(rest.map(|rest| format!("{file}::{rest}")));
+        let (masked, whole): (Vec<_>, Vec<_>) =
+            rest.map(|rest| format!("{file}::{rest}")).partition(|id| id.contains(MASK));
+        failed.cases.extend(whole);
+        failed.masked.extend(masked);
         if last.beyond_cases.contains(&key) {
             failed.files.insert(file);
         }

@@ -23,8 +23,10 @@ pub struct Selection {
 /// What failed in an earlier run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failed {
-    /// The ids of cases, as they were remembered: without secrets.
+    /// The ids of cases.
     pub cases: BTreeSet<String>,
+    /// Ids from which secrets were taken out before they were remembered.
+    pub masked: Vec<String>,
     /// Files of suites of which something failed that is no case, so that all of it runs again.
     pub files: BTreeSet<String>,
 }
@@ -33,7 +35,7 @@ impl Failed {
     fn has(&self, case: &Case, suite: &Suite) -> bool {
         self.files.contains(&suite.file)
             || self.cases.contains(&case.id)
-            || self.cases.iter().any(|known| redact::may_be(known, &case.id))
+            || self.masked.iter().any(|known| redact::may_be(known, &case.id))
     }
 }
 

@@ -220,7 +220,8 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
     let recorder = Some(Recorder { emitter: lane.emitter(), planned: lane.planned(), case, has_recorded: false });
     let cure = Cure::of(&lane.planned().suite);
-    Conversation { recorder, cure, ..Conversation::new(speaker, names, &lane.plan.sources) }
+    let given = [lane.names.as_ref().ok(), Some(&case.names)];
+    Conversation { recorder, cure, given, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.

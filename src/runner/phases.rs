@@ -1,6 +1,5 @@
 //! The steps of a case or a suite, one after another: fill in, speak, judge, capture.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,8 +39,8 @@ pub(super) struct Conversation<'a> {
     pub(super) served: u64,
     /// Where somebody gives arguments.
     pub(super) cure: Cure,
-    /// The names that answers provided.
-    pub(super) captured: BTreeSet<String>,
+    /// The names that no answer provided: those of the suite and of the case.
+    pub(super) given: [Option<&'a Names>; 2],
 }
 
 /// Why a valid call says nothing of what comes after it.
@@ -72,7 +71,7 @@ impl<'a> Conversation<'a> {
             meanwhile: Vec::new(),
             rounds: None,
             served: 0,
-            captured: BTreeSet::new(),
+            given: [None; 2],
             cure: Cure::Suite,
         }
     }
@@ -238,7 +237,11 @@ impl<'a> Conversation<'a> {
     /// Whether a template uses what an earlier answer was to provide, so that the server is to blame for what it lacks,
     /// and not the suite or the environment.
     fn is_captured(&self, template: Span) -> bool {
-        names_of(self.sources.text(template)).iter().any(|name| self.captured.contains(name))
+        let is_given = |name: &String| {
+            ["session", "server"].contains(&name.as_str())
+                || self.given.iter().flatten().any(|given| given.contains_key(name))
+        };
+        names_of(self.sources.text(template)).iter().any(|name| self.names.contains_key(name) && !is_given(name))
     }
 
     fn judge(&mut self, step: &Step, heard: &Heard, index: usize) -> Vec<Finding> {
@@ -291,7 +294,6 @@ impl<'a> Conversation<'a> {
             match path.find(&heard.reply.message) {
                 Ok(value) => {
                     self.names.insert(name.value.clone(), value.into_owned());
-                    self.captured.insert(name.value.clone());
                 }
                 Err(reason) => {
                     let found = Finding::new("capture", format!("`{}` cannot be captured: {reason}", name.value));

@@ -278,6 +278,9 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     summary.failed = args.keeping.failed(summary.failed, (&severities, is_asked), output);
     calls.tell_unknown(args.suites.given.as_ref().map_or(&[], |given| &given.tools), output);
     let exit = args.unless_unserved(verdict(args, (&summary, &hidden), proof, output), &calls, output);
+    let is_unwritten = written.is_err() || updated.is_err() || afterwards.is_err();
+    let is_outdone = is_unwritten && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
+    let exit = if is_outdone { Exit::Environment } else { exit };
     match remember(args, &first, &summary, (&files, &plan.selection, exit)) {
         Ok(()) => keep((&args.suites.state_folder(&first), args.suites.state_dir.is_some()), found, output),
         Err(error) => {
@@ -285,13 +288,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
                 .note(&format!("warning: {error}; neither `--last-failed` nor `mcprove findings` will know this run"));
         }
     }
-    if (written.is_err() || updated.is_err() || afterwards.is_err())
-        && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing)
-    {
-        Exit::Environment
-    } else {
-        exit
-    }
+    exit
 }
 
 /// Whoever watches the run: reports, and what is kept of it.
