@@ -10,9 +10,12 @@ use crate::suite::Suite;
 /// What generated calls need to know that the server does not say.
 #[derive(Debug, Default, Args)]
 pub(super) struct CallArgs {
-    /// Calls this tool although it may destroy something; may be given several times.
+    /// Calls this tool although it may change or destroy data; may be given several times.
     #[arg(long, value_name = "TOOL")]
     pub(super) allow: Vec<String>,
+    /// Says that the server's data may be changed: calls also tools that write, but none that may destroy something.
+    #[arg(long)]
+    pub(super) scratch: bool,
     /// Valid arguments of a tool, such as `'get_user={"id": "u1"}'`, where its schema does not say enough; may be given
     /// several times.
     #[arg(long, value_name = "TOOL=JSON", value_parser = known)]
@@ -59,6 +62,7 @@ impl CallArgs {
     pub(super) fn add_to(&self, suite: &mut Suite) {
         let span = suite.name.span;
         suite.allow.extend(self.allow.iter().cloned());
+        suite.servers.values_mut().for_each(|server| server.scratch |= self.scratch);
         suite.arguments.extend(self.arguments.iter().map(|(tool, json)| (tool.clone(), from_json(json, span))));
     }
 
@@ -66,6 +70,7 @@ impl CallArgs {
     pub(super) fn flags(&self) -> Vec<String> {
         let allowed = self.allow.iter().map(|tool| ("--allow", tool.clone()));
         let known = self.arguments.iter().map(|(tool, json)| ("--arguments", format!("{tool}={json}")));
-        allowed.chain(known).flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
+        let scratch = self.scratch.then(|| "--scratch".to_owned());
+        scratch.into_iter().chain(allowed.chain(known).flat_map(|(flag, value)| [flag.to_owned(), value])).collect()
     }
 }

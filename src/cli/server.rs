@@ -132,6 +132,11 @@ impl ServerArgs {
 }
 
 impl Target {
+    /// Says that the server's data may be changed.
+    pub(super) fn say_scratch(&mut self) {
+        self.server["scratch"] = true.into();
+    }
+
     /// The suite, as somebody might have written it: the server and `members`; `flags` are those of the command alone.
     pub(super) fn given(&self, members: Value, flags: &[String]) -> Given {
         let Verb { name, .. } = self.verb;

@@ -39,6 +39,8 @@ pub enum Event {
     RunStarted(RunStarted),
     /// A server answered its first request.
     ServerReady(ServerReady),
+    /// It is known which tools generated cases call.
+    ToolsChosen(ToolsChosen),
     /// A case begins an attempt.
     CaseStarted(CaseStarted),
     /// A case is decided.
@@ -94,6 +96,23 @@ pub struct ServerReady {
     pub implementation: Option<String>,
     /// From start to the end of the handshake, in microseconds.
     pub ready_us: u64,
+}
+
+/// Which tools of a server generated cases call although they may change data, and which they do not call since they may.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolsChosen {
+    /// The suite's file.
+    pub file: String,
+    /// The server's name in the suite.
+    pub server: String,
+    /// The negotiated revision.
+    pub revision: String,
+    /// Tools that may be called although they may change data: somebody allowed it.
+    pub writing: Vec<String>,
+    /// Tools that are not called, since they may change or destroy data.
+    pub left_alone: Vec<String>,
+    /// What would allow calling those.
+    pub help: String,
 }
 
 /// A case begins.

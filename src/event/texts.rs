@@ -13,6 +13,11 @@ impl Event {
             Self::CaseFinished(result) => case(result, change),
             Self::SessionJudged(judged) => judged.findings.iter_mut().for_each(|found| finding(found, change)),
             Self::ServerReady(ready) => option(&mut ready.implementation, change),
+            Self::ToolsChosen(chosen) => {
+                for tool in chosen.writing.iter_mut().chain(&mut chosen.left_alone) {
+                    *tool = change(tool);
+                }
+            }
             Self::RunFinished(end) => {
                 for told in end.isolation.iter_mut().flat_map(|isolation| &mut isolation.differing) {
                     told.id = change(&told.id);
@@ -37,7 +42,11 @@ impl Event {
         let findings: &mut [Finding] = match self {
             Self::CaseFinished(result) => &mut result.findings,
             Self::SessionJudged(judged) => &mut judged.findings,
-            Self::ServerReady(_) | Self::RunFinished(_) | Self::RunStarted(_) | Self::CaseStarted(_) => &mut [],
+            Self::ServerReady(_)
+            | Self::ToolsChosen(_)
+            | Self::RunFinished(_)
+            | Self::RunStarted(_)
+            | Self::CaseStarted(_) => &mut [],
         };
         for found in findings {
             if let Some(reproduction) = &mut found.reproduction {

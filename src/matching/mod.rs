@@ -29,11 +29,12 @@ use serde_json::Value as Json;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
-pub use self::answer::{PROVIDED, stack_trace};
+pub use self::answer::{PROVIDED, breaks_own_schema, interpreter_message, stack_trace};
 pub use self::expectation::Expectation;
 pub use self::item::EXPECTATION;
 pub use self::mismatch::{Mismatch, Weight};
 pub use self::path::Path;
+pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
 
 /// What a step got: everything that an expectation may look at.

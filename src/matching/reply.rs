@@ -54,6 +54,11 @@ impl<'a> Reply<'a> {
     }
 }
 
+/// What a response says to its reader; empty where it says nothing.
+pub fn words_of(message: &Json) -> String {
+    Reply::of(message).text().unwrap_or_default()
+}
+
 /// The joined text blocks of a tool's content, of a resource's contents or of a prompt's messages; `None` without any.
 pub(super) fn text_of(result: &Json) -> Option<String> {
     let mut texts = Vec::new();

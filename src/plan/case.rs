@@ -88,6 +88,8 @@ pub struct Case {
     pub handshake: Handshake,
     /// The rule for which it stands.
     pub rule: Option<Arc<Rule>>,
+    /// Whether nobody wrote it: it follows from a block, and what it calls changes nothing that others look at.
+    pub is_derived: bool,
     /// Why it is known to fail; it must.
     pub known: Option<String>,
     /// How often it is tried again.
@@ -181,12 +183,23 @@ pub struct Script {
     /// Calls that must be served before the verdict counts, and judged where they expect something; empty for tests
     /// written by hand.
     pub witness: Vec<Step>,
+    /// Why a refusal of the witness is a failure, and not the end of what is known.
+    pub vouched: Option<Vouched>,
     /// The steps that are judged.
     pub steps: Vec<Step>,
     /// Steps after, whatever happened.
     pub teardown: Vec<Step>,
     /// What the judged steps run in rounds with; `None` where they run once.
     pub rounds: Option<Arc<Rounds>>,
+}
+
+/// Why a call must be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vouched {
+    /// The suite, or a flag, gives its arguments.
+    Arguments,
+    /// The tool takes none, so that there is no other call of it.
+    NoArguments,
 }
 
 /// What becomes cases once the catalog is known.

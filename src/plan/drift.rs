@@ -68,7 +68,7 @@ fn unanswered(
 ) -> Option<String> {
     let mut called = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
     let is_wanted = settings.answers == Recalling::Made && recorded.answers.is_empty();
-    let has_any = is_wanted && called.any(|tool| !planner.suite.forbids(tool));
+    let has_any = is_wanted && called.any(|tool| planner.suite.hazard(&planner.lane.server, tool).is_none());
     let help = "record the server again, or write `answers: false`";
     has_any.then(|| format!("no answers are recorded in `{}`, so none are compared; {help}", settings.file))
 }
@@ -76,6 +76,6 @@ fn unanswered(
 /// Why a recorded call may not be made again.
 fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<String> {
     let Subject::Answers(name) = subject else { return None };
-    let may_not = planner.suite.forbids(catalog.tool(name)?);
-    may_not.then(|| Why::MayDestroy.told(name, Cure::of(planner.suite)))
+    let hazard = planner.suite.hazard(&planner.lane.server, catalog.tool(name)?)?;
+    Some(Why::Hazard(hazard).told(name, Cure::of(planner.suite)))
 }

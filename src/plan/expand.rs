@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::case::{Body, Case, Mistake, SkipReason, SuitePlan, Template};
 use super::planner::{Planner, script_of};
-use super::{Offer, Plan, drift, fuzz, lint, negative, output, rules};
+use super::{Offer, Plan, drift, fuzz, lint, negative, output, rules, valid};
 use crate::source::Span;
 use crate::source::template::{Names, holds, is_template};
 use crate::suite::{Loop, Row, Test};
@@ -37,6 +37,9 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
         let reason = "the server offers nothing that this applies to".to_owned();
         cases.push(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..(**case).clone() });
     }
+    cases.splice(..0, valid::cases(&planner, suite, case, catalog));
+    let is_derived = !matches!(**template, Template::ForEach(_) | Template::Particular(_) | Template::NegativeTest(..));
+    cases.iter_mut().for_each(|case| case.is_derived = is_derived);
     // Numbered before the selection, so that a case has the same id whatever else runs.
     let mut taken = suite.cases.iter().map(|case| case.id.clone()).filter(|id| *id != case.id).collect();
     planner.number(&mut cases, &mut taken);

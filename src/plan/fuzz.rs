@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::case::{Body, Case, SkipReason};
-use super::made::Cure;
+use super::made::{Cure, Why};
 use super::planner::Planner;
 use super::probe::{Hazards, Probe};
+use super::witness::only_as_task;
 use crate::suite::Fuzz;
 use crate::wire::{Catalog, Tool};
 
@@ -43,15 +44,11 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReaso
     if settings.block.selects(&tool.name) {
         return Some(SkipReason::Asked(format!("`{}` is blocked", tool.name)));
     }
-    let does = if planner.suite.forbids(tool) {
-        "may destroy something"
-    } else if planner.suite.forbids_made_up(tool) {
-        "changes files, and generated names would fill a folder"
-    } else {
-        return None;
-    };
-    let way = Cure::of(planner.suite).allow(&tool.name);
-    Some(SkipReason::NotApplicable(format!("`{}` {does}; {way}", tool.name)))
+    if tool.raw["execution"]["taskSupport"] == "required" {
+        return Some(SkipReason::NotApplicable(only_as_task(tool)));
+    }
+    let hazard = planner.suite.hazard(&planner.lane.server, tool)?;
+    Some(SkipReason::NotApplicable(Why::Hazard(hazard).told(&tool.name, Cure::of(planner.suite))))
 }
 
 /// Calls of one tool, with those of all others in between.

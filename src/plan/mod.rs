@@ -7,6 +7,7 @@
 mod block;
 mod build;
 mod case;
+mod chosen;
 mod drift;
 mod expand;
 mod filter;
@@ -30,10 +31,14 @@ mod select;
 mod serving;
 mod snapshot;
 mod unmatched;
+mod valid;
 mod witness;
 
 pub use self::build::{build, declared};
-pub use self::case::{Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template};
+pub use self::case::{
+    Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template, Vouched,
+};
+pub use self::chosen::{ChosenTools, chosen_tools};
 pub use self::expand::expand;
 pub use self::filter::Filter;
 pub use self::given::misgiven;
@@ -46,3 +51,4 @@ pub use self::select::{Failed, LineSelection, Selection};
 pub use self::serving::Generated;
 pub use self::snapshot::{SnapshotFiles, snapshot_files};
 pub use self::unmatched::{unmatched_places, unmatched_words};
+pub use self::valid::rests_on_valid_calls;

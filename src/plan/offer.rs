@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::made;
+use super::planner::Planner;
 use crate::source::Node;
 use crate::source::template::Names;
 use crate::suite::{Suite, Target, block_compliance};
@@ -29,13 +30,14 @@ impl Offer<'_> {
     }
 
     /// The names for templates: `offer` and `hints`.
-    pub(super) fn names(&self, suite: &Suite) -> Names {
+    pub(super) fn names(&self, planner: &Planner<'_>) -> Names {
+        let suite = planner.suite;
         let hints = self.hints(suite);
         let listed = hints.get("safe_tools").and_then(Json::as_array);
         let safe = |tool: &Tool| match listed {
             Some(listed) if !listed.iter().any(|name| name.as_str() == Some(&tool.name)) => None,
             Some(_) => made::arguments_of_asked(suite, tool).ok(),
-            None => made::arguments(suite, tool).ok(),
+            None => made::arguments(suite, &planner.lane.server, tool).ok(),
         };
         let safe = self.catalog.tools.iter().filter_map(|tool: &Tool| Some((tool, safe(tool)?.to_json())));
         let mut safe: Vec<(&Tool, Json)> = safe.collect();

@@ -23,7 +23,7 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
     cases.extend(selected.map(|tool| {
         let name = format!("{}: {}", template.name, tool.name);
         let mut names = Names::new();
-        let body = match (tool.output_schema(), witness(planner.suite, catalog, tool)) {
+        let body = match (tool.output_schema(), witness(planner, catalog, tool)) {
             (None, _) => skipped(format!("`{}` declares no outputSchema", tool.name)),
             (Some(_), Err(reason)) => skipped(reason),
             (Some(_), Ok(witness)) => {

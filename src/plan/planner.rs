@@ -147,6 +147,7 @@ impl Planner<'_> {
             session,
             handshake: Handshake::Made,
             rule: None,
+            is_derived: false,
             known: None,
             retries: self.suite.options.retries,
             body,

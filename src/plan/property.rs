@@ -1,14 +1,15 @@
 //! Properties: cases whose steps run in rounds, and what they must not call.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::case::{Body, Case, Script, SkipReason};
 use super::made::{Cure, Why};
+use super::planner::Planner;
 use super::witness::known_arguments;
 use crate::source::Node;
 use crate::source::template::{Names, fill_text, text_of};
-use crate::suite::{Property, Step, Suite, Test};
+use crate::suite::{Hazard, Property, Step, Test};
 use crate::wire::Catalog;
 
 /// What a case runs its rounds with.
@@ -16,10 +17,8 @@ use crate::wire::Catalog;
 pub struct Rounds {
     /// What is generated, and how often.
     pub property: Arc<Property>,
-    /// Tools that may destroy something and that nobody allowed: no round calls them.
-    pub forbidden: BTreeSet<String>,
-    /// Tools that no arguments are made up for, since they write files.
-    pub spared: BTreeSet<String>,
+    /// Tools that may do what nobody allowed: no round calls them.
+    pub forbidden: BTreeMap<String, Hazard>,
     /// Arguments by tool that are known to be valid, unfilled.
     pub known: BTreeMap<String, Node>,
     /// What the draws of this case are told apart by.
@@ -29,19 +28,18 @@ pub struct Rounds {
 impl Rounds {
     /// Why this tool must not be called; `None` where it may be.
     pub fn refusal(&self, tool: &str) -> Option<String> {
-        self.forbidden.contains(tool).then(|| Why::MayDestroy.told(tool, Cure::Suite))
+        self.forbidden.get(tool).map(|hazard| Why::Hazard(*hazard).told(tool, Cure::Suite))
     }
 }
 
 /// The case of a property, ready to run in rounds, or skipped where it would destroy something.
-pub(super) fn prepared(suite: &Suite, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
+pub(super) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
+    let (suite, server) = (planner.suite, &planner.lane.server);
     let (Some(property), Body::Script(script)) = (&test.property, &mut case.body) else { return case };
-    let forbidden = catalog.tools.iter().filter(|tool| suite.forbids(tool));
-    let spared = catalog.tools.iter().filter(|tool| suite.forbids_made_up(tool));
+    let forbidden = catalog.tools.iter().filter_map(|tool| Some((tool.name.clone(), suite.hazard(server, tool)?)));
     let rounds = Rounds {
         property: Arc::clone(property),
-        forbidden: forbidden.map(|tool| tool.name.clone()).collect(),
-        spared: spared.map(|tool| tool.name.clone()).collect(),
+        forbidden: forbidden.collect(),
         known: catalog.tools.iter().filter_map(|tool| known_arguments(suite, tool)).collect(),
         key: format!("{}/{}", test.name.value, case.row.as_deref().unwrap_or(&case.name)),
     };

@@ -223,11 +223,8 @@ impl Making<'_> {
 
     fn arguments(&self, name: &str, wanted: &Arguments, twins: &mut Vec<Step>) -> Result<Source, Unready> {
         let tool = self.tool(&wanted.tool)?;
-        if self.rounds.spared.contains(&tool.name) {
-            return Err(Unready::NotApplicable(format!(
-                "`{0}` changes files, and generated names would fill a folder; allow it with `allow: [{0}]`",
-                tool.name
-            )));
+        if let Some(reason) = self.rounds.refusal(&tool.name) {
+            return Err(Unready::NotApplicable(reason));
         }
         let with = match &wanted.with {
             Some(with) => self.fill(with)?.as_object().cloned().unwrap_or_default(),

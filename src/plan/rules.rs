@@ -13,7 +13,7 @@ use crate::suite::{Carrier, Compliance, Need, Row, Rule, Test, ToolSelection};
 
 /// The cases of a `compliance:` block.
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Compliance, offer: &Offer<'_>) -> Vec<Case> {
-    let names = offer.names(planner.suite);
+    let names = offer.names(planner);
     let wanted = |rule: &Rule| {
         let is_named = compliance.only.is_empty() || compliance.only.iter().any(|id| rule.is_named(&id.value));
         is_named
@@ -52,8 +52,8 @@ fn unknown_safe_tools(
 
 /// The cases of a test of a suite's own that says something only of some servers.
 pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
-    let cases = particular(planner, test, &offer.names(planner.suite), offer).into_iter();
-    cases.map(|case| prepared(planner.suite, test, offer.catalog, case)).collect()
+    let cases = particular(planner, test, &offer.names(planner), offer).into_iter();
+    cases.map(|case| prepared(planner, test, offer.catalog, case)).collect()
 }
 
 fn particular(planner: &Planner<'_>, test: &Test, names: &Names, offer: &Offer<'_>) -> Vec<Case> {

@@ -11,7 +11,11 @@ const REFUSALS: &str = "negative-path";
 
 /// Where the cases of a plan are written that rest on generated calls.
 #[derive(Debug, Clone, Default)]
-pub struct Generated(BTreeSet<Origin>);
+pub struct Generated {
+    origins: BTreeSet<Origin>,
+    /// Tools that need not be judged, each with the file of its suite.
+    unjudged: BTreeSet<(String, String)>,
+}
 
 /// A test, property or block on a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,12 +37,21 @@ impl Generated {
                 Some(origin(case, &planned.lanes[case.lane].server, probe(template)?))
             })
         });
-        Self(origins.collect())
+        let unjudged = plan.suites.iter().flat_map(|planned| {
+            let suite = &planned.suite;
+            suite.allow_unjudged.iter().map(|tool| (suite.file.clone(), tool.clone()))
+        });
+        Self { origins: origins.collect(), unjudged: unjudged.collect() }
+    }
+
+    /// Whether the suite says that a tool need not be judged.
+    pub fn may_be_unjudged(&self, file: &str, tool: &str) -> bool {
+        self.unjudged.contains(&(file.to_owned(), tool.to_owned()))
     }
 
     /// Whether a case that stands there on this server, with these probes, is one of them.
     pub fn has(&self, (file, line): (&str, usize), server: &str, probes: &[String]) -> bool {
-        self.0.iter().any(|origin| {
+        self.origins.iter().any(|origin| {
             (origin.file.as_str(), origin.line, origin.server.as_str()) == (file, line, server)
                 && (origin.probe.is_empty() || probes.iter().any(|probe| probe == origin.probe))
         })

@@ -3,6 +3,7 @@
 use super::generated::{bare, text_node};
 use super::given::objection;
 use super::made::{self, Cure};
+use super::planner::Planner;
 use super::raw;
 use crate::source::template::{Names, has_template};
 use crate::source::{Node, Value};
@@ -19,18 +20,25 @@ pub(super) struct Witness {
 }
 
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
-pub(super) fn witness(suite: &Suite, catalog: &Catalog, tool: &Tool) -> Result<Witness, String> {
+pub(super) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, String> {
+    let suite = planner.suite;
     if tool.raw["execution"]["taskSupport"] == "required" {
-        return Err(format!("`{}` is served as a task only, and generated calls are none", tool.name));
+        return Err(only_as_task(tool));
     }
-    if let Some(donor) = suite.tests.iter().find_map(|test| donor_steps(test, tool, suite, catalog)) {
+    if let Some(donor) = suite.tests.iter().find_map(|test| donor_steps(test, tool, planner, catalog)) {
         return Ok(donor);
     }
     let span = suite.name.span;
-    let args = made::arguments(suite, tool).map_err(|why| why.told(&tool.name, Cure::of(suite)))?;
+    let args =
+        made::arguments(suite, &planner.lane.server, tool).map_err(|why| why.told(&tool.name, Cure::of(suite)))?;
     let args = if suite.arguments.contains_key(&tool.name) { given(tool, &args)? } else { args };
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
     Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
+}
+
+/// Why a tool is not called that is served as a task only.
+pub(super) fn only_as_task(tool: &Tool) -> String {
+    format!("`{}` is served as a task only, and generated calls are none", tool.name)
 }
 
 /// The arguments that the suite gives for a tool; `Err` where its schema refuses them.
@@ -41,17 +49,18 @@ fn given(tool: &Tool, args: &Node) -> Result<Node, String> {
 }
 
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
-pub(super) fn donor_steps(test: &Test, tool: &Tool, suite: &Suite, catalog: &Catalog) -> Option<Witness> {
+pub(super) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catalog: &Catalog) -> Option<Witness> {
+    let may_be_called = |tool: &Tool| planner.suite.hazard(&planner.lane.server, tool).is_none();
     let repeatable =
         test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.unavailable.is_none();
-    if !repeatable || suite.forbids(tool) {
+    if !repeatable || !may_be_called(tool) {
         return None;
     }
     let at = test.steps.iter().position(|step| called_tool(step) == Some(&tool.name) && expects_success(step))?;
     let steps: Vec<Step> = test.steps[..=at].to_vec();
     let is_harmless = |step: &Step| {
         let tool = called_tool(step).and_then(|name| catalog.tool(name));
-        raw::is_repeatable(step) && tool.is_none_or(|tool| !suite.forbids(tool))
+        raw::is_repeatable(step) && tool.is_none_or(may_be_called)
     };
     let harmless = test.setup.iter().chain(&steps).chain(&test.teardown).all(is_harmless);
     let editable =

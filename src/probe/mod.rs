@@ -44,6 +44,8 @@ pub struct Ground<'a> {
     pub owner: &'a str,
     /// The suite: what it allows, which arguments it gives.
     pub suite: &'a Suite,
+    /// The name of the server in the suite.
+    pub server_name: &'a str,
     /// What the server offers.
     pub catalog: &'a Catalog,
     /// What the server said of itself in its first session; `None` where it said nothing.

@@ -93,7 +93,11 @@ impl Observer for Seen {
                 self.rerun.results.insert(result.case.id.clone(), (**result).clone());
             }
             Event::SessionJudged(judged) => self.rerun.judged.push(judged.clone()),
-            Event::RunStarted(_) | Event::ServerReady(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
+            Event::RunStarted(_)
+            | Event::ServerReady(_)
+            | Event::ToolsChosen(_)
+            | Event::CaseStarted(_)
+            | Event::RunFinished(_) => {}
         }
     }
 

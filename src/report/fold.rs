@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::event::{
     CaseInfo, CaseResult, Event, Finding, Level, Outcome, RunFinished, RunStarted, ServerReady, SessionJudged,
+    ToolsChosen,
 };
 
 use super::limit;
@@ -153,6 +154,11 @@ impl Report {
     /// How often cases passed that ran more than once.
     pub fn repetition(&self) -> Option<Repetition> {
         repetition::of(&self.cases())
+    }
+
+    /// Which tools generated cases call, and which they leave alone.
+    pub fn tools_chosen(&self) -> impl Iterator<Item = &ToolsChosen> {
+        self.events.iter().filter_map(|event| if let Event::ToolsChosen(chosen) = event { Some(chosen) } else { None })
     }
 
     /// The servers that answered, in order.

@@ -36,6 +36,10 @@ pub(super) fn event(event: &Event) -> Event {
             shorten(&mut ready.revision);
             option(&mut ready.implementation);
         }
+        Event::ToolsChosen(chosen) => {
+            chosen.writing.iter_mut().chain(&mut chosen.left_alone).for_each(shorten);
+            shorten(&mut chosen.revision);
+        }
         Event::CaseStarted(started) => shorten(&mut started.id),
         Event::RunFinished(end) => {
             if let Some(proof) = &mut end.proof {

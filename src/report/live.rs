@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::event::{CaseResult, Event};
+use crate::event::{CaseResult, Event, ToolsChosen};
 use crate::source::{Color, Style};
 
 use super::fold::protocol_case;
@@ -47,6 +47,9 @@ impl Live {
 
     /// Takes in the next event.
     pub fn apply(&mut self, event: &Event) {
+        if let Event::ToolsChosen(chosen) = event {
+            self.warn_of_writing(chosen);
+        }
         if self.bar.is_hidden() {
             return;
         }
@@ -55,7 +58,7 @@ impl Live {
             Event::CaseStarted(started) => self.started(&started.id),
             Event::CaseFinished(result) => self.finished(result),
             Event::SessionJudged(judged) if !judged.findings.is_empty() => self.print(&protocol_case(judged)),
-            Event::SessionJudged(_) | Event::ServerReady(_) | Event::RunFinished(_) => {}
+            Event::SessionJudged(_) | Event::ServerReady(_) | Event::ToolsChosen(_) | Event::RunFinished(_) => {}
         }
     }
 
@@ -69,6 +72,13 @@ impl Live {
         }
         self.bar.finish_and_clear();
         self.failures
+    }
+
+    /// Says before the first call which tools may change what nobody meant to be changed.
+    fn warn_of_writing(&self, chosen: &ToolsChosen) {
+        if !chosen.writing.is_empty() {
+            self.print_above(&terminal::writing(chosen, &self.style));
+        }
     }
 
     fn started(&mut self, id: &str) {

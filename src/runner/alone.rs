@@ -1,19 +1,22 @@
-//! Whose request it was that ended a server to which several cases spoke at once.
+//! Whether a case is to blame for what happened in a session that it shares: the server ended, or did not answer in time.
 
 use std::future::Future;
 
-use super::attempt::{Attempted, ended_the_server};
+use super::attempt::Attempted;
+use super::history::CALL;
 use super::lane::{Lane, Opened};
-use crate::event::Outcome;
+use super::resolve::Starts;
+use crate::event::{FailureClass, Finding, Level, Outcome};
 
 /// Why a case has no verdict whose server ended under the requests of several.
 const NOT_ALONE: &str = "the server ended while requests of several cases were under way, and alone with a fresh \
                          server this case passes";
 
-/// The attempt itself where it is clear what ended the server; elsewhere the case is tried again alone with a fresh one.
+/// The attempt itself where it is clear what went wrong; elsewhere the case is tried again alone with a fresh server.
 ///
 /// A case is only to blame if it ends the fresh server too. Where nobody does, the end of the shared server is told for
-/// itself, so that the run does not pass. Suites with a setup are left as they are: it ran in the shared server.
+/// itself, so that the run does not pass. One slow call holds up all others of a session, so no answer in time is a
+/// failure only if there is none alone either. Suites with a setup are left as they are: it ran in the shared server.
 pub(super) async fn unless_clear(
     lane: &Lane,
     opened: &Opened,
@@ -22,7 +25,13 @@ pub(super) async fn unless_clear(
 ) -> Attempted {
     let session = &opened.session;
     let can_start_again = session.server.transport == "stdio" && lane.planned().suite.setup.is_empty();
-    if !(ended_the_server(&attempted) && session.ended_among_several() && can_start_again) || lane.stop.is_set() {
+    if !can_start_again || lane.stop.is_set() {
+        return attempted;
+    }
+    if timed_out(&attempted) && may_be_repeated(lane, &attempted) {
+        return unless_in_time_alone(attempted, alone.await);
+    }
+    if !(ended_the_server(&attempted) && session.ended_among_several()) {
         return attempted;
     }
     let again = alone.await;
@@ -35,6 +44,52 @@ pub(super) async fn unless_clear(
             session.explain_end(false);
             let reason = Some(NOT_ALONE.to_owned());
             Attempted { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..again }
+        }
+        Outcome::Failed | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => attempted,
+    }
+}
+
+/// Whether an attempt tells that the server ended.
+pub(super) fn ended_the_server(attempted: &Attempted) -> bool {
+    attempted.findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited))
+}
+
+fn timed_out(attempted: &Attempted) -> bool {
+    let is_late = |found: &Finding| found.class == Some(FailureClass::Timeout);
+    attempted.outcome == Outcome::Failed && attempted.findings.iter().any(is_late)
+}
+
+/// Whether nobody minds that a case says everything again: what it called changes no data, or may, and a server is
+/// really started.
+fn may_be_repeated(lane: &Lane, attempted: &Attempted) -> bool {
+    let (planned, catalog) = (lane.planned(), lane.known_catalog());
+    let server = &planned.lanes[lane.index].server;
+    let is_harmless = |tool: &str| catalog.tool(tool).is_none_or(|tool| planned.suite.hazard(server, tool).is_none());
+    let mut called = attempted.exchanges.iter().filter_map(|exchange| exchange.title.strip_prefix(CALL));
+    lane.starts() == Starts::WithStream && lane.tamper.is_none() && called.all(is_harmless)
+}
+
+/// The attempt alone where it says more than the one in company.
+fn unless_in_time_alone(attempted: Attempted, mut again: Attempted) -> Attempted {
+    match again.outcome {
+        Outcome::Failed if timed_out(&again) => {
+            let late = again.findings.iter_mut().find(|found| found.class == Some(FailureClass::Timeout));
+            if let Some(late) = late {
+                late.evidence
+                    .push(("tried again".to_owned(), "alone with a fresh server: no answer in time either".to_owned()));
+            }
+            again
+        }
+        Outcome::Passed | Outcome::Warned => {
+            let first = attempted.findings.into_iter().find(|found| found.class == Some(FailureClass::Timeout));
+            let said = first.map(|found| found.message).unwrap_or_default();
+            let message = format!("in the session that it shares: {said}; alone with a fresh server it passes");
+            let help =
+                "one slow call may hold up those after it; look for the case that fails alone as well".to_owned();
+            let found = Finding { level: Level::Should, help: Some(help), ..Finding::new("late-in-company", message) };
+            again.outcome = Outcome::Warned;
+            again.findings.push(found);
+            again
         }
         Outcome::Failed | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => attempted,
     }

@@ -8,13 +8,14 @@ use tokio::time::{Instant, timeout};
 use super::exchange::{NO_SESSION_ID, NOT_CANCELLED, Speaker};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
-use super::phases::{self, Conversation, Unserved, violations};
+use super::phases::{self, Conversation, violations};
 use super::pool::Turn;
 use super::raw::expects_the_end;
 use super::restart::{joined, split_at_restart};
 use super::snapshot::Recorder;
-use super::sound::unsound;
+use super::sound::{self, unsound};
 use super::turns::in_turn;
+use super::witness::Unserved;
 use super::{alone, finding, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
 use crate::plan::made::Cure;
@@ -221,7 +222,8 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let recorder = Some(Recorder { emitter: lane.emitter(), planned: lane.planned(), case, has_recorded: false });
     let cure = Cure::of(&lane.planned().suite);
     let given = [lane.names.as_ref().ok(), Some(&case.names)];
-    Conversation { recorder, cure, given, ..Conversation::new(speaker, names, &lane.plan.sources) }
+    let history = lane.history.as_ref();
+    Conversation { recorder, cure, given, history, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.
@@ -273,7 +275,7 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
         return unsound(&found, &script.twins);
     }
     match conversation.witness(&script.witness).await {
-        Err(Unserved::Refused(reason)) => return Verdict::because(Outcome::Inconclusive, reason),
+        Err(Unserved::Refused(refusal)) => return sound::refused(*refusal, script.vouched, (case, conversation)),
         Err(Unserved::Unanswered(found)) => {
             return unserved(vec![finding::at(*found, conversation.sources, case.span, "this case")]);
         }
@@ -362,11 +364,6 @@ fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
         attempted.reason = None;
     }
     attempted.findings = phases::joined(std::mem::take(&mut attempted.findings), found);
-}
-
-/// Whether an attempt tells that the server ended.
-pub(super) fn ended_the_server(attempted: &Attempted) -> bool {
-    attempted.findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited))
 }
 
 /// Adds that the server ended by itself; a failure that only shows it is explained by it.

@@ -32,6 +32,7 @@ impl Way {
             Event::CaseStarted(_)
             | Event::RunStarted(_)
             | Event::ServerReady(_)
+            | Event::ToolsChosen(_)
             | Event::SessionJudged(_)
             | Event::RunFinished(_) => {}
         }

@@ -1,6 +1,7 @@
 //! One server in one revision during a suite: its shared session, its catalog, what is known of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -8,6 +9,7 @@ use tokio::sync::{Mutex, OnceCell};
 
 use super::attempt::INTERRUPTED;
 use super::exchange::Speaker;
+use super::history::History;
 use super::phases::{self, Conversation};
 use super::places::Places;
 use super::pool::{Pool, Turn};
@@ -15,8 +17,8 @@ use super::resolve::{self, Reachable, Starts};
 use super::scanning::Scanned;
 use super::turns::Turns;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
-use crate::event::{Event, Finding, ServerReady};
-use crate::plan::{Case, Offer, Plan, SessionNeed, SuitePlan};
+use crate::event::{Event, Finding, ServerReady, ToolsChosen};
+use crate::plan::{Case, ChosenTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
@@ -41,6 +43,10 @@ pub(super) struct Lane {
     pub(super) turns: Turns,
     /// What the scans found.
     pub(super) scanned: Scanned,
+    /// What the server has served; `None` where no generated case has to know.
+    pub(super) history: Option<History>,
+    /// Whether generated calls may change the server's data.
+    writes: AtomicBool,
     /// What the server said of itself in the first session.
     identity: OnceCell<ServerIdentity>,
     emitter: Emitter,
@@ -117,6 +123,8 @@ impl Lane {
             pool: Pool::new(options.parallel_of(&planned.suite)),
             turns: Turns::default(),
             scanned: Scanned::default(),
+            history: rests_on_valid_calls(planned, index).then(History::default),
+            writes: AtomicBool::new(false),
             identity: OnceCell::new(),
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
@@ -141,6 +149,11 @@ impl Lane {
 
     pub(super) fn planned(&self) -> &SuitePlan {
         &self.plan.suites[self.suite]
+    }
+
+    /// Whether generated calls may change the server's data: somebody allowed it.
+    pub(super) fn may_write(&self) -> bool {
+        self.writes.load(Ordering::Relaxed)
     }
 
     /// The revision that the first session spoke.
@@ -303,6 +316,7 @@ impl Lane {
             Ok(catalog) => {
                 let found = catalog.repeated().into_iter().map(finding::repeated).map(|found| self.at_server(found));
                 self.judged(&revision, found.collect());
+                self.announce_tools(&catalog, revision);
                 Ok(Arc::new(catalog))
             }
             Err(failure) => {
@@ -334,6 +348,20 @@ impl Lane {
                 Err(found)
             }
         }
+    }
+
+    /// Says which tools generated cases call although they may change data, before the first of them does.
+    fn announce_tools(&self, catalog: &Catalog, revision: String) {
+        let planned = self.planned();
+        let Some(ChosenTools { writing, left_alone, help }) = chosen_tools(planned, self.index, catalog) else {
+            return;
+        };
+        if !writing.is_empty() {
+            self.writes.store(true, Ordering::Relaxed);
+            self.history.iter().for_each(History::expect_writes);
+        }
+        let (file, server) = (planned.suite.file.clone(), planned.lanes[self.index].server.clone());
+        self.emitter.event(Event::ToolsChosen(ToolsChosen { file, server, revision, writing, left_alone, help }));
     }
 
     fn announce(&self, session: &Session) {

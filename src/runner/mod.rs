@@ -14,6 +14,7 @@ mod exchange;
 mod finding;
 mod fresh;
 mod given;
+mod history;
 mod isolation;
 mod judge;
 mod lane;
@@ -39,6 +40,7 @@ mod start;
 mod suite;
 mod turns;
 mod watch;
+mod witness;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

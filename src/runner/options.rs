@@ -97,7 +97,12 @@ impl Options {
         self.order.unwrap_or(suite.options.order)
     }
 
-    /// How many cases of a suite run at a time.
+    /// Whether somebody says how many cases of a suite run at a time.
+    pub(super) fn says_parallel(&self, suite: &Suite) -> bool {
+        self.parallel.or(suite.options.parallel).is_some()
+    }
+
+    /// How many cases of a suite run at a time; where nobody says it, only those that nobody wrote.
     pub(super) fn parallel_of(&self, suite: &Suite) -> usize {
         self.parallel.or(suite.options.parallel).unwrap_or(self.processors).clamp(1, MOST_PARALLEL)
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::exchange::{Heard, Intent, NO_SESSION_ID, Speaker, Unsaid, intend};
 use super::finding::{self, MISSING};
+use super::history::History;
 use super::snapshot::Recorder;
 use super::{raw_http, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level};
@@ -39,16 +40,10 @@ pub(super) struct Conversation<'a> {
     pub(super) served: u64,
     /// Where somebody gives arguments.
     pub(super) cure: Cure,
+    /// What the server has served so far; `None` where no generated case has to know.
+    pub(super) history: Option<&'a History>,
     /// The names that no answer provided: those of the suite and of the case.
     pub(super) given: [Option<&'a Names>; 2],
-}
-
-/// Why a valid call says nothing of what comes after it.
-pub(super) enum Unserved {
-    /// The server refused it; the sentence says what with.
-    Refused(String),
-    /// It got no answer, which is a failure whatever was to come after it.
-    Unanswered(Box<Finding>),
 }
 
 /// Why nothing is known of a cancellation.
@@ -72,6 +67,7 @@ impl<'a> Conversation<'a> {
             rounds: None,
             served: 0,
             given: [None; 2],
+            history: None,
             cure: Cure::Suite,
         }
     }
@@ -101,37 +97,6 @@ impl<'a> Conversation<'a> {
             found.extend(self.step(phase, step).await);
         }
         found
-    }
-
-    /// Does steps that must be served before anything else counts; `Err` says which was not.
-    /// What a served one does not fulfil is returned.
-    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, Unserved> {
-        let mut found = Vec::new();
-        for step in steps {
-            let phase = if step.expect.is_empty() { "witness" } else { "" };
-            let (index, result) = self.speak(phase, step).await;
-            let title = self.exchanges[index].title.clone();
-            match result {
-                Err(found) => {
-                    return Err(Unserved::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
-                }
-                Ok(Some(heard)) if !is_served(&heard.reply.message) => {
-                    let proves =
-                        if step.expect.is_empty() { "a refusal proves nothing" } else { "there is nothing to check" };
-                    let answer = beginning(&self.exchanges[index].received);
-                    let called = step.action.as_call().and_then(|(name, _)| name.text());
-                    let way = self.cure.give(called.unwrap_or("TOOL"));
-                    return Err(Unserved::Refused(format!(
-                        "the valid call `{title}` was not served, so {proves}: it answered {answer}; give valid arguments {way}"
-                    )));
-                }
-                // A value that a donor captures is its own test's concern.
-                Ok(Some(heard)) if step.expect.is_empty() => drop(self.capture(step, &heard)),
-                Ok(Some(heard)) => found.extend(self.judge(step, &heard, index)),
-                Ok(None) => {}
-            }
-        }
-        Ok(found)
     }
 
     /// Does one step and judges its answer.
@@ -188,6 +153,9 @@ impl<'a> Conversation<'a> {
             .map_err(|unsaid| self.unsaid(unsaid))
             .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()));
         let index = self.exchanges.len();
+        if let Some(history) = self.history {
+            history.sending(&exchange, &self.speaker.catalog);
+        }
         self.exchanges.push(exchange);
         let result = match intent {
             Ok(intent) => match (intent, &step.action) {
@@ -244,7 +212,7 @@ impl<'a> Conversation<'a> {
         names_of(self.sources.text(template)).iter().any(|name| self.names.contains_key(name) && !is_given(name))
     }
 
-    fn judge(&mut self, step: &Step, heard: &Heard, index: usize) -> Vec<Finding> {
+    pub(super) fn judge(&mut self, step: &Step, heard: &Heard, index: usize) -> Vec<Finding> {
         let problems = self.capture(step, heard);
         let answer = Answer {
             method: &heard.method,
@@ -288,7 +256,7 @@ impl<'a> Conversation<'a> {
         found
     }
 
-    fn capture(&mut self, step: &Step, heard: &Heard) -> Vec<Finding> {
+    pub(super) fn capture(&mut self, step: &Step, heard: &Heard) -> Vec<Finding> {
         let mut problems = Vec::new();
         for (name, path) in &step.capture {
             match path.find(&heard.reply.message) {
@@ -303,12 +271,6 @@ impl<'a> Conversation<'a> {
         }
         problems
     }
-}
-
-/// As much of an answer as a sentence takes.
-fn beginning(text: &str) -> String {
-    let short: String = text.chars().take(160).collect();
-    if short.len() < text.len() { short + "…" } else { short }
 }
 
 /// The names that a session provides: `session` and, over HTTP, `server`.

@@ -26,6 +26,7 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
     let ground = Ground {
         owner: &case.id,
         suite,
+        server_name: &lane.planned().lanes[lane.index].server,
         catalog: &catalog,
         server: lane.identity(),
         filled: &|node| lane.filled(node),

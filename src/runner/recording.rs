@@ -76,6 +76,7 @@ async fn of_lane(lane: &Arc<Lane>, wanted: &(dyn Fn(&str, &str) -> Wanted + Sync
     let ground = Ground {
         owner: "",
         suite: &planned.suite,
+        server_name: &planned.lanes[lane.index].server,
         catalog: &catalog,
         server: lane.identity(),
         filled: &|node| lane.filled(node),

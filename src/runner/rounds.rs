@@ -47,7 +47,7 @@ pub(super) fn harmless(intent: Intent, rounds: Option<&Rounds>) -> Result<Intent
 
 /// Why a raw message is not sent that looks like a call of such a tool.
 fn within(text: &str, rounds: &Rounds) -> Option<String> {
-    let named = rounds.forbidden.iter().find(|tool| text.contains(&format!("\"{tool}\"")))?;
+    let named = rounds.forbidden.keys().find(|tool| text.contains(&format!("\"{tool}\"")))?;
     rounds.refusal(named).filter(|_| text.contains("tools/call"))
 }
 

@@ -1,9 +1,13 @@
 //! What follows where a step did not go well that has to, before the others say anything.
 
 use super::attempt::Verdict;
-use super::finding::MISSING;
-use crate::event::{Finding, Outcome};
+use super::finding::{self, MISSING};
+use super::phases::Conversation;
+use super::witness::Refusal;
+use crate::event::{Finding, Level, Outcome};
+use crate::plan::{Case, Vouched};
 use crate::source::template::ABSENT;
+use crate::source::visible_line;
 use crate::suite::Step;
 
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
@@ -22,6 +26,61 @@ pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> Verdict {
     let reason =
         format!("what is sound did not go well, so nothing follows from what is not: {}", why.unwrap_or_default());
     Verdict::because(Outcome::Inconclusive, reason)
+}
+
+/// The verdict on a case whose valid call was refused: a failure where somebody vouches for the call, and nothing is
+/// known otherwise.
+pub(super) fn refused(
+    refusal: Refusal,
+    vouched: Option<Vouched>,
+    (case, conversation): (&Case, &Conversation<'_>),
+) -> Verdict {
+    let Refusal { exchange, tool, reason, words } = refusal;
+    let Some(vouched) = vouched else { return Verdict::because(Outcome::Inconclusive, reason) };
+    let tool = tool.unwrap_or_default();
+    let said = if words.is_empty() { String::new() } else { format!(": {}", shown(&words)) };
+    let (message, help, label) = match vouched {
+        Vouched::Arguments => (
+            format!("`{tool}` refused the arguments that are given as valid{said}"),
+            format!("give arguments that it serves {}", conversation.cure.give(&tool)),
+            "given as valid here",
+        ),
+        Vouched::NoArguments => (
+            format!("`{tool}` takes no arguments and refused to be called without any{said}"),
+            format!("if it cannot be served here, say so {}", conversation.cure.leave_unjudged(&tool)),
+            "called here",
+        ),
+    };
+    let found = Finding { help: Some(help), exchange: Some(exchange), ..Finding::new("valid-call-refused", message) };
+    Verdict::found(Outcome::Failed, vec![finding::at(found, conversation.sources, case.span, label)])
+}
+
+/// A refusal of a call that was served before, confirmed by a second one.
+pub(super) fn turned(title: &str, words: &str, exchange: usize) -> Finding {
+    let said = if words.is_empty() { String::new() } else { format!(": {}", shown(words)) };
+    let message = format!("`{title}` was served before and is refused now, with the same arguments{said}");
+    let help = "no tool was called in between that may change data; look at what earlier calls leave behind".to_owned();
+    Finding { help: Some(help), exchange: Some(exchange), ..Finding::new("served-then-refused", message) }
+}
+
+/// A refusal of a call that was served before and afterwards.
+pub(super) fn unsteady(exchange: usize) -> Finding {
+    let message = "a valid call was served, then refused, then served again, with the same arguments".to_owned();
+    Finding { level: Level::Should, exchange: Some(exchange), ..Finding::new("unsteady-answer", message) }
+}
+
+/// A result that the server's own SDK refused.
+pub(super) fn own_schema(words: &str, exchange: usize) -> Finding {
+    let message =
+        format!("the tool made a result that its own output schema refuses, as the server says: {}", shown(words));
+    Finding { exchange: Some(exchange), ..Finding::new("output-schema", message) }
+}
+
+/// As much of the server's words as a sentence takes.
+fn shown(words: &str) -> String {
+    let line = visible_line(words.trim());
+    let short: String = line.chars().take(200).collect();
+    if short.len() < line.len() { short + "…" } else { short }
 }
 
 /// Whether a path in backticks leads into the value of that name.

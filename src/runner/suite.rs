@@ -1,5 +1,6 @@
 //! One suite: its cases begin in order, as many at a time as allowed.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
@@ -12,6 +13,16 @@ use crate::event::{CaseResult, Event, Outcome};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
 
+/// The most cases that a failure names beside its own.
+const MOST_NAMES: usize = 5;
+
+/// A case that is under way.
+struct Begun {
+    case: Arc<Case>,
+    /// The names of cases that were under way at some moment of it, and that somebody wrote.
+    beside: BTreeSet<String>,
+}
+
 /// One suite while it runs.
 pub(super) struct SuiteRun<'a> {
     plan: &'a Arc<Plan>,
@@ -21,7 +32,7 @@ pub(super) struct SuiteRun<'a> {
     lanes: Vec<Arc<Lane>>,
     slots: Arc<Semaphore>,
     running: JoinSet<(CaseResult, tokio::sync::OwnedSemaphorePermit)>,
-    begun: std::collections::HashMap<tokio::task::Id, Arc<Case>>,
+    begun: HashMap<tokio::task::Id, Begun>,
     broken: usize,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
@@ -39,7 +50,7 @@ impl<'a> SuiteRun<'a> {
             lanes: lanes.collect(),
             slots: Arc::new(Semaphore::new(options.parallel_of(&planned.suite))),
             running: JoinSet::new(),
-            begun: std::collections::HashMap::new(),
+            begun: HashMap::new(),
             broken: 0,
             last: Vec::new(),
         }
@@ -168,12 +179,13 @@ impl<'a> SuiteRun<'a> {
             self.last.push(case);
             return None;
         }
+        let needed = self.slots_of(&case);
         let permit = loop {
             let slots = Arc::clone(&self.slots);
             tokio::select! {
                 biased;
                 Some(finished) = self.running.join_next_with_id() => self.finished(finished),
-                permit = slots.acquire_owned() => break permit,
+                permit = slots.acquire_many_owned(needed) => break permit,
                 () = self.options.stop.wait() => return Some(case),
             }
         };
@@ -183,11 +195,37 @@ impl<'a> SuiteRun<'a> {
         }
         let lane = Arc::clone(&self.lanes[case.lane]);
         let (index, options, emitter) = (self.index, Arc::clone(self.options), self.emitter.clone());
-        let kept = Arc::clone(&case);
+        let kept = self.beside(&case);
         let task =
             self.running.spawn(async move { (Box::pin(case::run(lane, index, case, options, emitter)).await, permit) });
         self.begun.insert(task.id(), kept);
         None
+    }
+
+    /// How many slots a case takes: all of them where it is to run alone, since somebody wrote it and nobody says how
+    /// many may run at a time.
+    fn slots_of(&self, case: &Case) -> u32 {
+        let (suite, lane) = (&self.planned().suite, &self.lanes[case.lane]);
+        let may_overlap = case.is_derived && !lane.may_write();
+        if may_overlap || self.options.says_parallel(suite) {
+            return 1;
+        }
+        u32::try_from(self.options.parallel_of(suite)).unwrap_or(1)
+    }
+
+    /// A case that begins now, and those that are under way.
+    fn beside(&mut self, case: &Arc<Case>) -> Begun {
+        if case.is_derived || !self.options.says_parallel(&self.planned().suite) {
+            return Begun { case: Arc::clone(case), beside: BTreeSet::new() };
+        }
+        let others = self.begun.values_mut().filter(|begun| !begun.case.is_derived);
+        let beside = others
+            .map(|begun| {
+                begun.beside.insert(case.name.clone());
+                begun.case.name.clone()
+            })
+            .collect();
+        Begun { case: Arc::clone(case), beside }
     }
 
     fn finished(
@@ -199,11 +237,12 @@ impl<'a> SuiteRun<'a> {
             Err(error) => {
                 let id = error.id();
                 let words = words_of(error);
-                (id, self.begun.get(&id).map(|case| case::panicked(self.planned(), case, &words)))
+                (id, self.begun.get(&id).map(|begun| case::panicked(self.planned(), &begun.case, &words)))
             }
         };
-        self.begun.remove(&id);
-        if let Some(result) = result {
+        let beside = self.begun.remove(&id).map(|begun| begun.beside).unwrap_or_default();
+        if let Some(mut result) = result {
+            name_company(&mut result, &beside);
             self.count(result);
         }
     }
@@ -215,6 +254,20 @@ impl<'a> SuiteRun<'a> {
         }
         self.emitter.event(Event::CaseFinished(Box::new(result)));
     }
+}
+
+/// Says at a failure which cases were under way at the same moment: they may be the reason.
+fn name_company(result: &mut CaseResult, beside: &BTreeSet<String>) {
+    let Some(found) = result.findings.first_mut().filter(|_| result.outcome == Outcome::Failed && !beside.is_empty())
+    else {
+        return;
+    };
+    let mut names: Vec<&str> = beside.iter().take(MOST_NAMES).map(String::as_str).collect();
+    let more = format!("{} more", beside.len().saturating_sub(MOST_NAMES));
+    if beside.len() > MOST_NAMES {
+        names.push(&more);
+    }
+    found.evidence.push(("at the same time".to_owned(), names.join(", ")));
 }
 
 fn words_of(error: JoinError) -> String {

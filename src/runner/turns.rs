@@ -11,7 +11,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::attempt::{Attempted, Bounds, ended_the_server, in_own_session, run};
+use super::alone::ended_the_server;
+use super::attempt::{Attempted, Bounds, in_own_session, run};
 use super::closing::OWN_WATCH;
 use super::lane::{Lane, Opened};
 use super::pool::Turn;

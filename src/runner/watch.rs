@@ -145,7 +145,7 @@ impl Watch<'_> {
                 }
             }
             Event::ServerReady(ready) => self.judge.ready(ready),
-            Event::RunStarted(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
+            Event::RunStarted(_) | Event::ToolsChosen(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
         }
     }
 }

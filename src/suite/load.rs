@@ -188,6 +188,7 @@ impl Loader<'_> {
                 .map(|(tool, args)| (tool.value.clone(), args.clone()))
                 .collect(),
             allow: decode::texts(root.get("allow")).into_iter().map(|tool| tool.value).collect(),
+            allow_unjudged: decode::texts(root.get("allow_unjudged")).into_iter().map(|tool| tool.value).collect(),
             names: named_tools(root),
             setup: decode::steps_around(root, "setup", found),
             teardown: decode::steps_around(root, "teardown", found),
@@ -254,7 +255,9 @@ impl Loader<'_> {
 
 /// The tools that a file names for all its cases.
 fn named_tools(root: &Node) -> Vec<NamedTool> {
-    let allowed = decode::texts(root.get("allow")).into_iter().map(|tool| NamedTool { key: "allow", tool });
+    let allowed = ["allow", "allow_unjudged"]
+        .into_iter()
+        .flat_map(|key| decode::texts(root.get(key)).into_iter().map(move |tool| NamedTool { key, tool }));
     let given = root.get("arguments").map(Node::entries).unwrap_or_default().iter();
     allowed.chain(given.map(|(tool, _)| NamedTool { key: "arguments", tool: tool.clone() })).collect()
 }

@@ -21,6 +21,7 @@ pub(super) fn under(own: Suite, included: Suite) -> Suite {
         suite.arguments.entry(tool).or_insert(args);
     }
     suite.allow.extend(included.allow);
+    suite.allow_unjudged.extend(included.allow_unjudged);
     suite.answers.sampling = suite.answers.sampling.or(included.answers.sampling);
     suite.answers.elicitation = suite.answers.elicitation.or(included.answers.elicitation);
     suite.answers.roots = suite.answers.roots.or(included.answers.roots);

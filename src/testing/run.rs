@@ -130,6 +130,7 @@ impl Observer for Seen {
             }
             Event::RunStarted(_)
             | Event::ServerReady(_)
+            | Event::ToolsChosen(_)
             | Event::CaseStarted(_)
             | Event::SessionJudged(_)
             | Event::RunFinished(_) => self.0.apply(event),

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::source::words;
-
 /// The four lists of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ListKind {
@@ -110,103 +108,6 @@ impl Tool {
     pub fn output_schema(&self) -> Option<&Value> {
         self.raw.get("outputSchema")
     }
-
-    /// Whether it changes nothing: said so by its hints, or by its name where it has none.
-    pub fn only_reads(&self) -> bool {
-        match self.raw["annotations"]["readOnlyHint"].as_bool() {
-            Some(only_reads) => only_reads,
-            None => !self.may_destroy() && !has_any(&words(&self.name), &CHANGING_VERBS),
-        }
-    }
-
-    /// Whether its name can hardly mean anything but that it destroys something, whatever its hints say: a verb comes
-    /// first or last, and nothing in it says that somebody only looks.
-    pub fn sounds_destructive(&self) -> bool {
-        let words = words(&self.name);
-        let ends = [words.first(), words.last()];
-        ends.into_iter().flatten().any(|word| UNDOUBTED_VERBS.contains(&word.as_str())) && !has_any(&words, &LOOKING)
-    }
-
-    /// Whether its hints or its name say that it changes something, and it takes the place of a file: names that were made up fill a folder.
-    pub fn writes_files(&self) -> bool {
-        let is_place = |name: &String| {
-            let name = name.to_lowercase();
-            ["path", "file", "folder", "director"].iter().any(|word| name.contains(word)) || name == "dir"
-        };
-        let mut names =
-            self.input_schema()["properties"].as_object().into_iter().flat_map(|properties| properties.keys());
-        !self.only_reads() && names.any(is_place)
-    }
-
-    /// Whether a generated call could do harm: said so by its hints, or by its name where it has none.
-    pub fn may_destroy(&self) -> bool {
-        let hint = |name: &str| self.raw["annotations"][name].as_bool();
-        if hint("readOnlyHint") == Some(true) {
-            return false;
-        }
-        match (hint("readOnlyHint"), hint("destructiveHint")) {
-            (_, Some(destructive)) => destructive || name_sounds_destructive(&self.name),
-            (Some(false), None) => true,
-            (_, None) => name_sounds_destructive(&self.name),
-        }
-    }
-}
-
-/// Verbs that name a change that is easily undone, or that adds something.
-const CHANGING_VERBS: [&str; 30] = [
-    "add", "append", "apply", "clone", "commit", "copy", "create", "download", "edit", "enable", "export", "extract",
-    "init", "insert", "install", "make", "mkdir", "modify", "new", "patch", "put", "replace", "save", "set", "store",
-    "touch", "update", "upload", "upsert", "write",
-];
-
-/// Verbs that name a change no test can take back.
-const DESTRUCTIVE_VERBS: [&str; 17] = [
-    "delete",
-    "remove",
-    "drop",
-    "destroy",
-    "erase",
-    "purge",
-    "wipe",
-    "truncate",
-    "kill",
-    "reset",
-    "overwrite",
-    "format",
-    "shutdown",
-    "terminate",
-    "revoke",
-    "uninstall",
-    "clear",
-];
-
-/// Verbs of which nobody thinks that they change a text or a picture that was given to them, and give it back.
-const UNDOUBTED_VERBS: [&str; 8] =
-    ["delete", "destroy", "purge", "wipe", "uninstall", "shutdown", "terminate", "revoke"];
-
-/// Words of names that say that somebody only looks, however alarming the rest is.
-const LOOKING: [&str; 40] = [
-    "analyze", "audit", "can", "check", "compare", "count", "describe", "diff", "dry", "dryrun", "estimate", "explain",
-    "fetch", "find", "get", "has", "history", "impact", "info", "inspect", "is", "list", "log", "logs", "lookup",
-    "plan", "preview", "query", "read", "report", "search", "show", "simulate", "stats", "status", "test", "validate",
-    "verify", "view", "what",
-];
-
-/// Verbs that reach beyond the server where a name begins with them; elsewhere in a name they may be nouns.
-const FAR_REACHING_VERBS: [&str; 29] = [
-    "approve", "buy", "cancel", "charge", "deploy", "exec", "execute", "merge", "move", "order", "pay", "place",
-    "post", "publish", "purchase", "push", "reboot", "refund", "rename", "restart", "rm", "run", "send", "shell",
-    "stop", "submit", "transfer", "tweet", "withdraw",
-];
-
-fn name_sounds_destructive(name: &str) -> bool {
-    let words = words(name);
-    words.first().is_some_and(|first| FAR_REACHING_VERBS.contains(&first.as_str()))
-        || has_any(&words, &DESTRUCTIVE_VERBS)
-}
-
-fn has_any(words: &[String], verbs: &[&str]) -> bool {
-    words.iter().any(|word| verbs.contains(&word.as_str()))
 }
 
 /// Everything a server offers: the frozen base of a plan.
@@ -302,57 +203,5 @@ mod tests {
         check(json!({"type": "string"}), json!({"type": "string"}));
         check(json!(true), json!(true));
         check(Value::Null, Value::Null);
-    }
-
-    #[test]
-    fn harm_is_read_from_hints_and_names() {
-        let check = |raw: Value, expected: bool| assert_eq!(Tool::new(raw.clone()).may_destroy(), expected, "{raw}");
-        check(json!({"name": "get_user"}), false);
-        check(json!({"name": "deleteUser"}), true);
-        check(json!({"name": "drop-table"}), true);
-        check(json!({"name": "dropdown"}), false);
-        check(json!({"name": "DROP_TABLE"}), true);
-        check(json!({"name": "HTTPDelete"}), true);
-        check(json!({"name": "delete_x", "annotations": {"readOnlyHint": true}}), false);
-        check(json!({"name": "write", "annotations": {"readOnlyHint": false}}), true);
-        check(json!({"name": "write", "annotations": {"readOnlyHint": false, "destructiveHint": false}}), false);
-        check(json!({"name": "write", "annotations": {"destructiveHint": true}}), true);
-    }
-
-    #[test]
-    fn names_accuse_where_they_leave_no_doubt() {
-        let check = |name: &str, expected: bool| {
-            assert_eq!(Tool::new(json!({"name": name})).sounds_destructive(), expected, "{name}");
-        };
-        for accused in ["delete_user", "deleteUser", "users.delete", "PURGE_CACHE", "wipe"] {
-            check(accused, true);
-        }
-        for innocent in [
-            "get_delete_history",
-            "preview_delete",
-            "format_text",
-            "remove_stopwords",
-            "list_deleted",
-            "reset_password",
-        ] {
-            check(innocent, false);
-        }
-    }
-
-    #[test]
-    fn tools_that_write_files_take_a_place_and_change_something() {
-        let takes = |name: &str| json!({"name": "x", "inputSchema": {"properties": {name: {}}}, "annotations": {}});
-        let check = |name: &str, argument: &str, hint: Option<bool>, expected: bool| {
-            let mut raw = takes(argument);
-            raw["name"] = name.into();
-            raw["annotations"]["readOnlyHint"] = hint.into();
-            assert_eq!(Tool::new(raw).writes_files(), expected, "{name} {argument} {hint:?}");
-        };
-        check("create_directory", "path", None, true);
-        check("create_directory", "path", Some(false), true);
-        check("create_directory", "path", Some(true), false);
-        check("list_directory", "path", None, false);
-        check("create_user", "name", Some(false), false);
-        check("exportGraph", "targetFile", None, true);
     }
 }

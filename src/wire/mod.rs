@@ -8,6 +8,7 @@
 mod address;
 mod canonical;
 mod catalog;
+mod effects;
 pub mod format;
 mod frame;
 mod member;

@@ -294,7 +294,7 @@ fn ci_needs_no_suite_and_fails_whoever_serves_nothing() {
     let scene = Scene::bare("findings-ci");
     fs::create_dir_all(scene.folder.join("bad")).unwrap();
     let server = root().join("examples/servers/fifth-call/server.py");
-    let seen = scene.run(&format!("ci --fail-on high -- python3 {}", server.display()));
+    let seen = scene.run(&format!("ci --fail-on high --scratch -- python3 {}", server.display()));
     assert_eq!(seen.status, 1, "{}", seen.text());
     assert!(seen.stderr.contains("failures by severity: "), "{}", seen.text());
     assert!(kept(&scene).iter().any(|stored| stored["kind"] == "crash"), "{}", seen.text());

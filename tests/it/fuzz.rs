@@ -58,7 +58,7 @@ fn five_of_six_bugs() {
 
 #[test]
 fn a_crash_that_takes_five_calls() {
-    let (exit, cases) = fuzzed("fifth-call", &example("fifth-call/server.py"));
+    let (exit, cases) = fuzzed("fifth-call", &format!("--scratch {}", example("fifth-call/server.py")));
     let told = told(&cases);
     assert_eq!((exit, told.len()), (1, 1), "{told:?}");
     assert!(told[0].ends_with(": process-exited crash 5"), "{told:?}");
@@ -89,7 +89,7 @@ fn the_demo_server_shows_nothing() {
     check("demo-2025", "demo --revision 2025-11-25");
     let scene = Scene::bare("fuzz/demo-http");
     let served = scene.serve("demo");
-    check("demo-over-http", &format!("{} --cases 40", served.url));
+    check("demo-over-http", &format!("{} --scratch --cases 40", served.url));
 }
 
 #[test]

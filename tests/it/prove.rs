@@ -15,7 +15,7 @@ const BLOCKS: [(&str, &str); 4] = [
     (
         "two values",
         "  - { name: a sum, call: add, args: { a: 19, b: 23 }, expect: [{ at: result.structuredContent.sum, equals: 42 }] }
-  - { name: an echo, call: echo, args: { text: hello world }, expect: [{ text: { contains: hello world } }] }\n",
+  - { name: an echo, call: echo, args: { message: hello world }, expect: [{ text: { contains: hello world } }] }\n",
     ),
     ("negative_path", "negative_path: { tools: '*' }\n"),
     ("output_schema", "output_schema: { tools: '*' }\n"),

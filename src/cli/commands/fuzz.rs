@@ -19,8 +19,8 @@ const VERB: Verb = Verb { name: "fuzz", does: "call", block: "fuzz: {}" };
 
 /// Calls every tool of a server with generated arguments, valid ones and wrong ones; no suite is needed.
 ///
-/// What goes wrong is tried again in fresh servers before it is told. Tools that may destroy something are not called
-/// unless `--allow` names them.
+/// What goes wrong is tried again in fresh servers before it is told. Tools that may change data are not called unless
+/// `--scratch` says that they may be, or `--allow` names them.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FuzzArgs {
     /// The seed from which all calls follow; one is drawn and printed if none is given.

@@ -84,6 +84,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
             }
             Event::RunStarted(_)
             | Event::ServerReady(_)
+            | Event::ToolsChosen(_)
             | Event::CaseStarted(_)
             | Event::CaseFinished(_)
             | Event::SessionJudged(_) => watch.event(&event),

@@ -69,6 +69,9 @@ pub(in crate::cli) struct RunArgs {
     threshold_weighted: Option<f64>,
     #[command(flatten)]
     pub(super) proving: ProvingArgs,
+    /// Lets the run pass although a tool served none of its generated calls, so that nothing is known of it.
+    #[arg(long)]
+    pub(super) allow_unjudged: bool,
     #[command(flatten)]
     known: BaselineArgs,
     #[command(flatten)]
@@ -277,7 +280,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let is_asked = args.serving != Serving::WhereGenerated;
     summary.failed = args.keeping.failed(summary.failed, (&severities, is_asked), output);
     calls.tell_unknown(args.suites.given.as_ref().map_or(&[], |given| &given.tools), output);
-    let exit = args.unless_unserved(verdict(args, (&summary, &hidden), proof, output), &calls, output);
+    let exit = args.unless_unserved(verdict(args, (&summary, &hidden), proof, output), (&calls, &hidden), output);
     let is_unwritten = written.is_err() || updated.is_err() || afterwards.is_err();
     let is_outdone = is_unwritten && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
     let exit = if is_outdone { Exit::Environment } else { exit };

@@ -67,7 +67,10 @@ impl CallingArgs {
         words: &[String],
         own: Result<Own, Mistake>,
     ) -> Result<(Given, Option<String>), Mistake> {
-        let target = self.server.target(verb, words)?;
+        let mut target = self.server.target(verb, words)?;
+        if self.calls.scratch {
+            target.say_scratch();
+        }
         let Own { members, flags, beforehand } = own?;
         let mut all = self.calls.members();
         all.extend(members);

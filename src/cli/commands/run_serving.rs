@@ -1,4 +1,5 @@
-//! Whether a server served anything: one that refuses every call keeps many promises, and shows nothing by it.
+//! Whether servers served what was asked of them, tool by tool: one that refuses every call keeps many promises, and
+//! shows nothing by it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +11,16 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome};
 use crate::plan::Generated;
+use crate::redact::Redactor;
 use crate::runner::SessionFrames;
+use crate::source::visible_line;
 use crate::wire::Direction;
+
+/// The most tools that a sentence names.
+const MOST_NAMES: usize = 5;
+
+/// The most refusals of a tool that are told apart.
+const MOST_REFUSALS: usize = 20;
 
 /// What a server must serve at least, so that something is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,8 +52,32 @@ struct Answers {
     listed: BTreeSet<String>,
     /// The tools that each case called.
     called: BTreeMap<String, BTreeSet<String>>,
+    /// How the calls of each tool went.
+    tools: BTreeMap<String, Tally>,
+}
+
+/// How calls of one tool went.
+#[derive(Debug, Default)]
+struct Tally {
     sent: usize,
     served: usize,
+    /// What it said to calls that it did not serve, and how often; some of them had to be refused.
+    refusals: BTreeMap<String, usize>,
+}
+
+impl Tally {
+    /// What it said most often.
+    fn refusal(&self) -> &str {
+        self.refusals.iter().max_by_key(|(_, times)| **times).map_or("", |(words, _)| words)
+    }
+}
+
+/// A tool of which nothing is known.
+#[derive(Debug, PartialEq, Eq)]
+struct Unjudged<'a> {
+    server: &'a str,
+    tool: &'a str,
+    refusal: &'a str,
 }
 
 impl Calls {
@@ -63,27 +96,24 @@ impl Calls {
     }
 
     /// Counts the calls of a session.
-    pub(super) fn session(&mut self, session: &SessionFrames) {
+    pub(super) fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         let answers = self.servers.entry((session.file.clone(), session.server.clone())).or_default();
         let owners: BTreeMap<u32, &str> =
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(|frame| (*frame, id.as_str()))).collect();
-        let mut open = BTreeSet::new();
+        let mut open: BTreeMap<String, String> = BTreeMap::new();
         for frame in &session.frames {
             let Ok(message) = &frame.json else { continue };
             match frame.direction {
                 Direction::Sent if message["method"] == "tools/call" => {
-                    open.insert(message["id"].to_string());
+                    let tool = message["params"]["name"].as_str().unwrap_or_default();
+                    open.insert(message["id"].to_string(), tool.to_owned());
                     let owner = owners.get(&frame.seq).copied().or(session.case.as_deref());
-                    answers.call(owner.unwrap_or_default(), message);
+                    answers.call(owner.unwrap_or_default(), tool);
                 }
-                Direction::Received => {
-                    let Some(result) = message.get("result") else { continue };
-                    if open.remove(&message["id"].to_string()) {
-                        answers.served += usize::from(result["isError"] != true);
-                    } else {
-                        answers.answer(result);
-                    }
-                }
+                Direction::Received => match open.remove(&message["id"].to_string()) {
+                    Some(tool) => answers.answered(&tool, message, redactor),
+                    None => answers.said(&message["result"]),
+                },
                 Direction::Sent => {}
             }
         }
@@ -108,9 +138,9 @@ impl Calls {
             }
             let is_tried = match serving {
                 Serving::WhereGenerated => self.is_generated(server),
-                Serving::Served | Serving::ServedAndListed => server.sent > 0,
+                Serving::Served | Serving::ServedAndListed => server.sent() > 0,
             };
-            (is_tried && server.served == 0).then(|| match server.sent {
+            (is_tried && server.served() == 0).then(|| match server.sent() {
                 _ if server.is_spared() => format!("no tool was called{of}, so nothing is known of them"),
                 1 => format!("the only call of a tool was not served{of}, so nothing is known of it"),
                 sent => format!("none of {sent} calls of tools was served{of}, so nothing is known of them"),
@@ -120,8 +150,26 @@ impl Calls {
 
     /// Whether a generated case called a tool that the server has; others have to be refused.
     fn is_generated(&self, server: &Answers) -> bool {
+        !self.generated_tools(server).is_empty()
+    }
+
+    /// The tools that the server has and that generated cases called.
+    fn generated_tools<'a>(&self, server: &'a Answers) -> BTreeSet<&'a str> {
         let of_generated = server.called.iter().filter(|(case, _)| self.ran.contains(*case));
-        of_generated.flat_map(|(_, tools)| tools).any(|tool| server.listed.contains(tool))
+        let tools = of_generated.flat_map(|(_, tools)| tools).map(String::as_str);
+        tools.filter(|tool| server.listed.contains(*tool)).collect()
+    }
+
+    /// The tools that generated cases called, that served no call at all, and of which no suite says that this is known.
+    fn unjudged(&self) -> Vec<Unjudged<'_>> {
+        let each = self.servers.iter().flat_map(|((file, name), server)| {
+            self.generated_tools(server).into_iter().filter_map(move |tool| {
+                let tally = server.tools.get(tool)?;
+                let is_unknown = tally.served == 0 && !self.generated.may_be_unjudged(file, tool);
+                is_unknown.then(|| Unjudged { server: name, tool, refusal: tally.refusal() })
+            })
+        });
+        each.collect()
     }
 }
 
@@ -132,39 +180,119 @@ impl Answers {
         !self.listed.is_empty() && !called.any(|tool| self.listed.contains(tool))
     }
 
-    fn call(&mut self, case: &str, message: &Value) {
-        self.sent += 1;
-        let tool = message["params"]["name"].as_str().unwrap_or_default();
+    fn sent(&self) -> usize {
+        self.tools.values().map(|tally| tally.sent).sum()
+    }
+
+    fn served(&self) -> usize {
+        self.tools.values().map(|tally| tally.served).sum()
+    }
+
+    fn call(&mut self, case: &str, tool: &str) {
+        self.tools.entry(tool.to_owned()).or_default().sent += 1;
         self.called.entry(case.to_owned()).or_default().insert(tool.to_owned());
     }
 
-    fn answer(&mut self, result: &Value) {
+    /// The answer to a call.
+    fn answered(&mut self, tool: &str, message: &Value, redactor: &Redactor) {
+        let Some(tally) = self.tools.get_mut(tool) else { return };
+        let result = &message["result"];
+        if result.is_object() && result["isError"] != true {
+            tally.served += 1;
+        } else if let Some(text) = result["content"][0]["text"].as_str().or(message["error"]["message"].as_str()) {
+            let words = beginning(&redactor.text(text));
+            if tally.refusals.len() < MOST_REFUSALS || tally.refusals.contains_key(&words) {
+                *tally.refusals.entry(words).or_default() += 1;
+            }
+        }
+    }
+
+    /// The answer to anything else.
+    fn said(&mut self, result: &Value) {
         self.declares_tools |= result["capabilities"]["tools"].is_object();
         let tools = result["tools"].as_array().into_iter().flatten();
         self.listed.extend(tools.filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
     }
 }
 
+/// As much of a text as a sentence takes.
+fn beginning(text: &str) -> String {
+    let line = visible_line(text.trim());
+    let short: String = line.chars().take(120).collect();
+    if short.len() < line.len() { short + "…" } else { short }
+}
+
 impl RunArgs {
-    /// The verdict, unless calls of tools were made and none was served: then nothing is known of what calls do.
-    pub(super) fn unless_unserved(&self, exit: Exit, calls: &Calls, output: &Output) -> Exit {
-        let unknown = calls.unknown(self.serving).filter(|_| matches!(exit, Exit::Passed | Exit::Coverage));
-        let Some(message) = unknown else { return exit };
+    /// The verdict, unless calls of tools were made and a tool, or the whole server, served none: then nothing is known
+    /// of what such calls do.
+    pub(super) fn unless_unserved(&self, exit: Exit, (calls, hidden): (&Calls, &Redactor), output: &Output) -> Exit {
+        if !matches!(exit, Exit::Passed | Exit::Coverage | Exit::Findings) {
+            return exit;
+        }
+        if let Some(message) = calls.unknown(self.serving) {
+            if exit == Exit::Findings {
+                return exit;
+            }
+            output.error(&message, Some(&self.help_for_unserved(calls)));
+            return Exit::Nothing;
+        }
+        let unjudged = if self.allow_unjudged { Vec::new() } else { calls.unjudged() };
+        let [first, ..] = unjudged.as_slice() else { return exit };
+        let message = hidden.text(&unjudged_message(&unjudged, calls.servers.len()));
+        let help = hidden.text(&self.help_for_unjudged(first));
+        if exit == Exit::Findings {
+            output.note(&format!("warning: {message}; {help}"));
+            return exit;
+        }
+        output.error(&message, Some(&help));
+        Exit::Nothing
+    }
+
+    fn help_for_unserved(&self, calls: &Calls) -> String {
         let is_listed = calls.servers.values().any(|server| !server.listed.is_empty());
-        let help = match (is_listed, self.suites.given.is_some()) {
+        match (is_listed, self.suites.given.is_some()) {
             (false, _) => "start the server so that it lists its tools, or let it not declare `tools`".to_owned(),
             (true, given) if calls.servers.values().any(Answers::is_spared) => {
-                let way = if given { "`--allow TOOL`" } else { "`allow: [TOOL]`" };
-                format!("a tool that may destroy something is called where {way} names it")
+                let way = if given { "`--allow TOOL` or `--scratch`" } else { "`allow: [TOOL]` or `scratch: true`" };
+                format!("a tool that may change data is called where {way} allows it")
             }
             (true, given) => {
                 let way = if given { "--arguments 'TOOL={…}'" } else { "arguments: { TOOL: { … } }" };
                 format!("give valid arguments with `{way}`; `--transcript frames` shows what was answered")
             }
-        };
-        output.error(&message, Some(&help));
-        Exit::Nothing
+        }
     }
+
+    fn help_for_unjudged(&self, first: &Unjudged<'_>) -> String {
+        let tool = visible_line(first.tool);
+        let (give, allow) = if self.suites.given.is_some() {
+            (format!("--arguments '{tool}={{…}}'"), "--allow-unjudged".to_owned())
+        } else {
+            (format!("arguments: {{ {tool}: {{ … }} }}"), format!("allow_unjudged: [{tool}]"))
+        };
+        format!("give valid arguments with `{give}`, or let the run pass without it with `{allow}`")
+    }
+}
+
+/// `2 tools served no call, so they were not judged: a, b; a answered: database is down`.
+fn unjudged_message(unjudged: &[Unjudged<'_>], servers: usize) -> String {
+    let named = |one: &Unjudged<'_>| match servers {
+        0 | 1 => format!("`{}`", visible_line(one.tool)),
+        _ => format!("`{}` of `{}`", visible_line(one.tool), one.server),
+    };
+    let count = unjudged.len();
+    let names: Vec<String> = unjudged.iter().take(MOST_NAMES).map(named).collect();
+    let more = if count > MOST_NAMES { format!(" and {} more", count - MOST_NAMES) } else { String::new() };
+    let names = names.join(", ") + &more;
+    let which = if count == 1 { "1 tool was".to_owned() } else { format!("{count} tools were") };
+    let of_first = match unjudged.first() {
+        Some(first) if !first.refusal.is_empty() => {
+            let who = if count == 1 { "it".to_owned() } else { named(first) };
+            format!("; {who} answered: {}", first.refusal)
+        }
+        Some(_) | None => String::new(),
+    };
+    format!("{which} not judged, since no call was served: {names}{of_first}")
 }
 
 #[cfg(test)]
@@ -176,10 +304,11 @@ mod tests {
     #[test]
     fn who_shows_nothing() {
         let check = |serving, (declares_tools, tools, calls): (bool, &[&str], &[(&str, &str)]), served, expected| {
-            let mut server = Answers { declares_tools, served, ..Answers::default() };
-            server.answer(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
+            let mut server = Answers { declares_tools, ..Answers::default() };
+            server.said(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
             for (case, tool) in calls {
-                server.call(case, &json!({"params": {"name": tool}}));
+                server.call(case, tool);
+                server.tools.entry((*tool).to_owned()).or_default().served = served;
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
             let calls = Calls { ran: ["generated".to_owned()].into(), servers, generated: Generated::default() };
@@ -196,5 +325,28 @@ mod tests {
         check(Serving::ServedAndListed, (true, &[], &[]), 0, true);
         // What has resources only need not list tools.
         check(Serving::ServedAndListed, (false, &[], &[]), 0, false);
+    }
+    #[test]
+    fn every_tool_has_to_serve_something() {
+        let mut server = Answers::default();
+        server.said(&json!({"tools": [{"name": "add"}, {"name": "get"}, {"name": "by_hand"}]}));
+        let down = json!({"result": {"isError": true, "content": [{"type": "text", "text": "database is down\n"}]}});
+        let served = json!({"result": {"content": []}});
+        for (case, tool, answer) in [
+            ("generated", "add", &served),
+            ("generated", "add", &down),
+            ("generated", "get", &down),
+            ("generated", "nobody has this", &down),
+            ("by hand", "by_hand", &down),
+        ] {
+            server.call(case, tool);
+            server.answered(tool, answer, &Redactor::default());
+        }
+        let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
+        let calls = Calls { ran: ["generated".to_owned()].into(), servers, generated: Generated::default() };
+        let unjudged = calls.unjudged();
+        assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
+        let message = unjudged_message(&unjudged, 1);
+        assert_eq!(message, "1 tool was not judged, since no call was served: `get`; it answered: database is down");
     }
 }

@@ -177,7 +177,11 @@ impl Observer for RunWatch {
                 self.failures.session(judged);
                 self.severities.session(judged);
             }
-            Event::RunStarted(_) | Event::ServerReady(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
+            Event::RunStarted(_)
+            | Event::ServerReady(_)
+            | Event::ToolsChosen(_)
+            | Event::CaseStarted(_)
+            | Event::RunFinished(_) => {}
         }
         self.live.apply(event);
         self.report.apply(event);
@@ -191,7 +195,7 @@ impl Observer for RunWatch {
         if let Some(keeper) = &mut self.keeper {
             keeper.session(session, redactor);
         }
-        self.calls.session(session);
+        self.calls.session(session, redactor);
         let Some(folder) = &self.transcripts else { return };
         self.sessions += 1;
         let path = folder.join(file_name(self.sessions, session));

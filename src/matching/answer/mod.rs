@@ -26,7 +26,7 @@ use crate::source::{Diagnostic, Located, Node};
 
 pub use self::that::PROVIDED;
 pub(super) use self::that::free_names;
-pub use self::wording::stack_trace;
+pub use self::wording::{breaks_own_schema, interpreter_message, stack_trace};
 
 /// A line of the table.
 pub(super) type Matcher = table::Matcher<Build>;

@@ -5,10 +5,11 @@ use serde_json::Value as Json;
 use super::super::mismatch::{Mismatch, Weight};
 use super::super::value::{Complaint, schema_complaint};
 use super::super::{Answer, read, reply::Reply, show};
-use super::wording::shows_stack;
+use super::wording::{interpreter_message, shows_stack};
 use super::{Check, Matcher};
 use crate::generate::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
+use crate::wire::Tool;
 
 /// Codes that say that the request, not the server, is at fault: bad parameters, unknown method, unknown resource,
 /// bad request.
@@ -72,6 +73,13 @@ impl Check for Refused {
                     "helps no caller, and shows what the server is made of",
                 )
                 .with_weight(Weight::Warns),
+            Reply::Error(_) | Reply::ToolError(_) if is_broken(answer, &text) => self
+                .fault(
+                    "refusal-by-interpreter",
+                    format!("{} ended in a message of the interpreter, not in a refusal", answer.deed()),
+                    "helps no caller: the tool broke over what it should have checked",
+                )
+                .with_weight(Weight::Warns),
             Reply::Error(_) | Reply::ToolError(_) => return,
         };
         found.push(mismatch.with_actual(reply.describe()));
@@ -113,6 +121,12 @@ impl Refused {
         let message = format!("{} failed with an error that does not blame the request", answer.deed());
         self.fault("refusal-code", message, &found)
     }
+}
+
+/// Whether a tool broke over its arguments; one that runs what callers write may say so of theirs.
+fn is_broken(answer: &Answer<'_>, text: &str) -> bool {
+    let runs_code = answer.tool().and_then(|tool| answer.catalog.tool(tool)).is_some_and(Tool::runs_code);
+    !runs_code && interpreter_message(text).is_some()
 }
 
 fn blames_the_request(error: &Json) -> bool {

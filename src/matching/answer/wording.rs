@@ -13,6 +13,30 @@ static STACK_TRACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// What interpreters and runtimes say of a mistake in a program: Python, JavaScript, Java and Kotlin, C#, Go, Rust.
+static INTERPRETER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"'[A-Za-z_.]+' object (?:has no attribute|is not (?:callable|iterable|subscriptable))",
+        r"|unsupported operand type\(s\) for|list index out of range|takes \d+ positional arguments? but \d+",
+        r"|(?m:^)(?:Error executing tool \S+: )?(?:Key|Attribute|Type|Index|Name|UnboundLocal|ZeroDivision|Recursion)Error: ",
+        r"|Cannot (?:read|set) propert(?:y|ies) .{0,80}of (?:undefined|null)|undefined is not (?:a function|an object)",
+        r"|\b[A-Za-z_$.]+ is not (?:a function|iterable)\b|NullPointerException|java\.lang\.[A-Za-z]+Exception",
+        r"|Object reference not set to an instance of an object",
+        r"|invalid memory address or nil pointer dereference|runtime error: |index out of range \[",
+        r"|called `Option::unwrap\(\)` on a `None` value|called `Result::unwrap\(\)` on an `Err` value",
+    ))
+    .ok()
+});
+
+/// What SDKs answer in the place of a result that does not fit the output schema of its tool.
+const OWN_SCHEMA: [&str; 5] = [
+    "Output validation error",
+    "Invalid tools/call result",
+    "Invalid structured content for tool",
+    "has an output schema but no structured content",
+    "outputSchema defined but no structured output returned",
+];
+
 /// Fewer words than these explain nothing.
 const LEAST_WORDS: usize = 3;
 
@@ -33,6 +57,8 @@ pub(super) fn unreadable(text: &str) -> Option<&'static str> {
         "says `[object Object]`"
     } else if shows_stack(trimmed) {
         "shows a stack trace"
+    } else if interpreter_message(trimmed).is_some() {
+        "is a message of the interpreter"
     } else if serde_json::from_str(trimmed).is_ok_and(|value: Json| value.is_object() || value.is_array()) {
         "is JSON and nothing else"
     } else if !trimmed.contains(char::is_whitespace) && trimmed.is_ascii() {
@@ -43,6 +69,19 @@ pub(super) fn unreadable(text: &str) -> Option<&'static str> {
         return None;
     };
     Some(reason)
+}
+
+/// The part of an error's text that only the interpreter can have written: the tool broke while it worked.
+///
+/// Of tools that run what callers write, the mistake may be the caller's; that is for the caller of this function to
+/// know.
+pub fn interpreter_message(text: &str) -> Option<&str> {
+    INTERPRETER.as_ref()?.find(text).map(|found| found.as_str().trim())
+}
+
+/// The words in which a server's own SDK says that a result does not fit the output schema of its tool.
+pub fn breaks_own_schema(text: &str) -> Option<&'static str> {
+    OWN_SCHEMA.into_iter().find(|words| text.contains(words))
 }
 
 /// The part of a text that gives a stack trace away.

@@ -9,16 +9,14 @@ mod tame;
 pub use self::tame::Tamer;
 use crate::source::Node;
 use crate::source::template::from_json;
-use crate::suite::Suite;
+use crate::suite::{Hazard, Suite};
 use crate::wire::Tool;
 
 /// Why a tool is not called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// It may destroy something.
-    MayDestroy,
-    /// It changes files, and made-up names would be those of files that nobody wants.
-    ChangesFiles,
+    /// It may do something that nobody allowed.
+    Hazard(Hazard),
     /// Nothing fits its schema, or nothing was found; in words.
     NothingFits(String),
 }
@@ -46,6 +44,22 @@ impl Cure {
         }
     }
 
+    /// How all tools are allowed that change data and destroy none.
+    pub fn scratch(self) -> &'static str {
+        match self {
+            Self::Suite => "say with `scratch: true` that the server's data may be changed",
+            Self::Flags => "say with `--scratch` that the server's data may be changed",
+        }
+    }
+
+    /// How a tool is named that is known to serve no call.
+    pub fn leave_unjudged(self, tool: &str) -> String {
+        match self {
+            Self::Suite => format!("with `allow_unjudged: [{tool}]`"),
+            Self::Flags => format!("in a suite with `allow_unjudged: [{tool}]`"),
+        }
+    }
+
     /// How valid arguments of a tool are given.
     pub fn give(self, tool: &str) -> String {
         match self {
@@ -59,9 +73,9 @@ impl Why {
     /// The reason as a sentence, with what to type next.
     pub fn told(&self, tool: &str, cure: Cure) -> String {
         match self {
-            Self::MayDestroy => format!("`{tool}` may destroy something; {}", cure.allow(tool)),
-            Self::ChangesFiles => {
-                format!("`{tool}` changes files, and no call of it is known; give one {}", cure.give(tool))
+            Self::Hazard(Hazard::Destroys) => format!("`{tool}` may destroy something; {}", cure.allow(tool)),
+            Self::Hazard(Hazard::Writes) => {
+                format!("`{tool}` may change data; {}, or {}", cure.allow(tool), cure.scratch())
             }
             Self::NothingFits(why) => {
                 let made = format!("no valid arguments for `{tool}` could be made from its schema");
@@ -71,19 +85,16 @@ impl Why {
     }
 }
 
-/// Valid arguments of a tool: those that the suite gives, unfilled, or else small ones that its schema takes.
+/// Valid arguments of a tool of a server: those that the suite gives, unfilled, or else small ones that its schema takes.
 ///
 /// # Errors
 ///
 /// Says why the tool is not called where the suite forbids it, or nothing fits.
-pub fn arguments(suite: &Suite, tool: &Tool) -> Result<Node, Why> {
-    if suite.forbids(tool) {
-        return Err(Why::MayDestroy);
+pub fn arguments(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, Why> {
+    match suite.hazard(server, tool) {
+        Some(hazard) => Err(Why::Hazard(hazard)),
+        None => arguments_of_asked(suite, tool),
     }
-    if suite.forbids_made_up(tool) && !suite.arguments.contains_key(&tool.name) {
-        return Err(Why::ChangesFiles);
-    }
-    arguments_of_asked(suite, tool)
 }
 
 /// The same for a tool that somebody asked for by its name, whatever it does.

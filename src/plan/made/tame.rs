@@ -16,8 +16,9 @@ use crate::generate::{Draw, Judge, Maker, Unusable, Violation};
 pub struct Tamer {
     maker: Maker,
     schema: Value,
-    /// Arguments that are times: what is left out may take long, so they are given.
-    times: Vec<String>,
+    /// Arguments that are given although they may be left out, with what they may be: a time that the server chooses
+    /// may be long, and an address that it has by default leads away.
+    given: Vec<(String, Vec<Value>)>,
     /// Members whose schema says that they are names of machines.
     hosts: BTreeSet<String>,
     smallest: Value,
@@ -39,15 +40,13 @@ impl Tamer {
 
     /// The same with a maker of the caller's, which is one of that schema.
     pub fn with_maker(schema: &Value, maker: Maker) -> Self {
-        let is_time = |(name, schema): (&String, &Value)| {
-            let is_number = schema["type"] == "integer" || schema["type"] == "number";
-            (is_number && pace::most(name).is_some()).then(|| name.clone())
-        };
-        let times = schema["properties"].as_object().into_iter().flatten().filter_map(is_time).collect();
         let mut hosts = BTreeSet::new();
         hosts_of(schema, &mut hosts);
         let smallest = maker.smallest().clone();
-        let tamer = Self { maker, schema: schema.clone(), times, hosts, smallest };
+        let mut tamer = Self { maker, schema: schema.clone(), given: Vec::new(), hosts, smallest };
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        tamer.given =
+            properties.filter_map(|(name, schema)| Some((name.clone(), tamer.given(name, schema)?))).collect();
         let smallest = tamer.tamed(tamer.smallest.clone());
         Self { smallest, ..tamer }
     }
@@ -103,10 +102,21 @@ impl Tamer {
     pub fn tamed(&self, value: Value) -> Value {
         let mut wild = self.wild(&value);
         if let Some(members) = value.as_object() {
-            let absent = self.times.iter().filter(|name| !members.contains_key(*name));
-            wild.extend(absent.map(|name| Change { at: below(name, ""), instead: pace::smallest(name) }));
+            let absent = self.given.iter().filter(|(name, _)| !members.contains_key(name));
+            wild.extend(absent.map(|(name, instead)| Change { at: below(name, ""), instead: instead.clone() }));
         }
         changed(value, wild, |value| self.maker.is_valid(value))
+    }
+
+    /// What an argument is given that may be left out; `None` where it may be left out indeed.
+    fn given(&self, name: &str, schema: &Value) -> Option<Vec<Value>> {
+        let is_number = schema["type"] == "integer" || schema["type"] == "number";
+        let instead = if is_number && pace::most(name).is_some() {
+            pace::smallest(name)
+        } else {
+            self.nearer(name, &schema["default"])
+        };
+        (!instead.is_empty()).then_some(instead)
     }
 
     /// Everything that may take long or lead away.
@@ -261,6 +271,15 @@ mod tests {
             tamer(&json!({"duration": {"type": "number", "default": 10}, "name": {"type": "string"}}), &json!([]));
         assert_eq!(made.tamed(json!({"name": "a"})), json!({"name": "a", "duration": 1}));
         assert_eq!(made.tamed(json!({"name": "a", "duration": 0})), json!({"name": "a", "duration": 0}));
+    }
+
+    #[test]
+    fn addresses_that_a_tool_has_by_default_are_given() {
+        let made = tamer(
+            &json!({"data": {"type": "string", "default": "https://raw.company.com/a"}, "word": {"default": "a"}}),
+            &json!([]),
+        );
+        assert_eq!(made.tamed(json!({})), json!({"data": "https://127.0.0.1:9/a"}));
     }
 
     #[test]

@@ -43,13 +43,13 @@ pub(super) fn block_cases(
     let deriver = Deriver { planner, span: template.span, prefix: &template.name, negative, template };
     let tools: Vec<&Tool> = catalog.tools.iter().filter(|tool| negative.tools.selects(&tool.name)).collect();
     let mut cases = planner.unknown_tools(template, &negative.tools, catalog);
-    let any = tools.iter().find_map(|tool| witness(planner.suite, catalog, tool).ok());
+    let any = tools.iter().find_map(|tool| witness(planner, catalog, tool).ok());
     if deriver.asks_for(NegativeCheck::UnknownTool) && !tools.is_empty() {
         cases.push(deriver.unknown_tool(any.unwrap_or_else(|| deriver.alone(Action::List(ListKind::Tools)))));
     }
     cases.extend(deriver.of_server(offer));
     for tool in tools {
-        cases.extend(deriver.tool(tool, witness(planner.suite, catalog, tool)));
+        cases.extend(deriver.tool(tool, witness(planner, catalog, tool)));
     }
     cases
 }
@@ -71,8 +71,8 @@ pub(super) fn test_cases(
         if seen.contains(&tool.name.as_str()) || !negative.tools.selects(&tool.name) {
             continue;
         }
-        let own = donor_steps(test, tool, planner.suite, catalog);
-        let witness = || own.as_ref().map_or_else(|| witness(planner.suite, catalog, tool), |own| Ok(own.copy()));
+        let own = donor_steps(test, tool, planner, catalog);
+        let witness = || own.as_ref().map_or_else(|| witness(planner, catalog, tool), |own| Ok(own.copy()));
         if seen.is_empty() && deriver.asks_for(NegativeCheck::UnknownTool) {
             cases.extend(witness().ok().map(|witness| deriver.unknown_tool(witness)));
         }

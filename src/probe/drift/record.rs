@@ -64,15 +64,15 @@ pub async fn record(
 fn calls(tool: &Tool, wanted: &Wanted, ground: &Ground<'_>) -> Result<Vec<Value>, String> {
     let name = &tool.name;
     let told = |why: Why| why.told(name, Cure::of(ground.suite));
-    if ground.suite.forbids(tool) {
-        return Err(told(Why::MayDestroy));
+    if let Some(hazard) = ground.suite.hazard(ground.server_name, tool) {
+        return Err(told(Why::Hazard(hazard)));
     }
     let earlier = wanted.calls.iter().filter(|(tool, _)| tool == name);
     let earlier: Vec<Value> = earlier.map(|(_, arguments)| sent(ground, name, arguments)).collect();
     if !earlier.is_empty() {
         return Ok(earlier);
     }
-    let arguments = made::arguments(ground.suite, tool).map_err(told)?;
+    let arguments = made::arguments(ground.suite, ground.server_name, tool).map_err(told)?;
     Ok(vec![fill(&arguments, &Names::new())?.to_json()])
 }
 

@@ -1,5 +1,7 @@
 //! The calls: which follow from the seed, the tool and their number alone, and from what earlier answers held.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::super::Ground;
@@ -8,11 +10,15 @@ use super::token::Tokens;
 use crate::event::Call;
 use crate::generate::{Breach, Draw, Judge, Limits, Maker, Seen, Unusable, Violation};
 use crate::plan::made::Tamer;
+use crate::source::words;
 use crate::suite::Fuzz;
 use crate::wire::Tool;
 
 /// How many valid values at edges are tried one after the other.
 const TOUR: usize = 400;
+
+/// In how many of 100 valid calls an argument is taken from an earlier answer, where one held what fits.
+const BORROWED: u32 = 35;
 
 /// In how many of 100 calls another tool is called, where there are others.
 const ELSEWHERE: u32 = 15;
@@ -33,6 +39,8 @@ pub(super) struct Callee {
     pub(super) name: String,
     /// Whether it says that it changes nothing.
     pub(super) is_read_only: bool,
+    /// Whether it runs what callers write.
+    pub(super) runs_code: bool,
     tamer: Tamer,
     /// What it must not be called with, each breaking one rule of its schema.
     violations: Vec<Violation>,
@@ -55,6 +63,8 @@ pub(super) struct Calls {
     pub(super) callees: Vec<Callee>,
     pub(super) tokens: Tokens,
     pub(super) wanted: Vec<Wanted>,
+    /// The callees whose names share a noun with the first one's.
+    related: Vec<usize>,
     draw: Draw,
     invalid: u32,
 }
@@ -75,7 +85,10 @@ impl Calls {
         let name = tools.first().map_or("", |tool| &tool.name);
         let draw = Draw::new(settings.seed).fork(name);
         let tokens = Tokens::new(draw.fork("tokens").bits());
-        Ok(Self { callees, tokens, wanted, draw, invalid: settings.invalid })
+        let own: BTreeSet<String> = nouns(name).collect();
+        let is_related = |at: &usize| nouns(&callees[*at].name).any(|noun| own.contains(&noun));
+        let related = (1..callees.len()).filter(is_related).collect();
+        Ok(Self { callees, tokens, wanted, related, draw, invalid: settings.invalid })
     }
 
     /// A pool for the answers of a session that begins with that call.
@@ -86,8 +99,7 @@ impl Calls {
     /// The call of that number.
     pub(super) fn make(&self, number: u64, pool: &Pool) -> Made {
         let mut draw = self.draw.fork(number);
-        let others = self.callees.len() - 1;
-        let tool = if others > 0 && draw.chance(ELSEWHERE) { 1 + draw.below(others) } else { 0 };
+        let tool = if self.callees.len() > 1 && draw.chance(ELSEWHERE) { self.other(&mut draw) } else { 0 };
         let callee = &self.callees[tool];
         if draw.chance(self.invalid) && !callee.violations.is_empty() {
             let breach = draw.below(callee.violations.len());
@@ -95,6 +107,14 @@ impl Calls {
             return Made { tool, arguments, breach: Some(breach) };
         }
         Made { tool, arguments: self.valid((number, pool), callee, &mut draw), breach: None }
+    }
+
+    /// Another tool; often one that is about the same things, since its answers may hold what this one asks for.
+    fn other(&self, draw: &mut Draw) -> usize {
+        if !self.related.is_empty() && draw.chance(50) {
+            return self.related[draw.below(self.related.len())];
+        }
+        1 + draw.below(self.callees.len() - 1)
     }
 
     fn valid(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Draw) -> Value {
@@ -106,10 +126,9 @@ impl Calls {
             0..15 => draw.pick(&callee.tour).unwrap_or(callee.tamer.smallest()).clone(),
             _ => callee.maker().random(draw),
         };
-        if draw.chance(25) {
-            callee.borrow(&mut value, |at| pool.values(at, number), draw);
-        }
-        if !callee.texts.is_empty() && draw.chance(60) {
+        let has_borrowed = draw.chance(BORROWED) && callee.borrow(&mut value, |at| pool.values(at, number), draw);
+        // What an answer held is worth more than a mark in its place.
+        if !has_borrowed && !callee.texts.is_empty() && draw.chance(60) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
         }
         callee.tamer.tamed(value)
@@ -158,6 +177,7 @@ impl Callee {
         Ok(Self {
             name: tool.name.clone(),
             is_read_only: tool.raw["annotations"]["readOnlyHint"] == true,
+            runs_code: tool.runs_code(),
             violations,
             binding,
             output: tool.output_schema().map(Judge::of).filter(|judge| !matches!(judge, Err(Unusable::NotASchema(_)))),
@@ -174,12 +194,13 @@ impl Callee {
         self.tamer.maker()
     }
 
-    /// Puts what an earlier answer held into one argument, where the call stays valid.
-    fn borrow<'a>(&self, value: &mut Value, held: impl Fn(usize) -> &'a [(u64, Value)], draw: &mut Draw) {
+    /// Puts what an earlier answer held into one argument, where the call stays valid; whether there was any.
+    fn borrow<'a>(&self, value: &mut Value, held: impl Fn(usize) -> &'a [(u64, Value)], draw: &mut Draw) -> bool {
         let open: Vec<&(String, usize)> = self.wanted.iter().filter(|(_, at)| !held(*at).is_empty()).collect();
-        let Some((name, at)) = draw.pick(&open) else { return };
-        let Some((_, found)) = draw.pick(held(*at)) else { return };
+        let Some((name, at)) = draw.pick(&open) else { return false };
+        let Some((_, found)) = draw.pick(held(*at)) else { return false };
         self.put(value, name, found.clone());
+        true
     }
 
     /// Puts a token into one argument, where the call stays valid.
@@ -204,6 +225,11 @@ impl Callee {
             None => drop(members.shift_remove(name)),
         }
     }
+}
+
+/// The words of a tool's name after the first, which is mostly a verb, in the singular.
+fn nouns(name: &str) -> impl Iterator<Item = String> {
+    words(name).into_iter().skip(1).map(|word| word.strip_suffix('s').map_or(word.clone(), str::to_owned))
 }
 
 /// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that need no other call.

@@ -6,7 +6,7 @@ use super::calls::{Calls, Made};
 use super::problem::{Problem, without_numbers};
 use crate::event::{Check, Finding, Kind};
 use crate::generate::Violation;
-use crate::matching::stack_trace;
+use crate::matching::{breaks_own_schema, interpreter_message, stack_trace};
 use crate::source::visible_line;
 
 /// The error of a server that broke while it worked.
@@ -49,14 +49,17 @@ pub(super) enum Fate {
 /// Judges the answer to a call.
 pub(super) fn judge(calls: &Calls, made: &Made, message: &Value) -> Judged {
     if let Some(error) = message.get("error") {
-        return Judged::new(Fate::Refused, refused_by_error(error));
+        let text = error["message"].as_str().unwrap_or_default();
+        let problem = || broken(calls, made, text, &|mark| json!({"error": {"message": {"contains": mark}}}));
+        return Judged::new(Fate::Refused, refused_by_error(error).or_else(problem));
     }
     let Some(result) = message.get("result").filter(|result| result.is_object()) else {
         return Judged::new(Fate::Unusable, None);
     };
     if result["isError"] == true {
-        let problem = text_of(result).and_then(|text| traced(&text, |mark| json!({"text": {"contains": mark}})));
-        return Judged::new(Fate::Refused, problem);
+        let text = text_of(result).unwrap_or_default();
+        let holds = |mark: &str| json!({"text": {"contains": mark}});
+        return Judged::new(Fate::Refused, traced(&text, holds).or_else(|| broken(calls, made, &text, &holds)));
     }
     let kind = result.get("resultType").and_then(Value::as_str);
     if kind.is_some_and(|kind| kind != "complete") || result.get("task").is_some() {
@@ -103,6 +106,28 @@ fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<Problem> {
         Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
             .advised(),
     )
+}
+
+/// An error in which the server says itself that it is wrong: its SDK refused its own result, or the tool broke.
+/// Where the call was valid, that is more than poor wording.
+fn broken(calls: &Calls, made: &Made, text: &str, holds: &dyn Fn(&str) -> Value) -> Option<Problem> {
+    let callee = &calls.callees[made.tool];
+    let (tool, shown) = (&callee.name, visible_line(text).chars().take(2 * SHOWN).collect::<String>());
+    let (code, mark, message) = if let Some(mark) = breaks_own_schema(text) {
+        let message = format!("`{tool}` made a result that its own output schema refuses, as the server says: {shown}");
+        ("output-schema", mark, message)
+    } else {
+        let mark = interpreter_message(text).filter(|_| !callee.runs_code)?;
+        ("interpreter-message", mark, format!("`{tool}` answered with a message of the interpreter: {shown}"))
+    };
+    let is_own_schema = code == "output-schema";
+    let kind = if is_own_schema { Kind::SchemaViolation } else { Kind::PropertyFailure };
+    let help = "catch what goes wrong in the tool, and say in words what was wrong with the call".to_owned();
+    let found = Finding { help: Some(help).filter(|_| !is_own_schema), ..Finding::new(code, message) };
+    let check = Check::Broken(vec![json!({"not": holds(mark)})]);
+    let problem =
+        Problem { kind, signature: without_numbers(mark), detail: String::new(), check, found, exchange: None };
+    Some(if is_own_schema || made.breach.is_none() { problem } else { problem.advised() })
 }
 
 /// A call was served that the schema forbids.

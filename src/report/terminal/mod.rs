@@ -5,6 +5,7 @@
 //! Start reading in [`failure`], which other formats use as well.
 
 mod answer;
+mod chosen;
 mod comparison;
 mod compliance;
 mod failure;
@@ -16,6 +17,7 @@ mod proof;
 mod review;
 mod summary;
 
+pub(super) use self::chosen::writing;
 pub use self::failure::failure;
 pub(super) use self::failure::line;
 pub(super) use self::groups::{Groups, Shown};

@@ -11,6 +11,7 @@ use crate::taxonomy::score::Score;
 
 use super::super::coverage::levels;
 use super::super::fold::{Report, Suite, Totals};
+use super::chosen;
 use super::comparison::comparisons;
 use super::failure;
 use super::fuzz;
@@ -42,6 +43,7 @@ pub fn summary(report: &Report, failures: Failures, survivors: Survivors, style:
         sections.extend(troubles(&suites, style));
     }
     sections.push(reasons(&suites, style));
+    sections.push(chosen::left_alone(report, style));
     sections.push(stale_snapshots(report, style));
     sections.push(fuzz::table(suites.iter().flat_map(|suite| suite.cases.iter().copied()), style));
     sections.extend(comparisons(report, style));

@@ -63,6 +63,8 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
             .with_help(did_you_mean(&secret.value, env.iter().map(|(name, _)| name.value.as_str()))),
         );
     }
+    // What is built in keeps its data in memory, for one run.
+    let scratch = flag(node, "scratch") || matches!(target, Target::Builtin(_));
     Some(Server {
         span: node.span,
         target,
@@ -71,6 +73,7 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
         secrets: secrets.into_iter().map(|secret| secret.value).collect(),
         cwd: node.get("cwd").cloned(),
         folder: folder.to_owned(),
+        scratch,
         protocol: protocols(node.get("protocol"), found),
     })
 }
@@ -132,6 +135,7 @@ impl Server {
             secrets: Vec::new(),
             cwd: None,
             folder: std::path::PathBuf::new(),
+            scratch: false,
             protocol: vec![Protocol::Auto],
         }
     }

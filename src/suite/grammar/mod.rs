@@ -42,7 +42,16 @@ pub static SUITE: Object = Object {
                 "What the client answers when the server asks; without an answer it declines.",
             ),
             key("arguments", Shape::Map(&Shape::Map(&Shape::Any)), "Valid arguments by tool, for generated cases."),
-            key("allow", Shape::List(&Shape::Text), "Tools that generated cases may call although they may destroy."),
+            key(
+                "allow",
+                Shape::List(&Shape::Text),
+                "Tools that generated cases may call although they may change or destroy data.",
+            ),
+            key(
+                "allow_unjudged",
+                Shape::List(&Shape::Text),
+                "Tools that serve no call here, which is known: a run in which no other tool served nothing may pass.",
+            ),
             key("setup", Shape::List(&Shape::Object(&step::STEP)), "Steps that run when a server's session begins."),
             key(
                 "teardown",

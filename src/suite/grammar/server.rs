@@ -46,6 +46,11 @@ pub(super) static SERVER: Object = Object {
             "The folder in which the server starts, relative to the suite's file; by default the suite's folder.",
         ),
         key(
+            "scratch",
+            Shape::Flag,
+            "Whether the server's data may be changed: generated cases then call tools that write, but none that may destroy something.",
+        ),
+        key(
             "protocol",
             Shape::Either(&[Shape::Choice(REVISIONS), Shape::List(&Shape::Choice(REVISIONS))]),
             "The protocol revision: `auto` finds out; a list runs every case once per revision.",
@@ -105,7 +110,7 @@ static RUN_OPTION_KEYS: &[Key] = &[
     key(
         "parallel",
         Shape::Whole,
-        "How many cases run at a time; `1` keeps the declared order. By default the number of processors.",
+        "How many cases run at a time. By default those that somebody wrote run one after another, and as many generated ones as there are processors.",
     ),
     key("timeout", Shape::Timeout, "The time that a case may take; 30s by default."),
     key("request_timeout", Shape::Timeout, "The time that one request may take; 10s by default."),

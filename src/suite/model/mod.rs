@@ -52,9 +52,11 @@ pub struct Suite {
     pub answers: Answers,
     /// Valid arguments by tool.
     pub arguments: BTreeMap<String, Node>,
-    /// Tools that may destroy and may be called all the same.
+    /// Tools that may change data and may be called all the same.
     pub allow: BTreeSet<String>,
-    /// The tools that its own file names under `allow` and `arguments`.
+    /// Tools of which it is known that they serve no call here.
+    pub allow_unjudged: BTreeSet<String>,
+    /// The tools that its own file names under `allow`, `allow_unjudged` and `arguments`.
     pub names: Vec<NamedTool>,
     /// Steps at the start of a session.
     pub setup: Vec<Step>,
@@ -68,23 +70,36 @@ pub struct Suite {
     pub blocks: Vec<Block>,
 }
 
+/// What a call of a tool may do that nobody allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hazard {
+    /// It may change data, which a server whose data is scratch takes.
+    Writes,
+    /// It may destroy something, or reach beyond the server.
+    Destroys,
+}
+
 /// A tool that a suite names for all its cases.
 #[derive(Debug, Clone)]
 pub struct NamedTool {
-    /// The key under which it stands: `allow` or `arguments`.
+    /// The key under which it stands: `allow`, `allow_unjudged` or `arguments`.
     pub key: &'static str,
     /// Its name.
     pub tool: Located<String>,
 }
 
 impl Suite {
-    /// Whether generated calls of a tool could do harm, and nobody allows them.
-    pub fn forbids(&self, tool: &Tool) -> bool {
-        tool.may_destroy() && !self.allow.contains(&tool.name)
-    }
-
-    /// Whether a tool may not be called with arguments that were made up, although it may be with others.
-    pub fn forbids_made_up(&self, tool: &Tool) -> bool {
-        tool.writes_files() && !self.allow.contains(&tool.name)
+    /// Why generated cases do not call a tool of one of its servers; `None` where they may.
+    pub fn hazard(&self, server: &str, tool: &Tool) -> Option<Hazard> {
+        let is_scratch = || self.servers.get(server).is_some_and(|server| server.scratch);
+        if tool.only_reads() || self.allow.contains(&tool.name) {
+            None
+        } else if tool.may_destroy() {
+            Some(Hazard::Destroys)
+        } else if is_scratch() {
+            None
+        } else {
+            Some(Hazard::Writes)
+        }
     }
 }

@@ -24,6 +24,8 @@ pub struct Server {
     pub cwd: Option<Node>,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
+    /// Whether its data may be changed by generated cases.
+    pub scratch: bool,
     /// The revisions to speak, each in a run of its own.
     pub protocol: Vec<Protocol>,
 }

@@ -1,0 +1,52 @@
+//! Which tools of a server the generated cases of a suite may call, and which they leave alone.
+
+use super::case::{Body, SuitePlan, Template};
+use super::made::Cure;
+use super::valid;
+use crate::suite::{Hazard, Target};
+use crate::wire::{Catalog, Tool};
+
+/// The tools that are worth a word: those that may change data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenTools {
+    /// They may be called: somebody allowed it.
+    pub writing: Vec<String>,
+    /// They are not called.
+    pub left_alone: Vec<String>,
+    /// What would allow calling those, as something to do.
+    pub help: String,
+}
+
+/// The tools of a lane that may change data; `None` where there are none, where no generated case calls tools, and for
+/// a server that is part of this program, whose data nobody can lose.
+pub fn chosen_tools(planned: &SuitePlan, lane: usize, catalog: &Catalog) -> Option<ChosenTools> {
+    let suite = &planned.suite;
+    let server = &planned.lanes[lane].server;
+    let is_ours = matches!(suite.servers.get(server)?.target, Target::Builtin(_));
+    if is_ours {
+        return None;
+    }
+    let is_called = |tool: &&Tool| planned.cases.iter().any(|case| case.lane == lane && calls(&case.body, &tool.name));
+    let risky = catalog.tools.iter().filter(|tool| !tool.only_reads()).filter(is_called);
+    let (writing, left): (Vec<_>, Vec<_>) =
+        risky.map(|tool| (tool, suite.hazard(server, tool))).partition(|(_, hazard)| hazard.is_none());
+    if writing.is_empty() && left.is_empty() {
+        return None;
+    }
+    let cure = Cure::of(suite);
+    let adds_only = left.iter().any(|(_, hazard)| *hazard == Some(Hazard::Writes));
+    let mut help = cure.allow("TOOL");
+    if adds_only {
+        help = format!("{help}, or {}", cure.scratch());
+    }
+    let names = |tools: Vec<(&Tool, Option<Hazard>)>| -> Vec<String> {
+        tools.into_iter().map(|(tool, _)| tool.name.clone()).collect()
+    };
+    Some(ChosenTools { writing: names(writing), left_alone: names(left), help })
+}
+
+/// Whether a case becomes calls of a tool that nobody wrote.
+fn calls(body: &Body, tool: &str) -> bool {
+    let is_rules = matches!(body, Body::Template(template) if matches!(**template, Template::Rules(_)));
+    is_rules || valid::calls(body, tool)
+}

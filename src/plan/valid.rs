@@ -1,0 +1,91 @@
+//! Calls that must be served, whatever else is known of a tool: with arguments that the suite gives, which somebody
+//! vouches for, and without any, where the tool takes none.
+//!
+//! Generated cases begin with a valid call, and know nothing where it is refused. Here the refusal itself is judged,
+//! once for each tool.
+
+use super::case::{Body, Case, Script, SuitePlan, Template, Vouched};
+use super::generated::{bare, text_node};
+use super::given::objection;
+use super::planner::Planner;
+use super::witness::called_tool;
+use crate::source::template::has_template;
+use crate::suite::Action;
+use crate::wire::{Catalog, Tool};
+
+/// The cases of a lane that come before the first of its generated ones; `case` is about to be expanded.
+pub(super) fn cases(planner: &Planner<'_>, planned: &SuitePlan, case: &Case, catalog: &Catalog) -> Vec<Case> {
+    let first = planned.cases.iter().find(|other| other.lane == planner.index && rests_on_calls(&other.body));
+    if first.is_none_or(|first| first.id != case.id) {
+        return Vec::new();
+    }
+    let is_called = |tool: &&Tool| planned.cases.iter().any(|case| calls(&case.body, &tool.name));
+    catalog.tools.iter().filter(is_called).filter_map(|tool| of_tool(planner, case, tool)).collect()
+}
+
+fn of_tool(planner: &Planner<'_>, template: &Case, tool: &Tool) -> Option<Case> {
+    let suite = planner.suite;
+    let is_task = tool.raw["execution"]["taskSupport"] == "required";
+    if is_task || suite.allow_unjudged.contains(&tool.name) || suite.hazard(&planner.lane.server, tool).is_some() {
+        return None;
+    }
+    let (args, vouched, span) = match suite.arguments.get(&tool.name) {
+        // What breaks the schema is a case of its own.
+        Some(args) if !has_template(args) && objection(tool, &args.to_json()).is_some() => return None,
+        Some(args) => (Some(args.clone()), Vouched::Arguments, args.span),
+        None if takes_nothing(tool) => (None, Vouched::NoArguments, template.span),
+        None => return None,
+    };
+    let call = bare(Action::Call { tool: text_node(&tool.name, span), args }, span);
+    let script = Script { witness: vec![call], vouched: Some(vouched), ..Script::default() };
+    let name = format!("valid call / {}", tool.name);
+    let mut case = planner.case(&name, None, span, Body::Script(Box::new(script)));
+    case.probes.clone_from(&template.probes);
+    Some(case)
+}
+
+/// Whether a schema describes no argument and asks for none.
+fn takes_nothing(tool: &Tool) -> bool {
+    let schema = tool.input_schema();
+    let describes = ["properties", "patternProperties", "required"].iter().any(|key| match &schema[key] {
+        serde_json::Value::Object(members) => !members.is_empty(),
+        serde_json::Value::Array(items) => !items.is_empty(),
+        _ => false,
+    });
+    let says = |key: &str| {
+        matches!(key, "type" | "properties" | "additionalProperties" | "required" | "$schema" | "title" | "description")
+    };
+    schema.as_object().is_some_and(|schema| schema.keys().all(|key| says(key))) && !describes
+}
+
+/// Whether generated cases of a lane begin with valid calls.
+pub fn rests_on_valid_calls(planned: &SuitePlan, lane: usize) -> bool {
+    planned.cases.iter().any(|case| case.lane == lane && rests_on_calls(&case.body))
+}
+
+/// Whether a case becomes calls of a tool that nobody wrote, and that say nothing where valid ones are refused.
+pub(super) fn calls(body: &Body, tool: &str) -> bool {
+    let Body::Template(template) = body else { return false };
+    match template.as_ref() {
+        Template::NegativeTest(test, negative) => {
+            negative.tools.selects(tool) && test.steps.iter().filter_map(called_tool).any(|called| called == tool)
+        }
+        Template::NegativeBlock(negative) => negative.tools.selects(tool),
+        Template::OutputBlock(tools) => tools.selects(tool),
+        Template::Fuzz(settings) => settings.tools.selects(tool) && !settings.block.selects(tool),
+        Template::ForEach(_)
+        | Template::Particular(_)
+        | Template::Rules(_)
+        | Template::Lint(_)
+        | Template::Drift(_) => false,
+    }
+}
+
+/// Whether a case becomes calls that say nothing where valid ones are refused.
+fn rests_on_calls(body: &Body) -> bool {
+    let Body::Template(template) = body else { return false };
+    matches!(
+        template.as_ref(),
+        Template::NegativeTest(..) | Template::NegativeBlock(_) | Template::OutputBlock(_) | Template::Fuzz(_)
+    )
+}

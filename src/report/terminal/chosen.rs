@@ -1,0 +1,39 @@
+//! Which tools generated cases call although they may change data, and which they leave alone.
+
+use crate::event::ToolsChosen;
+use crate::source::{Style, visible_line};
+
+use super::super::fold::Report;
+use super::layout::{self, plural};
+
+/// The most lines that a list of tools takes.
+const MOST_LINES: usize = 4;
+
+/// A warning to print before the first call.
+pub(in crate::report) fn writing(chosen: &ToolsChosen, style: &Style) -> String {
+    let text =
+        format!("generated cases may change the data of `{}`: they call {}", chosen.server, list(&chosen.writing));
+    layout::indent(&layout::wrap(&text, style.width.saturating_sub(2)).join("\n"), "  ")
+}
+
+/// The tools that no generated case called, and what would include them; each server once.
+pub(super) fn left_alone(report: &Report, style: &Style) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for chosen in report.tools_chosen().filter(|chosen| !chosen.left_alone.is_empty()) {
+        let count = plural(chosen.left_alone.len(), "tool");
+        let verb = if chosen.left_alone.len() == 1 { "was" } else { "were" };
+        let names = list(&chosen.left_alone);
+        let text = format!("{count} of `{}` {verb} not called, since calls may change data: {names}", chosen.server);
+        let lines = [text, chosen.help.clone()]
+            .map(|text| layout::wrap_some(&visible_line(&text), style.width.saturating_sub(4), MOST_LINES));
+        let block = format!("- {}\n", lines.join("\n").replace('\n', "\n  "));
+        if !told.contains(&block) {
+            told.push(block);
+        }
+    }
+    told.concat()
+}
+
+fn list(tools: &[String]) -> String {
+    tools.iter().map(|tool| visible_line(tool)).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,63 @@
+//! Which valid calls a server has served, so that it can be told when it refuses one of them later.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::event::Exchange;
+use crate::wire::Catalog;
+
+/// How the titles of exchanges begin that are calls of tools.
+pub(super) const CALL: &str = "tools/call ";
+
+/// The calls of a lane, as far as they decide what a refusal means.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// Tools with arguments.
+    served: Mutex<BTreeSet<String>>,
+    /// Whether a tool was called that may have changed what others answer.
+    has_written: AtomicBool,
+}
+
+impl History {
+    /// Takes note of what is about to be sent.
+    pub(super) fn sending(&self, exchange: &Exchange, catalog: &Catalog) {
+        let only_reads = exchange.title.strip_prefix(CALL).is_none_or(|tool| {
+            // A tool that the server does not have changes nothing.
+            catalog.tool(tool).is_none_or(|tool| tool.only_reads())
+        });
+        if !only_reads {
+            self.has_written.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes note that generated calls may change what others answer.
+    pub(super) fn expect_writes(&self) {
+        self.has_written.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes note of a valid call that was served.
+    pub(super) fn served(&self, exchange: &Exchange) {
+        let key = key(exchange);
+        self.served.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+    }
+
+    /// Whether the same call was served before, and nothing that was sent since the beginning can explain that it is
+    /// refused.
+    pub(super) fn has_served(&self, exchange: &Exchange) -> bool {
+        let served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.has_written.load(Ordering::Relaxed) && served.contains(&key(exchange))
+    }
+}
+
+fn key(exchange: &Exchange) -> String {
+    format!("{} {}", exchange.title, exchange.sent)
+}
+
+/// Whether a refusal says that calls come too often, which a sound server may say at any time.
+pub(super) fn is_limit(words: &str) -> bool {
+    let words = words.to_lowercase();
+    ["rate limit", "ratelimit", "too many", "quota", "throttl", "try again later", "429"]
+        .iter()
+        .any(|mark| words.contains(mark))
+}

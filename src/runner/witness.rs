@@ -1,0 +1,100 @@
+//! Valid calls that must be served before what comes after them says anything.
+
+use super::exchange::Heard;
+use super::history;
+use super::phases::{Conversation, is_served};
+use super::sound;
+use crate::event::Finding;
+use crate::matching::{breaks_own_schema, words_of};
+use crate::suite::Step;
+
+/// Why a valid call says nothing of what comes after it.
+pub(super) enum Unserved {
+    /// The server refused it.
+    Refused(Box<Refusal>),
+    /// It got no answer, which is a failure whatever was to come after it.
+    Unanswered(Box<Finding>),
+}
+
+/// A valid call that was refused.
+pub(super) struct Refusal {
+    /// The exchange.
+    pub(super) exchange: usize,
+    /// The tool, where it was a call of one.
+    pub(super) tool: Option<String>,
+    /// Why nothing follows from it, as a sentence.
+    pub(super) reason: String,
+    /// The server's own words.
+    pub(super) words: String,
+}
+
+impl Conversation<'_> {
+    /// Does steps that must be served before anything else counts; `Err` says which was not.
+    /// What a served one does not fulfil is returned.
+    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, Unserved> {
+        let mut found = Vec::new();
+        for step in steps {
+            let phase = if step.expect.is_empty() { "witness" } else { "" };
+            let (mut index, mut result) = self.speak(phase, step).await;
+            if self.has_turned(index, &result) {
+                let first = index;
+                (index, result) = self.speak(phase, step).await;
+                match &result {
+                    Ok(Some(heard)) if is_served(&heard.reply.message) => self.doubts.push(sound::unsteady(first)),
+                    Ok(Some(heard)) => {
+                        let found = sound::turned(&self.exchanges[first].title, &words_of(&heard.reply.message), first);
+                        return Err(Unserved::Unanswered(Box::new(found)));
+                    }
+                    Ok(None) | Err(_) => {}
+                }
+            }
+            let title = self.exchanges[index].title.clone();
+            match result {
+                Err(found) => {
+                    return Err(Unserved::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
+                }
+                Ok(Some(heard)) if !is_served(&heard.reply.message) => {
+                    let proves =
+                        if step.expect.is_empty() { "a refusal proves nothing" } else { "there is nothing to check" };
+                    let answer = beginning(&self.exchanges[index].received);
+                    let called = step.action.as_call().and_then(|(name, _)| name.text());
+                    let way = self.cure.give(called.unwrap_or("TOOL"));
+                    let reason = format!(
+                        "the valid call `{title}` was not served, so {proves}: it answered {answer}; give valid arguments {way}"
+                    );
+                    let words = words_of(&heard.reply.message);
+                    if !step.expect.is_empty() && breaks_own_schema(&words).is_some() {
+                        return Err(Unserved::Unanswered(Box::new(sound::own_schema(&words, index))));
+                    }
+                    let tool = called.map(str::to_owned);
+                    return Err(Unserved::Refused(Box::new(Refusal { exchange: index, tool, reason, words })));
+                }
+                // A value that a donor captures is its own test's concern.
+                Ok(Some(heard)) if step.expect.is_empty() => {
+                    if let Some(history) = self.history {
+                        history.served(&self.exchanges[index]);
+                    }
+                    drop(self.capture(step, &heard));
+                }
+                Ok(Some(heard)) => found.extend(self.judge(step, &heard, index)),
+                Ok(None) => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a valid call was refused that was served before.
+    fn has_turned(&self, index: usize, result: &Result<Option<Heard>, Finding>) -> bool {
+        let Ok(Some(heard)) = result else { return false };
+        let message = &heard.reply.message;
+        self.history.is_some_and(|history| {
+            !is_served(message) && history.has_served(&self.exchanges[index]) && !history::is_limit(&words_of(message))
+        })
+    }
+}
+
+/// As much of an answer as a sentence takes.
+fn beginning(text: &str) -> String {
+    let short: String = text.chars().take(160).collect();
+    if short.len() < text.len() { short + "…" } else { short }
+}

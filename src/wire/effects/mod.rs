@@ -1,0 +1,204 @@
+//! What a call of a tool does to the world, as far as the tool's hints, name and description say.
+//!
+//! Hints are what the specification has for it (`ToolAnnotations`), and most servers give none. A tool without them may
+//! destroy something, by the specification's defaults; only one whose own words leave no doubt counts as a reader.
+
+mod verbs;
+
+use self::verbs::{
+    CHANGING_VERBS, CODE, DESTRUCTIVE_VERBS, FAR_REACHING_VERBS, LEADING_CHANGING_VERBS, LOOKING, NEGATIONS,
+    READING_VERBS, RUNNING, UNDOUBTED_VERBS,
+};
+use super::Tool;
+use crate::source::words;
+
+impl Tool {
+    /// Whether it changes nothing: its hints say so, or it has none and its name and description are clearly a
+    /// reader's.
+    pub fn only_reads(&self) -> bool {
+        match self.hint("readOnlyHint") {
+            Some(only_reads) => only_reads,
+            None => self.hint("destructiveHint") != Some(true) && self.sounds_like_a_reader(),
+        }
+    }
+
+    /// Whether a call could do harm that nobody can undo: said so by its hints, or by its name where it has none.
+    pub fn may_destroy(&self) -> bool {
+        match (self.hint("readOnlyHint"), self.hint("destructiveHint")) {
+            (Some(true), _) => false,
+            (_, Some(destructive)) => destructive || name_sounds_destructive(&self.name),
+            (Some(false), None) => true,
+            (None, None) => name_sounds_destructive(&self.name),
+        }
+    }
+
+    /// Whether its name can hardly mean anything but that it destroys something, whatever its hints say: a verb comes
+    /// first or last, and nothing in it says that somebody only looks.
+    pub fn sounds_destructive(&self) -> bool {
+        let words = words(&self.name);
+        let ends = [words.first(), words.last()];
+        ends.into_iter().flatten().any(|word| UNDOUBTED_VERBS.contains(&word.as_str())) && !has_any(&words, LOOKING)
+    }
+
+    /// Whether it runs what callers write, so that errors of an interpreter may be about that.
+    pub fn runs_code(&self) -> bool {
+        let arguments = self.input_schema()["properties"].as_object().into_iter().flatten();
+        has_any(&words(&self.name), RUNNING)
+            || arguments.flat_map(|(name, _)| words(name)).any(|word| CODE.contains(&word.as_str()))
+    }
+
+    fn hint(&self, name: &str) -> Option<bool> {
+        self.raw["annotations"][name].as_bool()
+    }
+
+    /// A verb of reading in the name or at the beginning of the description, and none of changing in either.
+    fn sounds_like_a_reader(&self) -> bool {
+        let name = words(&self.name);
+        let description = self.raw["description"].as_str().unwrap_or_default();
+        let reads = has_any(&name, READING_VERBS) || first_verb(description).is_some_and(is_reading);
+        reads && !names_a_change(&name) && !describes_a_change(description)
+    }
+}
+
+fn names_a_change(name: &[String]) -> bool {
+    let leads = |word: &&str| LEADING_CHANGING_VERBS.contains(word) || FAR_REACHING_VERBS.contains(word);
+    has_any(name, CHANGING_VERBS)
+        || has_any(name, DESTRUCTIVE_VERBS)
+        || name.first().is_some_and(|first| leads(&first.as_str()))
+}
+
+/// Whether a description has a verb of changing in its base form or its third person, unless it is denied: `updated`
+/// says of things what they are, and `does not modify` what does not happen.
+fn describes_a_change(description: &str) -> bool {
+    let spoken: Vec<String> = description
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+        .collect();
+    spoken.iter().enumerate().any(|(at, word)| {
+        let is_denied = spoken[at.saturating_sub(3)..at].iter().any(|word| NEGATIONS.contains(&word.as_str()));
+        !is_denied && CHANGING_VERBS.iter().any(|verb| is_form_of(word, verb))
+    })
+}
+
+/// `create`, `creates`, `modifies`.
+fn is_form_of(word: &str, verb: &str) -> bool {
+    word == verb
+        || word.strip_suffix('s').is_some_and(|stem| stem == verb || stem == format!("{verb}e"))
+        || verb.strip_suffix('y').is_some_and(|stem| word == format!("{stem}ies"))
+}
+
+fn first_verb(description: &str) -> Option<String> {
+    let first = description.split_whitespace().next()?;
+    Some(first.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+}
+
+fn is_reading(word: String) -> bool {
+    READING_VERBS.iter().any(|verb| is_form_of(&word, verb))
+}
+
+fn name_sounds_destructive(name: &str) -> bool {
+    let words = words(name);
+    words.first().is_some_and(|first| FAR_REACHING_VERBS.contains(&first.as_str()))
+        || has_any(&words, DESTRUCTIVE_VERBS)
+}
+
+fn has_any(words: &[String], verbs: &[&str]) -> bool {
+    words.iter().any(|word| verbs.contains(&word.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn harm_is_read_from_hints_and_names() {
+        let check = |raw: Value, expected: bool| assert_eq!(Tool::new(raw.clone()).may_destroy(), expected, "{raw}");
+        check(json!({"name": "get_user"}), false);
+        check(json!({"name": "deleteUser"}), true);
+        check(json!({"name": "drop-table"}), true);
+        check(json!({"name": "dropdown"}), false);
+        check(json!({"name": "DROP_TABLE"}), true);
+        check(json!({"name": "HTTPDelete"}), true);
+        check(json!({"name": "delete_x", "annotations": {"readOnlyHint": true}}), false);
+        check(json!({"name": "write", "annotations": {"readOnlyHint": false}}), true);
+        check(json!({"name": "write", "annotations": {"readOnlyHint": false, "destructiveHint": false}}), false);
+        check(json!({"name": "write", "annotations": {"destructiveHint": true}}), true);
+    }
+
+    #[test]
+    fn names_accuse_where_they_leave_no_doubt() {
+        let check = |name: &str, expected: bool| {
+            assert_eq!(Tool::new(json!({"name": name})).sounds_destructive(), expected, "{name}");
+        };
+        for accused in ["delete_user", "deleteUser", "users.delete", "PURGE_CACHE", "wipe"] {
+            check(accused, true);
+        }
+        for innocent in [
+            "get_delete_history",
+            "preview_delete",
+            "format_text",
+            "remove_stopwords",
+            "list_deleted",
+            "reset_password",
+        ] {
+            check(innocent, false);
+        }
+    }
+
+    #[test]
+    fn readers_are_clear_from_hints_names_and_descriptions() {
+        let check = |name: &str, description: &str, expected: bool| {
+            let tool = Tool::new(json!({"name": name, "description": description}));
+            assert_eq!(tool.only_reads(), expected, "{name}: {description}");
+        };
+        for reader in ["get_user", "listUsers", "git_status", "search-nodes", "echo", "read_query", "get_order"] {
+            check(reader, "", true);
+        }
+        for other in [
+            "create_user",
+            "write_query",
+            "get_or_create_user",
+            "run_query",
+            "users",
+            "order_list",
+            "set_status",
+            "query_and_update",
+            "send_info",
+        ] {
+            check(other, "", false);
+        }
+        check("weather", "Returns the weather of a city.", true);
+        check("weather", "The weather of a city.", false);
+        check("list_changes", "Lists recently updated issues; it never creates or deletes any.", true);
+        check("read_items", "Use it before create_item.", true);
+        check("query", "Execute an INSERT, UPDATE, or DELETE query", false);
+        check("get_session", "Gets the session, and creates one where there is none.", false);
+        check("check_in", "Modifies the booking.", false);
+    }
+
+    #[test]
+    fn tools_that_run_what_callers_write() {
+        let check = |name: &str, argument: &str, expected: bool| {
+            let schema = json!({"properties": {argument: {"type": "string"}}});
+            assert_eq!(Tool::new(json!({"name": name, "inputSchema": schema})).runs_code(), expected, "{name}");
+        };
+        check("run_python", "text", true);
+        check("analyze", "sourceCode", true);
+        check("get_user", "id", false);
+    }
+
+    #[test]
+    fn hints_come_before_words() {
+        let check = |hints: Value, expected: bool| {
+            for name in ["get_user", "create_user"] {
+                let tool = Tool::new(json!({"name": name, "annotations": hints}));
+                assert_eq!(tool.only_reads(), expected, "{name} {hints}");
+            }
+        };
+        check(json!({"readOnlyHint": true}), true);
+        check(json!({"readOnlyHint": false, "destructiveHint": false}), false);
+        check(json!({"destructiveHint": true}), false);
+    }
+}
