@@ -37,6 +37,8 @@ pub(super) struct Conversation<'a> {
     pub(super) rounds: Option<Arc<Rounds>>,
     /// How many requests were served.
     pub(super) served: u64,
+    /// What the steps of a rule found so far.
+    pub(super) broken: Vec<Finding>,
     /// Where somebody gives arguments.
     pub(super) cure: Cure,
     /// The names that no answer provided: those of the suite and of the case.
@@ -71,6 +73,7 @@ impl<'a> Conversation<'a> {
             meanwhile: Vec::new(),
             rounds: None,
             served: 0,
+            broken: Vec::new(),
             given: [None; 2],
             cure: Cure::Suite,
         }
