@@ -17,8 +17,8 @@ impl Conversation<'_> {
     pub(super) async fn judge_all(&mut self, steps: &[Step]) -> Result<(), Vec<Finding>> {
         let mut is_answered = true;
         for step in steps {
-            let is_possible = is_answered || matches!(step.action, Action::Alive);
-            if !self.broken.is_empty() && !(is_possible && self.speaker.session.is_open()) {
+            let is_possible = (is_answered || matches!(step.action, Action::Alive)) && self.speaker.session.is_open();
+            if !(is_possible || self.broken.is_empty()) {
                 continue;
             }
             let mut found = self.step("", step).await;
