@@ -12,18 +12,19 @@ use super::phases::{self, Conversation, violations};
 use super::pool::Turn;
 use super::raw::expects_the_end;
 use super::restart::{joined, split_at_restart};
+use super::rule::apply_level;
 use super::snapshot::Recorder;
 use super::sound::{self, unsound};
 use super::turns::in_turn;
 use super::witness::Unserved;
 use super::{alone, finding, rounds};
-use crate::event::{Exchange, FailureClass, Finding, Level, Outcome, RECORDED};
+use crate::event::{Exchange, FailureClass, Finding, Outcome, RECORDED};
 use crate::plan::made::Cure;
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
 use crate::source::template::{UNFILLED, fill, from_json};
 use crate::source::{Sources, duration_text};
-use crate::suite::{Handshake, Level as RuleLevel, Step};
+use crate::suite::{Handshake, Step};
 
 /// Why a case that was under way has no verdict.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -90,17 +91,7 @@ pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, boun
         SessionNeed::InTurn => Box::pin(in_turn(lane, case, script, bounds)).await,
         SessionNeed::Own => Box::pin(in_own_session(lane, case, script, bounds)).await,
     };
-    weighed(case, Attempted { duration: begun.elapsed(), ..attempted })
-}
-
-/// What breaks a rule that only advises is a warning.
-pub(super) fn weighed(case: &Case, mut attempted: Attempted) -> Attempted {
-    let is_advice = case.rule.as_ref().is_some_and(|rule| rule.level == RuleLevel::Should);
-    if is_advice && attempted.outcome == Outcome::Failed {
-        attempted.outcome = Outcome::Warned;
-        attempted.findings.iter_mut().for_each(|found| found.level = Level::Should);
-    }
-    attempted
+    apply_level(case, Attempted { duration: begun.elapsed(), ..attempted })
 }
 
 impl Attempted {
@@ -285,7 +276,11 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
     if let Some(rounds) = &script.rounds {
         return Box::pin(rounds::judged(conversation, rounds, &script.steps, left)).await;
     }
-    match conversation.all("", &script.steps).await {
+    let served = match case.rule {
+        Some(_) => conversation.judge_all(&script.steps).await,
+        None => conversation.all("", &script.steps).await,
+    };
+    match served {
         Ok(()) => Verdict::passed(),
         Err(found) => unserved(found),
     }
@@ -352,7 +347,9 @@ fn too_slow(conversation: &mut Conversation<'_>, sources: &Sources, case: &Case,
     let found = Finding { exchange: unanswered, ..Finding::failure(FailureClass::Timeout, message) }
         .with_evidence("server", alive)
         .with_evidence("stderr", conversation.speaker.session.stderr_tail().join("\n"));
-    Verdict::found(Outcome::Failed, vec![finding::at(found, sources, case.span, "this case")])
+    let mut found = vec![finding::at(found, sources, case.span, "this case")];
+    found.splice(..0, std::mem::take(&mut conversation.broken));
+    Verdict::found(Outcome::Failed, found)
 }
 
 fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt, weighed};
+use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt};
 use super::lane::{Lane, NoSession};
 use super::pool::Turn;
+use super::rule::apply_level;
 use super::{Emitter, Options, again, finding, isolation, micros, probing, snapshot};
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome, RECORDED,
@@ -38,11 +39,11 @@ pub(super) async fn run(
         Body::Probe(probe) => {
             emitter.event(Event::CaseStarted(CaseStarted { id: case.id.clone(), attempt: 1 }));
             let attempted = Box::pin(probing::probed(&lane, &case, probe, &options.stop)).await;
-            return held(&case, result(planned, &case, weighed(&case, attempted), Vec::new()));
+            return held(&case, result(planned, &case, apply_level(&case, attempted), Vec::new()));
         }
         Body::Scan(codes) => {
             let attempted = lane.scanned.verdict(codes);
-            return held(&case, result(planned, &case, weighed(&case, attempted), Vec::new()));
+            return held(&case, result(planned, &case, apply_level(&case, attempted), Vec::new()));
         }
         Body::Template(_) => {
             return unrun(planned, &case, Outcome::Skipped, Some("nothing was made of it".to_owned()), Vec::new());

@@ -33,6 +33,7 @@ mod resolve;
 mod restart;
 mod reviewing;
 mod rounds;
+mod rule;
 mod scanning;
 mod snapshot;
 mod sound;

@@ -1,8 +1,10 @@
 //! Opens sessions of a lane: with a fresh server, or beside another session of the same one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
@@ -64,9 +66,11 @@ impl Lane {
             answers,
             handshake,
         };
+        let starts = server.starts();
+        let permit = self.permit(starts).await;
         let (begun, processes) = (Instant::now(), AtomicUsize::new(0));
         let connector: &Connector<'_> = &|| {
-            processes.fetch_add(usize::from(server.starts() != Starts::Nothing), Ordering::Relaxed);
+            processes.fetch_add(usize::from(starts != Starts::Nothing), Ordering::Relaxed);
             Box::pin(self.connect(&server, start_timeout))
         };
         let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
@@ -84,7 +88,7 @@ impl Lane {
             self.not_begun(&revision, closed);
         }
         let failed = match opened {
-            Ok(session) => return Ok(session),
+            Ok(session) => return Ok(started(session, permit.filter(|_| starts == Starts::WithStream))),
             Err(failed) => *failed,
         };
         match &failed.failure {
@@ -97,6 +101,14 @@ impl Lane {
         }
     }
 
+    /// Waits until a server may start, where one is started; its time to start begins after that.
+    async fn permit(&self, starts: Starts) -> Option<OwnedSemaphorePermit> {
+        match starts {
+            Starts::Nothing => None,
+            Starts::WithStream | Starts::WithAddress => Arc::clone(&self.starting).acquire_owned().await.ok(),
+        }
+    }
+
     async fn connect(&self, server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
         let link = resolve::connect(server, within).await?;
         Ok(match &self.tamper {
@@ -104,4 +116,12 @@ impl Lane {
             None => link,
         })
     }
+}
+
+/// A session whose server has started; without a handshake, a server on a stream may still be at it.
+fn started(session: Session, permit: Option<OwnedSemaphorePermit>) -> Session {
+    if let Some(permit) = permit.filter(|_| !session.has_shaken_hands()) {
+        session.hold_while_starting(permit);
+    }
+    session
 }

@@ -38,6 +38,8 @@ pub(super) struct Conversation<'a> {
     pub(super) rounds: Option<Arc<Rounds>>,
     /// How many requests were served.
     pub(super) served: u64,
+    /// What the steps of a rule found so far.
+    pub(super) broken: Vec<Finding>,
     /// Where somebody gives arguments.
     pub(super) cure: Cure,
     /// What the server has served so far; `None` where no generated case has to know.
@@ -66,6 +68,7 @@ impl<'a> Conversation<'a> {
             meanwhile: Vec::new(),
             rounds: None,
             served: 0,
+            broken: Vec::new(),
             given: [None; 2],
             history: None,
             cure: Cure::Suite,

@@ -1,5 +1,6 @@
 //! Connects to a server, and begins to speak the era that it speaks.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ fn unshaken(peer: Peer, settings: Settings) -> Session {
         ready: Duration::ZERO,
         transport: peer.transport(),
     };
-    Session { peer, settings, server, earlier: Vec::new() }
+    Session { peer, settings, server, earlier: Vec::new(), starting: Mutex::default() }
 }
 
 async fn connected(connect: &Connector<'_>, settings: &Settings, earlier: &[Closed]) -> Result<Peer, Box<NotOpened>> {
@@ -82,7 +83,7 @@ async fn finish(
             peer.lock().set_era(identity.revision.era());
             peer.lock().headers.speak(identity.revision);
             let server = ServerIdentity { ready: begun.elapsed(), ..identity };
-            Ok(Session { peer, settings, server, earlier: earlier.to_vec() })
+            Ok(Session { peer, settings, server, earlier: earlier.to_vec(), starting: Mutex::default() })
         }
         Err(failure) => {
             let mut connections = earlier.to_vec();

@@ -26,10 +26,11 @@ mod state;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 
 use self::peer::Peer;
 use crate::event::Finding;
@@ -75,6 +76,8 @@ pub struct Session {
     pub server: ServerIdentity,
     /// What is left of connections that ended before this one, because of the first question.
     pub earlier: Vec<Closed>,
+    /// Held while a server starts that no handshake waited for.
+    starting: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 /// What a server said of itself in the handshake.
@@ -151,6 +154,15 @@ impl Session {
         if is_starting { request_timeout.max(start_timeout) } else { request_timeout }
     }
 
+    /// Keeps a permit to start until the server has given its first answer, or let its time pass.
+    pub fn hold_while_starting(&self, permit: OwnedSemaphorePermit) {
+        *self.starting.lock().unwrap_or_else(PoisonError::into_inner) = Some(permit);
+    }
+
+    fn release_start(&self) {
+        drop(self.starting.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
     /// Whether it began with a handshake, or as a revision without one begins.
     pub fn has_shaken_hands(&self) -> bool {
         self.settings.handshake == Handshake::Made
@@ -185,6 +197,7 @@ impl Session {
     /// Ends the conversation and the server once a process of ours was watched so long after its last message; returns
     /// when nothing of it is left.
     pub async fn close(&self, watch: Duration) -> Closed {
+        self.release_start();
         self.peer.close(watch).await
     }
 }

@@ -141,6 +141,9 @@ impl Session {
             let _ = self.peer.send_bytes(message.pieces, message.owner);
         }
         let is_ended = collected.until(deadline).await;
+        if message.awaited != Awaited::Nothing {
+            self.release_start();
+        }
         if is_ended {
             return Err(self.peer.lock().ended_failure("send", frame));
         }

@@ -61,9 +61,35 @@ pub(crate) fn tests() -> Vec<Trial> {
     let kept = BOOKS.iter().map(|book| test(format!("rules::{book}::kept"), move || all_are_kept(book)));
     let broken = BOOKS.iter().flat_map(|book| {
         let own = rules(book).into_iter().filter(move |rule| is_newest(book, rule));
-        own.map(move |rule| test(format!("rules::{book}::{}", rule.id), move || fails_alone(book, &rule)))
+        own.flat_map(move |rule| {
+            let each = faulty(&rule).into_iter();
+            each.map(move |(name, rule)| test(format!("rules::{book}::{name}"), move || fails_alone(book, &rule)))
+        })
     });
-    kept.chain(broken).collect()
+    let shown = test("rules::variants".to_owned(), every_variant_is_shown);
+    kept.chain(broken).chain([shown]).collect()
+}
+
+/// A rule with each of its faulty servers: the one that breaks it, and one for each further variant.
+fn faulty(rule: &Rule) -> Vec<(String, Rule)> {
+    let of = |(variant, flaw): &(String, Node)| {
+        (format!("{}::{variant}", rule.id), Rule { broken: Some(flaw.clone()), ..rule.clone() })
+    };
+    let further = rule.also_broken.iter().map(of);
+    [(rule.id.clone(), rule.clone())].into_iter().chain(further).collect()
+}
+
+/// A rule claims no variant that none of its faulty servers has.
+fn every_variant_is_shown() {
+    let tests = whole().1.rules.iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
+    let claims = tests.filter(|(_, rule)| rule.broken.is_some()).map(|(test, rule)| {
+        let is_further = |judged: &str| rule.also_broken.iter().any(|(variant, _)| variant == judged);
+        let shown_first = test.judges.iter().filter(|judged| !is_further(&judged.value)).count();
+        let shown_further = test.judges.iter().filter(|judged| is_further(&judged.value)).count();
+        (rule, shown_first <= 1 && shown_further == rule.also_broken.len())
+    });
+    let wrong: Vec<&str> = claims.filter(|(_, is_shown)| !is_shown).map(|(rule, _)| rule.id.as_str()).collect();
+    assert_eq!(wrong, [""; 0], "each variant that a rule judges needs a server under `broken` or `also_broken`");
 }
 
 /// The correct server keeps every rule of a book, over both transports; each but a few are seen to be kept.

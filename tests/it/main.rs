@@ -34,6 +34,7 @@ mod readme;
 mod real;
 mod replaying;
 mod robustness;
+mod starts;
 mod tame;
 mod testing;
 mod written;

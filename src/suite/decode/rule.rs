@@ -30,9 +30,15 @@ pub(super) fn rule(node: &Node) -> Option<Arc<Rule>> {
         why: text("why")?,
         good: text("good")?,
         broken: rule.get("broken").cloned(),
+        also_broken: also_broken(rule),
         reference: rule.get("reference").cloned(),
         span: rule.span,
     }))
+}
+
+fn also_broken(rule: &Node) -> Vec<(String, Node)> {
+    let variants = rule.get("also_broken").map(Node::entries).unwrap_or_default().iter();
+    variants.map(|(name, flaw)| (name.value.clone(), flaw.clone())).collect()
 }
 
 fn level(node: &Node, default: Level) -> Level {

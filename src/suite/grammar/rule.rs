@@ -32,6 +32,11 @@ pub(super) static RULE: Object = Object {
             Shape::Any,
             "What a server does that breaks this rule, as flaws of the demo server; `mcprove serve faulty --rule` plays it.",
         ),
+        key(
+            "also_broken",
+            Shape::Map(&Shape::Any),
+            "The same for each further variant that the test judges; the program's own tests play it.",
+        ),
         key("reference", Shape::Map(&Shape::Any), "What the demo server and the suite need to show it."),
     ]],
 };

@@ -26,6 +26,8 @@ pub struct Rule {
     pub good: String,
     /// What a server does that breaks this rule and no other: flaws of the demo server.
     pub broken: Option<Node>,
+    /// The same for each further variant that the test judges.
+    pub also_broken: Vec<(String, Node)>,
     /// The settings that the demo server needs to show it.
     pub reference: Option<Node>,
     /// Where it is written.

@@ -1,0 +1,102 @@
+//! Servers that start at the same time: no more than there are processors, however many cases run at a time.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
+
+use mcprove::event::{Event, Outcome};
+use mcprove::plan::{Selection, build};
+use mcprove::redact::Redactor;
+use mcprove::runner::{self, Observer, Options, SessionFrames, Stop};
+use mcprove::source::Sources;
+use mcprove::suite::{Files, load};
+use mcprove::taxonomy::Registry;
+use tokio::runtime::Builder;
+
+use crate::harness::{self, Scene};
+
+/// A server that notes when it starts and when it is ready, which takes it a while.
+const SERVER: &str = r#"
+import json, os, sys, time
+log = os.open("log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+os.write(log, b"start\n")
+time.sleep(0.2)
+is_ready = False
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    if not is_ready:
+        os.write(log, b"ready\n")
+        is_ready = True
+    known = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "heavy", "version": "1"}}
+    result = known if message["method"] == "initialize" else {}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+/// Half of the cases leave the handshake out.
+const SUITE: &str = r#"
+suite: Heavy servers
+server: { command: [python3, server.py], protocol: 2025-11-25 }
+run_options: { restart_policy: per_test }
+tests:
+  - { name: one, alive: true, expect: [] }
+  - { name: two, alive: true, expect: [] }
+  - { name: three, alive: true, expect: [] }
+  - { name: four, handshake: false, steps: [{ send: { json: &ping { jsonrpc: "2.0", id: 1, method: ping } }, expect: [] }] }
+  - { name: five, handshake: false, steps: [{ send: { json: *ping }, expect: [] }] }
+  - { name: six, handshake: false, steps: [{ send: { json: *ping }, expect: [] }] }
+"#;
+
+/// Suites as they lie on the disk.
+struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        fs::read_to_string(path)
+    }
+}
+
+/// Counts cases that passed.
+#[derive(Default)]
+struct Passed(usize);
+
+impl Observer for Passed {
+    fn event(&mut self, event: &Event) {
+        if let Event::CaseFinished(result) = event {
+            self.0 += usize::from(result.outcome == Outcome::Passed);
+        }
+    }
+
+    fn session(&mut self, _: &SessionFrames, _: &Redactor) {}
+}
+
+#[test]
+fn no_more_servers_start_at_a_time_than_there_are_processors() {
+    let scene = Scene::bare("starts");
+    scene.write("server.py", SERVER);
+    scene.write("suite.yml", SUITE);
+    let mut sources = Sources::default();
+    let suite = load(&scene.folder.join("suite.yml"), &Disk, &mut sources, &mut Vec::new()).unwrap();
+    let registry = Registry::builtin();
+    let plan = build(vec![suite], Selection::default(), registry, Arc::new(sources)).unwrap();
+    let (_wish, stop) = Stop::new();
+    let path = ("PATH".to_owned(), harness::path().into_string().unwrap());
+    let options = Options {
+        parallel: Some(6),
+        processors: 1,
+        environment: Arc::new(BTreeMap::from([path])),
+        ..Options::new(0, stop)
+    };
+    let mut passed = Passed::default();
+    let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(runner::run(plan, options, registry, &mut passed));
+    assert_eq!(passed.0, 6);
+    let log = fs::read_to_string(scene.folder.join("log")).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    for pair in lines.chunks(2) {
+        assert_eq!(pair, ["start", "ready"], "a server starts before the one before it is ready: {lines:?}");
+    }
+}
