@@ -179,7 +179,10 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
         let attempted = joined(whole.take(), attempted);
         bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {
-            Some(later) if goes_on && matches!(attempted.outcome, Outcome::Passed | Outcome::Warned) => {
+            Some(later)
+                if goes_on
+                    && matches!(attempted.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) =>
+            {
                 rest = later;
                 names = learned;
                 bounds.turn = Turn::Again;
@@ -251,7 +254,7 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
         verdict.outcome = Outcome::Warned;
     }
-    if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (verdict.outcome, conversation.unseen) {
+    if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (verdict.outcome, conversation.inconclusive) {
         verdict = Verdict { findings: verdict.findings, ..Verdict::because(Outcome::Inconclusive, reason) };
     }
     let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);

@@ -26,11 +26,13 @@ pub(super) fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attemp
         earlier.exchanges.push(blank("", "restart".to_owned()));
         earlier.exchanges.append(&mut later.exchanges);
         later.exchanges = earlier.exchanges;
-        // Only doubts let a case go on after its restart.
-        if later.outcome == Outcome::Passed && earlier.outcome == Outcome::Warned {
-            later.outcome = Outcome::Warned;
+        // What goes on after its restart has passed, or left doubts, or could not be judged.
+        if later.outcome == Outcome::Passed
+            || (later.outcome, earlier.outcome) == (Outcome::Warned, Outcome::Inconclusive)
+        {
+            later.outcome = earlier.outcome;
         }
-        if matches!(later.outcome, Outcome::Passed | Outcome::Warned) {
+        if matches!(later.outcome, Outcome::Passed | Outcome::Warned) || later.outcome == earlier.outcome {
             later.reason = later.reason.or(earlier.reason);
         }
         later.findings.append(&mut earlier.findings);
