@@ -11,7 +11,7 @@ use super::options::Stop;
 use super::phases::{self, Conversation, Unserved, violations};
 use super::pool::Turn;
 use super::raw::expects_the_end;
-use super::restart::{joined, split_at_restart};
+use super::restart::{joined, lets_go_on, split_at_restart};
 use super::snapshot::Recorder;
 use super::sound::unsound;
 use super::turns::in_turn;
@@ -179,10 +179,7 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
         let attempted = joined(whole.take(), attempted);
         bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {
-            Some(later)
-                if goes_on
-                    && matches!(attempted.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) =>
-            {
+            Some(later) if goes_on && lets_go_on(attempted.outcome) => {
                 rest = later;
                 names = learned;
                 bounds.turn = Turn::Again;

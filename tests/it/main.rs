@@ -34,6 +34,7 @@ mod readme;
 mod real;
 mod replaying;
 mod robustness;
+mod strays;
 mod tame;
 mod testing;
 mod written;
