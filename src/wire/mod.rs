@@ -10,6 +10,7 @@ mod canonical;
 mod catalog;
 pub mod format;
 mod frame;
+pub mod json;
 mod member;
 mod message;
 mod revision;
