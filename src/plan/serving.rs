@@ -11,7 +11,11 @@ const REFUSALS: &str = "negative-path";
 
 /// Where the cases of a plan are written that rest on generated calls.
 #[derive(Debug, Clone, Default)]
-pub struct Generated(BTreeSet<Origin>);
+pub struct Generated {
+    origins: BTreeSet<Origin>,
+    /// The servers whose tools some block calls, each with the file of its suite.
+    with_tools: BTreeSet<(String, String)>,
+}
 
 /// A test, property or block on a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,12 +37,22 @@ impl Generated {
                 Some(origin(case, &planned.lanes[case.lane].server, probe(template)?))
             })
         });
-        Self(origins.collect())
+        let with_tools = plan.suites.iter().flat_map(|planned| {
+            let calling =
+                planned.cases.iter().filter(|case| matches!(&case.body, Body::Template(of) if calls_tools(of)));
+            calling.map(|case| (planned.suite.file.clone(), planned.lanes[case.lane].server.clone()))
+        });
+        Self { origins: origins.collect(), with_tools: with_tools.collect() }
+    }
+
+    /// Whether blocks would call the tools of a server, if it had any.
+    pub fn calls_tools(&self, file: &str, server: &str) -> bool {
+        self.with_tools.iter().any(|known| (known.0.as_str(), known.1.as_str()) == (file, server))
     }
 
     /// Whether a case that stands there on this server, with these probes, is one of them.
     pub fn has(&self, (file, line): (&str, usize), server: &str, probes: &[String]) -> bool {
-        self.0.iter().any(|origin| {
+        self.origins.iter().any(|origin| {
             (origin.file.as_str(), origin.line, origin.server.as_str()) == (file, line, server)
                 && (origin.probe.is_empty() || probes.iter().any(|probe| probe == origin.probe))
         })
@@ -58,6 +72,20 @@ fn probe(template: &Template) -> Option<&'static str> {
         Template::ForEach(test) | Template::Particular(test) => rests_on_served(test).then_some(""),
         // Most rules are about the protocol, and servers keep them also where nobody knows a call that they serve.
         Template::Rules(_) | Template::Lint(_) | Template::Drift(_) => None,
+    }
+}
+
+/// Whether a block comes to nothing of its own where a server has no tools.
+fn calls_tools(template: &Template) -> bool {
+    match template {
+        Template::NegativeBlock(negative) => negative.checks.iter().any(|check| check.is_of_tools()),
+        Template::OutputBlock(_) | Template::Fuzz(_) => true,
+        Template::NegativeTest(..)
+        | Template::ForEach(_)
+        | Template::Particular(_)
+        | Template::Rules(_)
+        | Template::Lint(_)
+        | Template::Drift(_) => false,
     }
 }
 
