@@ -66,7 +66,7 @@ impl<'a> Sent<'a> {
             match call {
                 // Of what others sent beside the session, nothing is left in it.
                 None if is_own => {
-                    said.unplayable = said.unplayable.or(Some("it sends requests of HTTP beside the session"))
+                    said.unplayable = said.unplayable.or(Some("it sends requests of HTTP beside the session"));
                 }
                 None => {}
                 Some(call) if is_handshake(call) => {

@@ -47,7 +47,6 @@ mod adopted {
     use std::fs;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Mutex, PoisonError};
-    use std::thread::sleep;
     use std::time::{Duration, Instant};
 
     use nix::errno::Errno;
@@ -94,7 +93,7 @@ mod adopted {
                 strays.into_iter().for_each(end);
             }
             drop(servers);
-            sleep(PAUSE);
+            pause();
         }
     }
 
@@ -103,7 +102,7 @@ mod adopted {
         let begun = Instant::now();
         while ADOPTS.load(Ordering::Relaxed) && begun.elapsed() < LONGEST && !has_no_children() {
             strays().into_iter().for_each(end);
-            sleep(PAUSE);
+            pause();
         }
     }
 
@@ -115,6 +114,11 @@ mod adopted {
             *counted.entry(name.clone()).or_default() += 1;
         }
         counted
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the system tells nobody when the children of a child have ended")]
+    fn pause() {
+        std::thread::sleep(PAUSE);
     }
 
     fn has_no_children() -> bool {

@@ -2,6 +2,7 @@
 //! the largest one.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use serde_json::{Error, Value};
 
@@ -36,8 +37,7 @@ fn with_largest(text: &str) -> Cow<'_, str> {
                 if let Ok(value) = number.parse::<f64>()
                     && value.is_infinite()
                 {
-                    changed += &text[kept..at];
-                    changed += &format!("{:e}", f64::MAX.copysign(value));
+                    let _ = write!(changed, "{}{:e}", &text[kept..at], f64::MAX.copysign(value));
                     kept = at + number.len();
                 }
                 at += number.len();

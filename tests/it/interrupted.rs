@@ -225,10 +225,11 @@ fn report(scene: &Scene) -> Value {
 #[test]
 fn thousands_of_failures_do_not_keep_reports_from_being_written() {
     let scene = Scene::bare("interrupted/thousands");
-    let rows: String = (0..4000).map(|row| format!("      - {{ n: 'm{row}' }}\n")).collect();
+    let rows: Vec<String> = (0..4000).map(|row| format!("{{ n: 'm{row}' }}")).collect();
     let suite = format!(
-        "suite: many\nserver: {{ builtin: demo }}\ntests:\n  - name: fails\n    rows:\n{rows}    call: echo\n    \
-         args: {{ message: '{{{{ n }}}}' }}\n    expect: [{{ at: result.content, equals: [] }}]\n"
+        "suite: many\nserver: {{ builtin: demo }}\ntests:\n  - name: fails\n    rows: [{}]\n    call: echo\n    \
+         args: {{ message: '{{{{ n }}}}' }}\n    expect: [{{ at: result.content, equals: [] }}]\n",
+        rows.join(", ")
     );
     scene.write("suite.yml", &suite);
     let running = scene.begin("run suite.yml --report ndjson=run.ndjson --report junit=run.xml --report json=run.json");
