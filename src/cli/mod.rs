@@ -28,7 +28,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use self::environment::Environment;
 use self::output::Output;
 
+use crate::source::visible_line;
 use crate::taxonomy::Registry;
+use crate::transport::strays;
 
 pub use self::exit::Exit;
 
@@ -113,6 +115,7 @@ pub fn main() -> ExitCode {
         // Reading the registry takes as long as reading a large suite; it is wanted after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
     }
+    strays::adopt();
     let exit = match arguments.command {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
         Command::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
@@ -130,7 +133,17 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => commands::serve::serve(&args, &environment, &output),
         Command::Completions(args) => commands::completions::completions(&args, &output),
     };
+    tell_strays(&output);
     exit.into()
+}
+
+/// Says what servers had left running in groups of their own.
+fn tell_strays(output: &Output) {
+    let ended: Vec<String> = strays::ended().into_iter().map(|(name, count)| format!("{count} × `{name}`")).collect();
+    if !ended.is_empty() {
+        let told = format!("ended what servers had left running outside of their process groups: {}", ended.join(", "));
+        output.note(&visible_line(&told));
+    }
 }
 
 /// A file where a command belongs is most often meant for `run`.

@@ -1,6 +1,7 @@
 //! From the frames of a session to the requests that say the same again.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ const LONGEST: usize = 2_000;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Said {
     /// Requests and notifications, each with the number of its frame and whether the case in question sent it.
-    sent: Vec<(u32, bool, Call)>,
+    sent: Vec<(u32, bool, Arc<Call>)>,
     /// Why they cannot be said again.
     pub(super) unplayable: Option<&'static str>,
     /// The last frames, as in a transcript, secrets included.
@@ -30,56 +31,70 @@ pub(super) struct Said {
     pub(super) exit: Option<String>,
 }
 
-impl Said {
-    /// Everything that was said in a session, seen from one of its cases or from outside of them, with marks in the
-    /// place of secrets.
-    pub(super) fn of(session: &SessionFrames, case: Option<&str>, redactor: &Redactor) -> Self {
-        let own: &[u32] = case.and_then(|case| session.owners.get(case)).map_or(&[], Vec::as_slice);
+/// What was sent in one session, read once for all cases that look at it.
+pub(super) struct Sent<'a> {
+    session: &'a SessionFrames,
+    /// By the numbers of their frames, with marks in the place of secrets; `None` for what was sent beside the session.
+    calls: Vec<(u32, Option<Arc<Call>>)>,
+}
+
+impl<'a> Sent<'a> {
+    pub(super) fn of(session: &'a SessionFrames, redactor: &Redactor) -> Self {
         let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
-        let mut said = Self {
-            exit: session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string()),
-            ..Self::default()
-        };
-        for frame in &session.frames {
-            let is_own = own.binary_search(&frame.seq).is_ok();
-            if frame.direction != Direction::Sent {
-                continue;
-            }
+        let mut calls = Vec::new();
+        for frame in session.frames.iter().filter(|frame| frame.direction == Direction::Sent) {
             if frame.channel == Channel::Http {
-                // Of what others sent beside the session, nothing is left in it.
-                said.unplayable = said.unplayable.or(is_own.then_some("it sends requests of HTTP beside the session"));
+                calls.push((frame.seq, None));
                 continue;
             }
-            match call(frame) {
-                Some(call) if is_handshake(&call) => {
+            let Some(mut call) = call(frame) else { continue };
+            if !nobody.contains(&frame.seq) || !is_discovery(&call) {
+                call.params = map_texts(call.params, &|text| redactor.restorable(text));
+                calls.push((frame.seq, Some(Arc::new(call))));
+            }
+        }
+        Self { session, calls }
+    }
+
+    /// Everything that was said, seen from one of the session's cases or from outside of them.
+    pub(super) fn seen_from(&self, case: Option<&str>) -> Said {
+        let own: &[u32] = case.and_then(|case| self.session.owners.get(case)).map_or(&[], Vec::as_slice);
+        let exit = self.session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string());
+        let mut said = Said { exit, ..Said::default() };
+        for (seq, call) in &self.calls {
+            let is_own = own.binary_search(seq).is_ok();
+            match call {
+                // Of what others sent beside the session, nothing is left in it.
+                None if is_own => {
+                    said.unplayable = said.unplayable.or(Some("it sends requests of HTTP beside the session"));
+                }
+                None => {}
+                Some(call) if is_handshake(call) => {
                     let is_bare = is_own && call.method == "initialize";
                     said.unplayable = said.unplayable.or(is_bare.then_some("it makes the handshake itself"));
                 }
-                Some(call) if nobody.contains(&frame.seq) && is_discovery(&call) => {}
-                Some(call) => said.sent.push((frame.seq, is_own, call)),
-                None => {}
+                Some(call) => said.sent.push((*seq, is_own, Arc::clone(call))),
             }
         }
         let surplus = said.sent.len().saturating_sub(MOST);
         said.sent.drain(..surplus);
-        for (_, _, call) in &mut said.sent {
-            call.params = map_texts(std::mem::take(&mut call.params), &|text| redactor.restorable(text));
-        }
-        said.frames = shown(session, own);
+        said.frames = shown(self.session, own);
         said
     }
+}
 
+impl Said {
     /// The requests up to a frame, the last one of the case at the end; all of the case's where no frame is known.
     pub(super) fn until(&self, frame: Option<u32>) -> Vec<Call> {
         let own_end = self.sent.iter().filter(|(_, is_own, _)| *is_own).map(|(seq, _, _)| *seq).max();
         let end = frame.or(own_end).unwrap_or(u32::MAX);
-        let mut kept: Vec<&(u32, bool, Call)> = self.sent.iter().filter(|(seq, _, _)| *seq <= end).collect();
+        let mut kept: Vec<&(u32, bool, Arc<Call>)> = self.sent.iter().filter(|(seq, _, _)| *seq <= end).collect();
         // Others may have spoken since.
         if let Some(at) = kept.iter().rposition(|(_, is_own, _)| *is_own) {
             let last = kept.remove(at);
             kept.push(last);
         }
-        kept.into_iter().map(|(_, _, call)| call.clone()).collect()
+        kept.into_iter().map(|(_, _, call)| Call::clone(call)).collect()
     }
 }
 

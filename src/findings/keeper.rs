@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{Said, cut};
+use super::calls::{Said, Sent, cut};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, Place, Start, Stored};
 use crate::event::{
@@ -81,7 +81,7 @@ impl Keeper {
     pub fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         if let Some(case) = &session.case {
             if let Some(sessions) = self.running.get_mut(case).filter(|sessions| sessions.len() < MOST_SESSIONS) {
-                sessions.push(Said::of(session, Some(case), redactor));
+                sessions.push(Sent::of(session, redactor).seen_from(Some(case)));
             }
             return;
         }
@@ -89,16 +89,20 @@ impl Keeper {
         let (here, elsewhere) = std::mem::take(&mut self.pending).into_iter().partition(is_here);
         self.pending = elsewhere;
         let here: Vec<CaseResult> = here;
-        for result in here {
-            self.case(&result, &[Said::of(session, Some(&result.case.id), redactor)]);
-        }
         let is_this = |judged: &SessionJudged| {
             judged.file == session.file && judged.server == session.server && judged.revision == session.revision
         };
         let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.judged).into_iter().partition(is_this);
         self.judged = others;
+        if here.is_empty() && own.is_empty() {
+            return;
+        }
+        let sent = Sent::of(session, redactor);
+        for result in here {
+            self.case(&result, &[sent.seen_from(Some(&result.case.id))]);
+        }
         for judged in own {
-            self.session_judged(&judged, Some(&Said::of(session, None, redactor)));
+            self.session_judged(&judged, Some(&sent.seen_from(None)));
         }
     }
 

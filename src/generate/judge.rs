@@ -114,6 +114,11 @@ impl Judges {
         }
     }
 
+    /// Whether a value is known not to satisfy the schema, whatever its formats say.
+    pub(super) fn refuses(&self, value: &Value) -> bool {
+        self.plain.is_valid(value) == Some(false)
+    }
+
     /// What is wrong with a value in one sentence; `None` where it is valid.
     pub(super) fn refusal(&self, value: &Value) -> Option<String> {
         let Some(mut errors) = self.plain.errors(value) else {

@@ -22,7 +22,7 @@ pub use branches::Seen;
 pub use draw::Draw;
 pub use judge::{Formats, Judge, compile};
 pub use maker::{Limits, Maker, Unusable};
-pub use question::{objection, satisfies, valid};
+pub use question::{objection, refuses, satisfies, valid};
 pub use schema::{References, compare, written};
 pub use shrink::shrink;
 pub use violation::{Breach, Violation};

@@ -24,6 +24,9 @@ const LONG: usize = 100_000;
 /// How many steps a text takes at least, where a pattern may go back in it.
 const PER_TEXT: usize = 20;
 
+/// The steps of what is given up however long anybody waits.
+const NEVER: usize = usize::MAX;
+
 /// How often a pattern may go back in a text that is looked at in haste.
 const BACKTRACKS: usize = 10_000;
 
@@ -85,10 +88,20 @@ impl Pattern {
         if letters.len() > LONG {
             return letters.len();
         }
-        let has_given_up =
-            |error: ValidationError<'_>| matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. });
-        let patience = if hasty.validate(text).is_err_and(has_given_up) { BACKTRACKS } else { 0 };
-        PER_TEXT + letters.len() / 16 + patience
+        let gives_up = |validator: &Validator| {
+            let is_limit =
+                |error: ValidationError<'_>| matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. });
+            validator.validate(text).is_err_and(is_limit)
+        };
+        let patience = if !gives_up(hasty) {
+            0
+        } else if !gives_up(&self.validator) {
+            BACKTRACKS
+        } else {
+            // The validator would say that the text does not match, which nobody knows.
+            NEVER
+        };
+        (PER_TEXT + letters.len() / 16).saturating_add(patience)
     }
 
     /// A text that may match, of at least `min` characters where the pattern has room for them.

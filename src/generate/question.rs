@@ -21,6 +21,11 @@ pub fn satisfies(schema: &Value, value: &Value) -> bool {
     judge(schema).is_some_and(|judge| judge.takes(value, Formats::Ignored))
 }
 
+/// Whether a value is known to break the schema.
+pub fn refuses(schema: &Value, value: &Value) -> bool {
+    judge(schema).is_some_and(|judge| judge.refuses(value))
+}
+
 /// The first thing that a schema has against a value, in words; `None` where it has nothing, or is unusable.
 pub fn objection(schema: &Value, value: &Value) -> Option<String> {
     let judge = judge(schema)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::answer::{self, Check};
-use super::mismatch::{Mismatch, Weight};
+use super::mismatch::{Mismatch, Verdict};
 use super::value::{self, AT, ELEMENT_KEYS, SIMPLE_KEYS, Target};
 use super::{Answer, read, reply::Reply, show};
 use crate::source::shape::{Key, Object, Shape, key};
@@ -68,12 +68,10 @@ impl Item {
         }
     }
 
-    /// What decides whether the item holds.
-    fn mismatches(&self, answer: &Answer<'_>) -> Vec<Mismatch> {
+    fn verdict(&self, answer: &Answer<'_>) -> Verdict {
         let mut found = Vec::new();
         self.check(answer, &mut found);
-        found.retain(|mismatch| mismatch.weight == Weight::Fails);
-        found
+        Verdict::of(found)
     }
 }
 
@@ -149,10 +147,15 @@ struct Not {
 
 impl Check for Not {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        if self.item.mismatches(answer).is_empty() {
-            let reply = Reply::of(answer.message).describe();
-            let label = format!("got {}", show::quoted(&reply));
-            found.push(Mismatch::new("not", self.span, "the answer is what it must not be", label).with_actual(reply));
+        match self.item.verdict(answer) {
+            Verdict::Fails(_) => {}
+            Verdict::Unjudged(unjudged) => found.push(unjudged),
+            Verdict::Holds => {
+                let reply = Reply::of(answer.message).describe();
+                let label = format!("got {}", show::quoted(&reply));
+                let message = "the answer is what it must not be";
+                found.push(Mismatch::new("not", self.span, message, label).with_actual(reply));
+            }
         }
     }
 }
@@ -176,12 +179,16 @@ struct Any {
 
 impl Check for Any {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let mut reasons = Vec::new();
+        let (mut reasons, mut unjudged) = (Vec::new(), None);
         for item in &self.items {
-            match item.mismatches(answer).into_iter().next() {
-                None => return,
-                Some(mismatch) => reasons.push(mismatch.message),
+            match item.verdict(answer) {
+                Verdict::Holds => return,
+                Verdict::Fails(mismatch) => reasons.push(mismatch.message),
+                Verdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
             }
+        }
+        if let Some(unjudged) = unjudged {
+            return found.push(unjudged);
         }
         let message = format!("the answer fits none of the {}", show::count(self.items.len(), "alternative"));
         let reply = Reply::of(answer.message).describe();

@@ -13,6 +13,33 @@ pub enum Weight {
     Fails,
     /// It is only told.
     Warns,
+    /// Nobody knows whether there is one: judging was given up.
+    Unjudged,
+}
+
+/// Whether all matchers of a group hold.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Holds,
+    /// One does not; the first that does not.
+    Fails(Mismatch),
+    /// None is known to fail, and one could not be judged.
+    Unjudged(Mismatch),
+}
+
+impl Verdict {
+    /// The verdict of matchers that found these mismatches.
+    pub(super) fn of(found: Vec<Mismatch>) -> Self {
+        let mut unjudged = None;
+        for mismatch in found {
+            match mismatch.weight {
+                Weight::Fails => return Self::Fails(mismatch),
+                Weight::Unjudged => drop(unjudged.get_or_insert(mismatch)),
+                Weight::Warns => {}
+            }
+        }
+        unjudged.map_or(Self::Holds, Self::Unjudged)
+    }
 }
 
 /// A failed expectation, with its evidence.
@@ -44,6 +71,11 @@ impl Mismatch {
         let label = show::cut(label.as_ref(), show::LABEL);
         let (weight, message) = (Weight::Fails, message.into());
         Self { code, weight, message, label, span, path: None, expected: None, actual: None, diff: None }
+    }
+
+    /// What could not be judged: neither right nor wrong.
+    pub(super) fn unjudged(span: Span, message: impl Into<String>, reason: impl AsRef<str>) -> Self {
+        Self::new("schema-not-judged", span, message, reason).with_weight(Weight::Unjudged)
     }
 
     /// A mistake that only showed once templates were filled in.

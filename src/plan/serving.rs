@@ -15,6 +15,8 @@ pub struct Generated {
     origins: BTreeSet<Origin>,
     /// Tools that need not be judged, each with the file of its suite.
     unjudged: BTreeSet<(String, String)>,
+    /// The servers whose tools some block calls, each with the file of its suite.
+    with_tools: BTreeSet<(String, String)>,
 }
 
 /// A test, property or block on a server.
@@ -41,12 +43,22 @@ impl Generated {
             let suite = &planned.suite;
             suite.allow_unjudged.iter().map(|tool| (suite.file.clone(), tool.clone()))
         });
-        Self { origins: origins.collect(), unjudged: unjudged.collect() }
+        let with_tools = plan.suites.iter().flat_map(|planned| {
+            let calling =
+                planned.cases.iter().filter(|case| matches!(&case.body, Body::Template(of) if calls_tools(of)));
+            calling.map(|case| (planned.suite.file.clone(), planned.lanes[case.lane].server.clone()))
+        });
+        Self { origins: origins.collect(), unjudged: unjudged.collect(), with_tools: with_tools.collect() }
     }
 
     /// Whether the suite says that a tool need not be judged.
     pub fn may_be_unjudged(&self, file: &str, tool: &str) -> bool {
         self.unjudged.contains(&(file.to_owned(), tool.to_owned()))
+    }
+
+    /// Whether blocks would call the tools of a server, if it had any.
+    pub fn calls_tools(&self, file: &str, server: &str) -> bool {
+        self.with_tools.iter().any(|known| (known.0.as_str(), known.1.as_str()) == (file, server))
     }
 
     /// Whether a case that stands there on this server, with these probes, is one of them.
@@ -71,6 +83,20 @@ fn probe(template: &Template) -> Option<&'static str> {
         Template::ForEach(test) | Template::Particular(test) => rests_on_served(test).then_some(""),
         // Most rules are about the protocol, and servers keep them also where nobody knows a call that they serve.
         Template::Rules(_) | Template::Lint(_) | Template::Drift(_) => None,
+    }
+}
+
+/// Whether a block comes to nothing of its own where a server has no tools.
+fn calls_tools(template: &Template) -> bool {
+    match template {
+        Template::NegativeBlock(negative) => negative.checks.iter().any(|check| check.is_of_tools()),
+        Template::OutputBlock(_) | Template::Fuzz(_) => true,
+        Template::NegativeTest(..)
+        | Template::ForEach(_)
+        | Template::Particular(_)
+        | Template::Rules(_)
+        | Template::Lint(_)
+        | Template::Drift(_) => false,
     }
 }
 

@@ -1,14 +1,19 @@
 //! Takes secrets out of everything that leaves the program, by value and in the forms in which values travel.
 
+mod forms;
 mod guess;
 mod marks;
+mod spelled;
 
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
 
+pub use self::forms::{base64, from_base64};
 pub use self::guess::{is_secret, user_of};
 pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
+use self::spelled::Spelled;
 
 /// What stands where a secret was.
 pub const MASK: &str = "[redacted]";
@@ -39,17 +44,56 @@ pub fn query_secrets(url: &str) -> impl Iterator<Item = &str> {
 /// Knows every secret of a run; clones learn what one of them learns.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// Longest first, so that a secret that contains another is masked whole.
-    forms: Arc<RwLock<Arc<[String]>>>,
+    known: Arc<RwLock<Arc<Known>>>,
     /// Secrets that have a name, and the variables from which they are taken back; longest first.
     named: Arc<[(String, String)]>,
 }
 
+/// Everything that is looked for.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    /// Longest first, so that a secret that contains another is masked whole.
+    forms: Vec<String>,
+    /// The secrets themselves, and the lines of those that have several.
+    secrets: Vec<String>,
+    /// The forms of which a beginning says too much, each with the length of the shortest one that does.
+    beginnings: Vec<(usize, String)>,
+    /// The forms of which an end says too much, each with the place where the shortest one begins that does.
+    endings: Vec<(usize, String)>,
+    /// The secrets, for spellings that are too many to be listed.
+    spelled: Vec<Spelled>,
+    /// Shorter texts say nothing, in bytes.
+    shortest: usize,
+}
+
+impl Known {
+    fn learn(&mut self, secret: &str) {
+        let lines = secret.lines().map(str::trim).filter(|line| line.len() >= TELLING && *line != secret.trim());
+        for value in lines.chain([secret]).filter(|value| value.len() >= SHORTEST) {
+            self.forms.extend(forms::of(value));
+            self.secrets.push(value.to_owned());
+        }
+        for known in [&mut self.forms, &mut self.secrets] {
+            known.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+            known.dedup();
+        }
+        let of = |texts: &[String], place: fn(&str) -> Option<usize>| {
+            texts.iter().filter_map(|text| Some((place(text)?, text.clone()))).collect()
+        };
+        self.beginnings = of(&self.forms, telling);
+        self.endings = of(&self.forms, telling_end);
+        self.shortest = self.forms.last().map_or(0, |form| form.len().min(TELLING));
+        self.spelled = self.secrets.iter().map(|secret| Spelled::of(secret)).collect();
+    }
+}
+
 impl Redactor {
-    /// Knows these values, also in base64, in hexadecimal digits, percent-encoded and escaped for JSON or HTML.
+    /// Knows these values in all their spellings: in base64 and hexadecimal digits, in another case, and escaped for JSON,
+    /// HTML, addresses or mail.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let forms = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST).flat_map(|secret| forms_of(&secret));
-        Self { forms: Arc::new(RwLock::new(ordered(forms.collect()))), named: Arc::default() }
+        let mut known = Known::default();
+        secrets.into_iter().for_each(|secret| known.learn(&secret));
+        Self { known: Arc::new(RwLock::new(Arc::new(known))), named: Arc::default() }
     }
 
     /// Knows these values, each under a name by which it can be asked for later.
@@ -89,49 +133,32 @@ impl Redactor {
 
     /// Knows this value too, in all its forms, from here on.
     pub fn learn(&self, secret: &str) {
-        if secret.len() < SHORTEST {
-            return;
-        }
-        let mut known = self.forms.write().unwrap_or_else(PoisonError::into_inner);
-        *known = ordered(known.iter().cloned().chain(forms_of(secret)).collect());
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut known).learn(secret);
     }
 
-    fn forms(&self) -> Arc<[String]> {
-        Arc::clone(&self.forms.read().unwrap_or_else(PoisonError::into_inner))
+    fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether there is nothing to hide.
     pub fn is_empty(&self) -> bool {
-        self.forms().is_empty()
+        self.known().forms.is_empty()
     }
 
-    /// The text without secrets, nor the beginnings of secrets that were cut off.
+    /// The text without secrets, nor the parts of secrets that were cut in two.
     pub fn text(&self, text: &str) -> String {
+        let known = self.known();
+        if known.forms.is_empty() || text.len() < known.shortest {
+            return text.to_owned();
+        }
         // Whole forms first: the beginning of one form may be the whole beginning of another.
-        let whole = self.forms().iter().fold(text.to_owned(), |text, form| {
+        let whole = known.forms.iter().fold(text.to_owned(), |text, form| {
             if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text }
         });
-        self.without_beginnings(whole)
-    }
-
-    /// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
-    fn without_beginnings(&self, text: String) -> String {
-        let is_telling = |form: &&String| telling(form).is_some_and(|telling| text.contains(telling));
-        let known = self.forms();
-        let forms: Vec<&String> = known.iter().filter(is_telling).collect();
-        if forms.is_empty() {
-            return text;
-        }
-        let mut masked = String::with_capacity(text.len());
-        let (mut rest, mut buffer) = (text.as_str(), [0; 4]);
-        while let Some(next) = rest.chars().next() {
-            // The form that goes on for longest is the one that was cut.
-            let length = forms.iter().filter_map(|form| beginning(rest, form)).max();
-            let kept = next.encode_utf8(&mut buffer);
-            masked.push_str(if length.is_some() { MASK } else { kept });
-            rest = &rest[length.unwrap_or(next.len_utf8())..];
-        }
-        masked
+        let spelled = spelled::found(&whole, &known.spelled);
+        let whole = masked(whole, &spelled);
+        without_endings(without_beginnings(whole, &known.beginnings), &known.endings)
     }
 
     /// The value without secrets, keys included.
@@ -142,7 +169,7 @@ impl Redactor {
             Value::Object(fields) => {
                 Value::Object(fields.into_iter().map(|(key, value)| (self.text(&key), self.value(value))).collect())
             }
-            Value::Number(number) if self.forms().iter().any(|form| *form == number.to_string()) => MASK.into(),
+            Value::Number(number) if self.known().forms.iter().any(|form| *form == number.to_string()) => MASK.into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
@@ -165,158 +192,94 @@ fn with_marks(named: &[(String, String)], text: &str, between: &dyn Fn(&str) -> 
     parts.collect::<Vec<_>>().join(&mark(variable))
 }
 
-fn ordered(mut forms: Vec<String>) -> Arc<[String]> {
-    forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-    forms.dedup();
-    forms.into()
+/// A text with masks in these places.
+fn masked(text: String, places: &[Range<usize>]) -> String {
+    if places.is_empty() {
+        return text;
+    }
+    let (mut masked, mut at) = (String::with_capacity(text.len()), 0);
+    for place in places {
+        masked = masked + &text[at..place.start] + MASK;
+        at = place.end;
+    }
+    masked + &text[at..]
 }
 
-/// The shortest beginning of a form that says too much.
-fn telling(form: &str) -> Option<&str> {
+/// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
+fn without_beginnings(text: String, beginnings: &[(usize, String)]) -> String {
+    let is_there = |(telling, form): &&(usize, String)| text.contains(&form[..*telling]);
+    let forms: Vec<_> = beginnings.iter().filter(is_there).collect();
+    if forms.is_empty() {
+        return text;
+    }
+    let mut masked = String::with_capacity(text.len());
+    let (mut rest, mut buffer) = (text.as_str(), [0; 4]);
+    while let Some(next) = rest.chars().next() {
+        // The form that goes on for longest is the one that was cut.
+        let length = forms.iter().filter_map(|(telling, form)| beginning(rest, *telling, form)).max();
+        let kept = next.encode_utf8(&mut buffer);
+        masked.push_str(if length.is_some() { MASK } else { kept });
+        rest = &rest[length.unwrap_or(next.len_utf8())..];
+    }
+    masked
+}
+
+/// Masks where a text, a word or a value in JSON begins in the middle of a secret.
+fn without_endings(text: String, endings: &[(usize, String)]) -> String {
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for (place, form) in endings.iter().filter(|(place, form)| text.contains(&form[*place..])) {
+        let (earlier, telling) = form.split_at(*place);
+        for (at, _) in text.match_indices(telling) {
+            let before = text[..at].chars().rev().zip(earlier.chars().rev());
+            let more: usize = before.take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+            let begin = at - more;
+            let is_cut = |c: char| c.is_whitespace() || matches!(c, '"' | '…');
+            if text[..begin].chars().next_back().is_none_or(is_cut) {
+                places.push(begin..at + telling.len());
+            }
+        }
+    }
+    places.sort_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
+    places.dedup_by(|later, earlier| later.start < earlier.end);
+    masked(text, &places)
+}
+
+/// The length of the shortest beginning of a form that says too much.
+fn telling(form: &str) -> Option<usize> {
     let length = (form.chars().count() / 3).max(TELLING);
-    form.char_indices().nth(length).map(|(end, _)| &form[..end])
+    form.char_indices().nth(length).map(|(end, _)| end)
+}
+
+/// Where the shortest end of a form begins that says too much.
+fn telling_end(secret: &str) -> Option<usize> {
+    let count = secret.chars().count();
+    let at = count.checked_sub((count / 3).max(TELLING)).filter(|at| *at > 0)?;
+    secret.char_indices().nth(at).map(|(at, _)| at)
 }
 
 /// How much of a form a text begins with, where that is too much.
-fn beginning(text: &str, form: &str) -> Option<usize> {
-    telling(form).filter(|telling| text.starts_with(telling))?;
+fn beginning(text: &str, telling: usize, form: &str) -> Option<usize> {
+    text.strip_prefix(&form[..telling])?;
     Some(text.chars().zip(form.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum())
-}
-
-/// The forms of a secret and, where it has several lines, of each that says something by itself.
-fn forms_of(secret: &str) -> Vec<String> {
-    let lines = secret.lines().map(str::trim).filter(|line| line.len() >= TELLING && *line != secret.trim());
-    let mut forms: Vec<String> = lines.flat_map(forms_of_line).collect();
-    forms.extend(forms_of_line(secret));
-    forms
-}
-
-fn forms_of_line(secret: &str) -> Vec<String> {
-    let encoded = base64(secret.as_bytes());
-    let unpadded = encoded.trim_end_matches('=').to_owned();
-    let json = Value::from(secret).to_string();
-    let percent = ["-._~", "-_.!~*'()"].map(|kept| percent_encoded(secret, kept));
-    let hexadecimal = hexadecimal(secret);
-    let mut forms = vec![
-        secret.to_owned(),
-        unpadded.replace('+', "-").replace('/', "_"),
-        unpadded,
-        encoded,
-        json[1..json.len() - 1].to_owned(),
-    ];
-    // A value in the middle of a longer one is still legible after base64; its inner part does not change.
-    forms.extend((1..3).filter_map(|shift| shifted_base64(secret.as_bytes(), shift)));
-    forms.extend([hexadecimal.to_uppercase(), hexadecimal]);
-    forms.extend(percent.iter().map(|form| with_small_digits(form)));
-    forms.extend(percent);
-    forms.extend(["&#39;", "&#x27;", "'"].map(|quote| as_html(secret, quote)));
-    // A debug-quoted or doubly escaped value is how logs often carry it.
-    let twice = Value::from(json[1..json.len() - 1].to_owned()).to_string();
-    forms.push(twice[1..twice.len() - 1].to_owned());
-    forms.retain(|form| form.len() >= SHORTEST);
-    forms
-}
-
-fn percent_encoded(text: &str, kept: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b if b.is_ascii_alphanumeric() || kept.as_bytes().contains(&b) => char::from(b).to_string(),
-            b => format!("%{b:02X}"),
-        })
-        .collect()
-}
-
-/// Percent-encoding as some write it: `%3c` for `%3C`.
-fn with_small_digits(encoded: &str) -> String {
-    let mut parts = encoded.split('%');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| {
-        let (digits, rest) = part.split_at(2.min(part.len()));
-        format!("{text}%{}{rest}", digits.to_lowercase())
-    })
-}
-
-/// A text within a page, where a single quote is written in one of several ways.
-fn as_html(text: &str, quote: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', quote)
-}
-
-fn hexadecimal(text: &str) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
-    text.bytes().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-/// The base64 digits that stay the same whatever stands before and after the secret at that offset.
-fn shifted_base64(secret: &[u8], shift: usize) -> Option<String> {
-    let mut padded = vec![0; shift];
-    padded.extend_from_slice(secret);
-    let whole = padded.len() / 3 * 4;
-    let encoded = base64(&padded);
-    let inner = encoded.get(4..whole)?;
-    (inner.len() >= 8).then(|| inner.to_owned())
-}
-
-/// Bytes in base64, padded.
-pub fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digit = |bits: u32, shift: u32| char::from(DIGITS[(bits >> shift & 63) as usize]);
-    bytes
-        .chunks(3)
-        .map(|chunk| {
-            let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
-            let bits = at(0) << 16 | at(1) << 8 | at(2);
-            let third = if chunk.len() > 1 { digit(bits, 6) } else { '=' };
-            let fourth = if chunk.len() > 2 { digit(bits, 0) } else { '=' };
-            [digit(bits, 18), digit(bits, 12), third, fourth].iter().collect::<String>()
-        })
-        .collect()
-}
-
-/// The bytes that a text in base64 stands for; padding may be left out, and line breaks count for nothing.
-pub fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let end = digits.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
-    if digits.len() - end > 2 || end % 4 == 1 {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    for group in digits[..end].chunks(4) {
-        let mut bits = 0u32;
-        for digit in group {
-            bits = bits << 6 | value_of(*digit)?;
-        }
-        bits <<= 6 * (4 - group.len());
-        bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
-    }
-    Some(bytes)
-}
-
-fn value_of(digit: u8) -> Option<u32> {
-    Some(u32::from(match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    }))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::forms::{hexadecimal, percent_encoded};
     use super::*;
 
     #[test]
-    fn base64_goes_both_ways() {
-        for bytes in [&b""[..], b"a", b"ab", b"abc", b"\xff\xfe\x00\x10"] {
-            assert_eq!(from_base64(&base64(bytes)).as_deref(), Some(bytes));
-        }
-        assert_eq!(from_base64("/w"), Some(vec![0xff]));
-        for wrong in ["a", "ab!=", "====", "ab=c"] {
-            assert_eq!(from_base64(wrong), None, "{wrong}");
+    fn short_values_are_found_at_every_offset_of_base64() {
+        for secret in ["pa55", "hunter", "s3cr&t!"] {
+            let redactor = Redactor::new([secret.to_owned()]);
+            for before in ["", "u", "us", "use", "user"] {
+                for after in ["", ":", ":x", ":xy"] {
+                    let encoded = base64(format!("{before}{secret}{after}").as_bytes());
+                    assert!(redactor.text(&encoded).contains(MASK), "{before}{secret}{after}: {encoded}");
+                }
+            }
         }
     }
 
@@ -352,6 +315,12 @@ mod tests {
             assert!(masked.contains(MASK), "{text} -> {masked}");
         }
         assert_eq!(redactor.text("cut: s3cr&t/\"v…"), format!("cut: {MASK}…"));
+        assert_eq!(redactor.text("r&t/\"value was cut"), format!("{MASK} was cut"));
+        assert_eq!(
+            redactor.text("{\"text\":\"r&t/\\\"value\"}\nr&t/\"value"),
+            format!("{{\"text\":\"{MASK}\"}}\n{MASK}")
+        );
+        assert_eq!(redactor.text("S3CR\\u0026T\\/%22value"), MASK);
         let alike = Redactor::new(["hunter2-s3cr&t/value".to_owned()]);
         assert_eq!(alike.text("a hunter2-s3cr&t/value b"), format!("a {MASK} b"));
         assert_eq!(alike.text("a hunter2-s3cr&t/v b"), format!("a {MASK} b"));

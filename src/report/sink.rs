@@ -48,11 +48,22 @@ pub fn parse_target(typed: &str) -> Result<(Format, PathBuf), String> {
 /// Fails where the system refuses.
 pub fn write(path: &Path, document: &str) -> Result<(), SinkError> {
     let written = match place(path) {
+        Place::Output if is_output_closed() => Err(io::Error::other("standard output is closed")),
         Place::Output => io::stdout().lock().write_all(document.as_bytes()),
         Place::Device => fs::write(path, document),
         Place::File(file) => write_file(&file, document),
     };
     written.map_err(|reason| SinkError { path: path.to_owned(), reason })
+}
+
+/// Writes a file among others of this program: it takes the place of whatever is there, and of a link that is there, not
+/// of what the link points at.
+///
+/// # Errors
+///
+/// Fails where the system refuses.
+pub fn replace(path: &Path, document: &str) -> Result<(), SinkError> {
+    replace_file(path, document).map_err(|reason| SinkError { path: path.to_owned(), reason })
 }
 
 /// A recording that grows with the run, so that a run which is killed leaves what it saw.
@@ -91,6 +102,27 @@ impl EventLog {
     }
 }
 
+/// Whether nothing can read standard output since it was closed when the program started.
+///
+/// The runtime opens `/dev/null` in its place, and that for reading as well, where whoever wants to hear nothing opens it
+/// for writing.
+#[cfg(unix)]
+fn is_output_closed() -> bool {
+    use std::io::Read as _;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(output) = io::stdout().as_fd().try_clone_to_owned() else { return true };
+    let mut output = File::from(output);
+    let device = |found: io::Result<fs::Metadata>| found.ok().map(|found| found.rdev()).filter(|device| *device != 0);
+    let is_null = device(output.metadata()).is_some_and(|own| device(fs::metadata("/dev/null")) == Some(own));
+    is_null && output.read(&mut [0]).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_output_closed() -> bool {
+    false
+}
+
 enum Place {
     Output,
     /// A pipe or `/dev/null`, which nothing may be moved onto.
@@ -114,11 +146,7 @@ fn write_file(path: &Path, document: &str) -> io::Result<()> {
     if path.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    create_folder(path)?;
-    let beside = beside(path);
-    let Err(reason) = write_beside(&beside, document).and_then(|()| fs::rename(&beside, path)) else { return Ok(()) };
-    // What went wrong is told; that this cannot be removed either is not.
-    let _ = fs::remove_file(&beside);
+    let Err(reason) = replace_file(path, document) else { return Ok(()) };
     // A file that is mounted, or in a folder that may not be changed, can still be written in place.
     if path.is_file() && !matches!(reason.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
         return fs::write(path, document);
@@ -126,8 +154,18 @@ fn write_file(path: &Path, document: &str) -> io::Result<()> {
     Err(reason)
 }
 
+fn replace_file(path: &Path, document: &str) -> io::Result<()> {
+    create_folder(path)?;
+    let beside = beside(path);
+    let written = write_beside(&beside, document).and_then(|()| fs::rename(&beside, path));
+    // What went wrong is told; that this cannot be removed either is not.
+    written.inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
 fn write_beside(beside: &Path, document: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(beside)?;
+    // Whatever an earlier run left there, or somebody put there for this one to write through.
+    let _ = fs::remove_file(beside);
+    let mut file = OpenOptions::new().write(true).create_new(true).open(beside)?;
     file.write_all(document.as_bytes())?;
     file.sync_all()
 }

@@ -11,7 +11,7 @@ use super::options::Stop;
 use super::phases::{self, Conversation, violations};
 use super::pool::Turn;
 use super::raw::expects_the_end;
-use super::restart::{joined, split_at_restart};
+use super::restart::{joined, lets_go_on, split_at_restart};
 use super::rule::apply_level;
 use super::snapshot::Recorder;
 use super::sound::{self, unsound};
@@ -171,7 +171,7 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
         let attempted = joined(whole.take(), attempted);
         bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {
-            Some(later) if goes_on && matches!(attempted.outcome, Outcome::Passed | Outcome::Warned) => {
+            Some(later) if goes_on && lets_go_on(attempted.outcome) => {
                 rest = later;
                 names = learned;
                 bounds.turn = Turn::Again;
@@ -244,7 +244,7 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
     if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
         verdict.outcome = Outcome::Warned;
     }
-    if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (verdict.outcome, conversation.unseen) {
+    if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (verdict.outcome, conversation.inconclusive) {
         verdict = Verdict { findings: verdict.findings, ..Verdict::because(Outcome::Inconclusive, reason) };
     }
     let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);

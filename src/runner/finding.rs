@@ -37,7 +37,7 @@ pub(super) fn unfilled(reason: String) -> Finding {
 pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -> Finding {
     let level = match mismatch.weight {
         Weight::Fails => Level::Must,
-        Weight::Warns => Level::Should,
+        Weight::Warns | Weight::Unjudged => Level::Should,
     };
     Finding {
         level,

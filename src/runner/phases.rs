@@ -11,7 +11,7 @@ use super::history::History;
 use super::snapshot::Recorder;
 use super::{raw_http, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level};
-use crate::matching::{Answer, unknown_tool_help};
+use crate::matching::{Answer, Weight, unknown_tool_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
@@ -30,8 +30,8 @@ pub(super) struct Conversation<'a> {
     pub(super) recorder: Option<Recorder<'a>>,
     /// What is doubtful and fails nothing.
     pub(super) doubts: Vec<Finding>,
-    /// Why expectations that were met prove nothing.
-    pub(super) unseen: Option<&'static str>,
+    /// Why expectations that were met prove nothing, or cannot be judged.
+    pub(super) inconclusive: Option<String>,
     /// What went wrong with steps that ran during another one.
     pub(super) meanwhile: Vec<Finding>,
     /// What its steps run in rounds with, and must not call.
@@ -64,7 +64,7 @@ impl<'a> Conversation<'a> {
             sources,
             recorder: None,
             doubts: Vec::new(),
-            unseen: None,
+            inconclusive: None,
             meanwhile: Vec::new(),
             rounds: None,
             served: 0,
@@ -117,7 +117,7 @@ impl<'a> Conversation<'a> {
             Ok(None) => Vec::new(),
             Ok(Some(heard)) => {
                 if step.cancel.is_some() && !step.expect.is_empty() && self.speaker.session.cancels_by_closing() {
-                    self.unseen = Some(CANCELLED_UNSEEN);
+                    self.inconclusive = Some(CANCELLED_UNSEEN.to_owned());
                 }
                 self.judge(step, &heard, index)
             }
@@ -236,6 +236,9 @@ impl<'a> Conversation<'a> {
             }
             if mismatches.is_empty() {
                 continue;
+            }
+            if let Some(unjudged) = mismatches.iter().find(|mismatch| mismatch.weight == Weight::Unjudged) {
+                self.inconclusive.get_or_insert_with(|| unjudged.message.clone());
             }
             let expect = expectation.filled(answer.names).map(Box::new);
             let found = mismatches.into_iter().map(|mismatch| finding::mismatch(mismatch, self.sources, index));

@@ -15,6 +15,7 @@ use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::suite::{Cuts, Defaults, Extent, RawHttp, Step, Then};
 use crate::transport::http::{End, Ended, Endpoint, RawRequest, Until};
 use crate::transport::{Break, HttpFailure};
+use crate::wire::json::read_bytes;
 use crate::wire::{Http, is_response};
 
 /// A request of HTTP, filled in.
@@ -230,7 +231,7 @@ fn json_of(exchanged: &RawExchange) -> Option<Value> {
     } else {
         &response.body
     };
-    serde_json::from_slice(body).ok()
+    read_bytes(body)
 }
 
 fn event((id, kind, data): &(Option<String>, String, Vec<u8>)) -> Value {
@@ -238,7 +239,7 @@ fn event((id, kind, data): &(Option<String>, String, Vec<u8>)) -> Value {
     if let Some(id) = id {
         event["id"] = id.clone().into();
     }
-    if let Ok(json) = serde_json::from_slice(data) {
+    if let Some(json) = read_bytes(data) {
         event["json"] = json;
     }
     event

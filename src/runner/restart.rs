@@ -17,6 +17,11 @@ pub(super) fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
     (script, later)
 }
 
+/// Whether what comes after a restart is done: the part before it has passed, or left doubts, or could not be judged.
+pub(super) fn lets_go_on(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive)
+}
+
 pub(super) fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
     if let Some(mut earlier) = earlier {
         let offset = earlier.exchanges.len() + 1;
@@ -26,11 +31,12 @@ pub(super) fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attemp
         earlier.exchanges.push(blank("", "restart".to_owned()));
         earlier.exchanges.append(&mut later.exchanges);
         later.exchanges = earlier.exchanges;
-        // Only doubts let a case go on after its restart.
-        if later.outcome == Outcome::Passed && earlier.outcome == Outcome::Warned {
-            later.outcome = Outcome::Warned;
+        if later.outcome == Outcome::Passed
+            || (later.outcome, earlier.outcome) == (Outcome::Warned, Outcome::Inconclusive)
+        {
+            later.outcome = earlier.outcome;
         }
-        if matches!(later.outcome, Outcome::Passed | Outcome::Warned) {
+        if matches!(later.outcome, Outcome::Passed | Outcome::Warned) || later.outcome == earlier.outcome {
             later.reason = later.reason.or(earlier.reason);
         }
         later.findings.append(&mut earlier.findings);

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use super::{CallFailure, Session};
 use crate::transport::http::{End, Ended, Endpoint, IDENTITY, RawRequest, Response, Until};
 use crate::transport::{HttpFailure, Refusal, excerpt};
+use crate::wire::json::read_bytes;
 use crate::wire::{Channel, Direction, Era};
 
 /// A raw request, and what came of it.
@@ -26,12 +27,12 @@ impl RawExchange {
     pub fn messages(&self) -> Vec<Value> {
         if self.response.is_stream() {
             let data = self.response.events.iter().map(|(_, _, data)| data);
-            return data.filter_map(|data| serde_json::from_slice(data).ok()).collect();
+            return data.filter_map(|data| read_bytes(data)).collect();
         }
-        match serde_json::from_slice(&self.response.body) {
-            Ok(Value::Array(batch)) => batch,
-            Ok(message @ Value::Object(_)) => vec![message],
-            Ok(_) | Err(_) => Vec::new(),
+        match read_bytes(&self.response.body) {
+            Some(Value::Array(batch)) => batch,
+            Some(message @ Value::Object(_)) => vec![message],
+            Some(_) | None => Vec::new(),
         }
     }
 

@@ -14,6 +14,7 @@ pub mod relay;
 pub mod replay;
 mod schedule;
 pub mod stdio;
+pub mod strays;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::strays::{self, Server};
 use super::{Exit, Incoming};
 
 /// How long a server may take to end after its input was closed (2025-11-25, transports, stdio shutdown).
@@ -20,12 +21,36 @@ const AFTER_TERM: Duration = Duration::from_millis(500);
 const AFTER_EXIT: Duration = Duration::from_millis(200);
 
 /// A process and its group; whatever is left of it ends when this is dropped.
-pub(super) struct Group(pub(super) Box<dyn ChildWrapper>);
+pub(super) struct Group {
+    pub(super) child: Box<dyn ChildWrapper>,
+    /// Keeps it from being taken for a stray.
+    _server: Server,
+}
+
+impl Group {
+    pub(super) fn new((child, server): (Box<dyn ChildWrapper>, Server)) -> Self {
+        Self { child, _server: server }
+    }
+
+    /// Waits for the process itself; what else is in its group may outlive it.
+    async fn wait(&mut self) -> Option<ExitStatus> {
+        self.child.inner_mut().wait().await.ok()
+    }
+
+    /// Ends what is left of the group, and what left it where this is the last server.
+    async fn end(mut self) {
+        let _ = self.child.start_kill();
+        // What has no other parent is ours to wait for.
+        let _ = timeout(AFTER_EXIT, self.child.wait()).await;
+        drop(self);
+        let _ = tokio::task::spawn_blocking(strays::end_unless_needed).await;
+    }
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
         // Nothing left to end is the usual case, and no error.
-        let _ = self.0.start_kill();
+        let _ = self.child.start_kill();
     }
 }
 
@@ -46,7 +71,7 @@ pub(super) async fn supervise(
     incoming: mpsc::Sender<Incoming>,
 ) {
     let ended = tokio::select! {
-        status = group.0.wait() => Ended::Itself(status.ok()),
+        status = group.wait() => Ended::Itself(status),
         asked = asked => Ended::Asked(asked.ok()),
     };
     let (status, done) = match ended {
@@ -58,7 +83,7 @@ pub(super) async fn supervise(
         }
     };
     // Children of the server that outlived it hold its streams open.
-    drop(group);
+    group.end().await;
     let rest = async {
         let _ = (&mut streams.reading).await;
         let _ = (&mut streams.complaining).await;
@@ -81,16 +106,16 @@ enum Ended {
 /// Politely first where somebody waits for it, then by force.
 async fn end(group: &mut Group, politely: bool, has_input: bool) -> Option<ExitStatus> {
     if politely {
-        if has_input && let Ok(status) = timeout(AFTER_INPUT, group.0.wait()).await {
-            return status.ok();
+        if has_input && let Ok(status) = timeout(AFTER_INPUT, group.wait()).await {
+            return status;
         }
-        let _ = group.0.signal(15);
-        if let Ok(status) = timeout(AFTER_TERM, group.0.wait()).await {
-            return status.ok();
+        let _ = group.child.signal(15);
+        if let Ok(status) = timeout(AFTER_TERM, group.wait()).await {
+            return status;
         }
     }
-    let _ = group.0.start_kill();
-    group.0.wait().await.ok()
+    let _ = group.child.start_kill();
+    group.wait().await
 }
 
 fn exit(status: Option<ExitStatus>) -> Exit {
@@ -113,7 +138,7 @@ mod tests {
         let mut command = CommandWrap::with_new("sh", |process| {
             process.args(["-c", "exit 7"]);
         });
-        let group = Group(command.wrap(ProcessGroup::leader()).spawn().unwrap());
+        let group = Group::new(Server::started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap());
         let streams = Streams {
             writing: tokio::spawn(async {}),
             reading: tokio::spawn(async {}),

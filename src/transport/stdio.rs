@@ -4,11 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
+use process_wrap::tokio::{CommandWrap, ProcessGroup};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::process::{Group, Streams, supervise};
+use super::strays::Server;
 use super::{ConnectError, Incoming, Link, Stopper, lines};
 
 /// A program, ready to be started.
@@ -26,9 +27,9 @@ pub struct Command {
 
 /// Starts the program in a process group of its own.
 pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
-    let mut child = start(command, Stdio::piped())?;
+    let mut group = start(command, Stdio::piped())?;
     let (Some(stdin), Some(stdout), Some(stderr)) =
-        (child.stdin().take(), child.stdout().take(), child.stderr().take())
+        (group.child.stdin().take(), group.child.stdout().take(), group.child.stderr().take())
     else {
         return Err(not_started(command, "its standard streams are missing".to_owned()));
     };
@@ -41,7 +42,7 @@ pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
         complaining: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
         has_input: true,
     };
-    tokio::spawn(supervise(Group(child), streams, asked, from_server));
+    tokio::spawn(supervise(group, streams, asked, from_server));
     Ok(Link { outgoing, incoming, stop, transport: "stdio", endpoint: None })
 }
 
@@ -50,8 +51,8 @@ pub(super) fn spawn_apart(
     command: &Command,
     log: mpsc::Sender<Incoming>,
 ) -> Result<(Stopper, JoinHandle<()>), ConnectError> {
-    let mut child = start(command, Stdio::null())?;
-    let (Some(stdout), Some(stderr)) = (child.stdout().take(), child.stderr().take()) else {
+    let mut group = start(command, Stdio::null())?;
+    let (Some(stdout), Some(stderr)) = (group.child.stdout().take(), group.child.stderr().take()) else {
         return Err(not_started(command, "its standard streams are missing".to_owned()));
     };
     let (stop, asked) = Stopper::new();
@@ -61,10 +62,10 @@ pub(super) fn spawn_apart(
         complaining: tokio::spawn(lines::read_stderr(stderr, log.clone())),
         has_input: false,
     };
-    Ok((stop, tokio::spawn(supervise(Group(child), streams, asked, log))))
+    Ok((stop, tokio::spawn(supervise(group, streams, asked, log))))
 }
 
-fn start(command: &Command, input: Stdio) -> Result<Box<dyn ChildWrapper>, ConnectError> {
+fn start(command: &Command, input: Stdio) -> Result<Group, ConnectError> {
     let cwd = if command.cwd.as_os_str().is_empty() { Path::new(".") } else { command.cwd.as_path() };
     let program = located(&command.program, cwd);
     let mut wrapped = CommandWrap::with_new(&program, |process| {
@@ -78,7 +79,8 @@ fn start(command: &Command, input: Stdio) -> Result<Box<dyn ChildWrapper>, Conne
             .stderr(Stdio::piped());
     });
     wrapped.wrap(ProcessGroup::leader());
-    wrapped.spawn().map_err(|error| {
+    let started = Server::started(|| wrapped.spawn());
+    started.map(Group::new).map_err(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             let denied = error.kind() == io::ErrorKind::PermissionDenied;
             return not_started(command, if denied { "it is not executable".to_owned() } else { error.to_string() });

@@ -11,6 +11,7 @@ mod catalog;
 mod effects;
 pub mod format;
 mod frame;
+pub mod json;
 mod member;
 mod message;
 mod revision;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Channel, Direction, Frame, Http, Message, classify};
+use super::{Channel, Direction, Frame, Http, Message, classify, json};
 
 /// How many bytes of unparsable text a written transcript and a message may quote.
 const PROBLEM_QUOTE: usize = 120;
@@ -192,7 +192,7 @@ fn parse(bytes: &[u8]) -> Result<Arc<Value>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         format!("is not UTF-8: byte {:#04x} at position {}", bytes[error.valid_up_to()], error.valid_up_to())
     })?;
-    serde_json::from_str(text).map(Arc::new).map_err(|error| {
+    json::read(text).map(Arc::new).map_err(|error| {
         if error.to_string().starts_with("recursion limit exceeded") {
             return "is nested more than 127 levels deep, and is not read".to_owned();
         }

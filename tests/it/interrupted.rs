@@ -220,3 +220,26 @@ fn stopped(scene: &Scene, suite: &str, signals: &[&str]) -> Seen {
 fn report(scene: &Scene) -> Value {
     serde_json::from_str(&scene.line("show report.json").stdout).unwrap_or_default()
 }
+
+/// Whatever is left to do for thousands of failures, reports do not wait for it.
+#[test]
+fn thousands_of_failures_do_not_keep_reports_from_being_written() {
+    let scene = Scene::bare("interrupted/thousands");
+    let rows: Vec<String> = (0..4000).map(|row| format!("{{ n: 'm{row}' }}")).collect();
+    let suite = format!(
+        "suite: many\nserver: {{ builtin: demo }}\ntests:\n  - name: fails\n    rows: [{}]\n    call: echo\n    \
+         args: {{ message: '{{{{ n }}}}' }}\n    expect: [{{ at: result.content, equals: [] }}]\n",
+        rows.join(", ")
+    );
+    scene.write("suite.yml", &suite);
+    let running = scene.begin("run suite.yml --report ndjson=run.ndjson --report junit=run.xml --report json=run.json");
+    let log = scene.folder.join("run.ndjson");
+    let is_long = || std::fs::metadata(&log).is_ok_and(|log| log.len() > 3 << 20);
+    scene.wait_until("half of the cases are over", is_long);
+    running.signal("TERM");
+    let seen = running.finish();
+    assert_eq!(seen.status, 130, "{}", seen.stderr);
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(scene.folder.join("run.json")).unwrap()).unwrap();
+    assert!(report["suites"][0]["cases"].as_array().is_some_and(|cases| cases.len() > 100), "{}", seen.stderr);
+    assert!(std::fs::read_to_string(scene.folder.join("run.xml")).unwrap().ends_with("</testsuites>\n"));
+}

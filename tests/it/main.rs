@@ -35,6 +35,7 @@ mod real;
 mod replaying;
 mod robustness;
 mod starts;
+mod strays;
 mod tame;
 mod testing;
 mod written;

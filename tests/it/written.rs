@@ -95,3 +95,34 @@ fn runs_in_one_folder_remember_what_each_of_them_saw() {
     let left = scene.line("list .mcprove").stdout;
     assert!(!left.contains("last-run.json."), "{left}");
 }
+
+/// A server that finds the folder could put links there, to the suite or to whatever its user may write.
+#[test]
+fn transcripts_follow_no_links() {
+    let scene = Scene::copied("cases/transcript", "transcripts-links");
+    let run = "run suite.yml --transcript frames";
+    scene.run(run);
+    let before = std::fs::read_to_string(scene.folder.join("suite.yml")).unwrap();
+    for name in scene.line("list frames").stdout.lines() {
+        std::fs::remove_file(scene.folder.join(name)).unwrap();
+        std::os::unix::fs::symlink("../suite.yml", scene.folder.join(name)).unwrap();
+    }
+    let seen = scene.run(run);
+    assert_eq!(std::fs::read_to_string(scene.folder.join("suite.yml")).unwrap(), before, "{}", seen.stderr);
+    let names = scene.line("list frames").stdout;
+    assert!(!names.is_empty(), "{}", seen.stderr);
+    for name in names.lines() {
+        assert!(std::fs::read_to_string(scene.folder.join(name)).unwrap().starts_with("{\"frame\":1"), "{name}");
+    }
+}
+
+#[test]
+fn a_report_that_goes_nowhere_is_no_success() {
+    let scene = Scene::copied("cases/passing", "nowhere");
+    let run = |to: &str| scene.line(&format!("sh -c 'exec \"$MCPROVE\" run suite.yml --report tap=- {to}'"));
+    let seen = run(">&-");
+    assert_eq!(seen.status, 3, "{}", seen.stderr);
+    assert!(seen.stderr.contains("standard output is closed"), "{}", seen.stderr);
+    assert_eq!(run(">/dev/null").status, 0, "somebody wants to hear nothing");
+    assert_eq!(run("").status, 0);
+}

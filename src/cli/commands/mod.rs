@@ -18,6 +18,7 @@ pub(super) mod run;
 mod run_findings;
 mod run_given;
 mod run_serving;
+mod run_shared;
 mod run_update;
 mod run_watch;
 pub(super) mod schema;

@@ -14,9 +14,10 @@ use super::fault_coverage::gate;
 use super::proving::{Gating, ProvingArgs, Wanted};
 use super::run_findings::{KeepArgs, keep};
 use super::run_serving::Serving;
+use super::run_shared::SharedWatch;
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::RunWatch;
-use super::signals::{self, Ending, Urgency};
+use super::signals::{self, Ending, Running, Urgency};
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
 use crate::cli::environment::Environment;
@@ -247,7 +248,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     };
     let files: Vec<String> = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
     let first = plan.suites.first().map(|planned| PathBuf::from(&planned.suite.file)).unwrap_or_default();
-    let mut watch = match watching(args, &plan, now, output) {
+    let watch = match watching(args, &plan, now, output) {
         Ok(watch) => watch,
         Err(error) => {
             output.error(&error.to_string(), None);
@@ -257,8 +258,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
-    let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan.clone(), registry.get()), &mut watch);
-    let Some((mut summary, urgency, stop)) = ran else {
+    let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan.clone(), registry.get()), (watch, *output));
+    let Some((mut summary, mut watch, urgency, stop)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
     };
@@ -325,21 +326,27 @@ fn remember(
 fn run_plan(
     options: &dyn Fn(Stop) -> Options,
     (plan, registry): (Plan, &Registry),
-    watch: &mut RunWatch,
-) -> Option<(Summary, watch::Receiver<Urgency>, Stop)> {
+    (watch, output): (RunWatch, Output),
+) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>, Stop)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
     let options = options(stop.clone());
-    let mut urgency = signals::listen(wish, Ending::Reports, Some(runtime.handle().clone()));
+    let mut watch = SharedWatch::new(watch);
+    let last: Box<dyn FnOnce() + Send> = Box::new({
+        let watch = watch.clone();
+        move || watch.abandon(&output)
+    });
+    let mut urgency = signals::listen(wish, Ending::Reports, Some(Running { on: runtime.handle().clone(), last }));
     let summary = runtime.block_on(async {
         tokio::select! {
-            summary = runner::run(plan, options, registry, watch) => Some(summary),
+            summary = runner::run(plan, options, registry, &mut watch) => Some(summary),
             _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
         }
     });
+    let watch = watch.into_watch();
     // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), urgency, stop))
+    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), watch, urgency, stop))
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).

@@ -131,9 +131,13 @@ impl Calls {
 
     /// Why nothing is known of some server, as a sentence; `None` where something is.
     fn unknown(&self, serving: Serving) -> Option<String> {
-        self.servers.iter().find_map(|((_, name), server)| {
+        self.servers.iter().find_map(|((file, name), server)| {
             let of = if self.servers.len() > 1 { format!(" by `{name}`") } else { String::new() };
-            if serving == Serving::ServedAndListed && server.declares_tools && server.listed.is_empty() {
+            let wants_tools = match serving {
+                Serving::ServedAndListed => true,
+                Serving::WhereGenerated | Serving::Served => self.generated.calls_tools(file, name),
+            };
+            if wants_tools && server.declares_tools && server.listed.is_empty() {
                 return Some("the server declares `tools` and lists none, so nothing is known of them".to_owned());
             }
             let is_tried = match serving {

@@ -201,7 +201,7 @@ impl Observer for RunWatch {
         let path = folder.join(file_name(self.sessions, session));
         let lines = session.frames.iter().map(|frame| redactor.value(frame.to_json()).to_string() + "\n");
         let text: String = lines.collect();
-        Self::note(&mut self.problems, sink::write(&path, &text));
+        Self::note(&mut self.problems, sink::replace(&path, &text));
     }
 }
 

@@ -10,6 +10,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use crate::transport::strays;
+
 /// How long what was asked to end may let nothing else have its turn. Whoever sends a signal often waits no longer than
 /// a few seconds before they kill.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -38,6 +40,14 @@ pub(super) enum Ending {
 }
 
 impl Ending {
+    /// What is said where what runs does not come to an end.
+    fn stuck_words(self) -> &'static str {
+        match self {
+            Self::Reports => "too busy to end well: reports are written of what is known; again to leave without them",
+            Self::Plain => "too busy to end well: leaving at once, without waiting for anything",
+        }
+    }
+
     /// What is said to the first signal, and to the second.
     fn words(self) -> [&'static str; 2] {
         match self {
@@ -53,9 +63,16 @@ impl Ending {
     }
 }
 
-/// Listens once it returns; `stop` is told of the first signal, the receiver of each. From the first one on, `running`
-/// has to give others their turn, or the program ends; `None` where there is no one runtime that everything runs on.
-pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<Handle>) -> watch::Receiver<Urgency> {
+/// What has to give others their turn once a signal came, or the program ends.
+pub(super) struct Running {
+    /// The one runtime that everything runs on.
+    pub(super) on: Handle,
+    /// What is done all the same before the program ends.
+    pub(super) last: Box<dyn FnOnce() + Send>,
+}
+
+/// Listens once it returns; `stop` is told of the first signal, the receiver of each.
+pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<Running>) -> watch::Receiver<Urgency> {
     let [soon, now] = ending.words();
     let (sender, receiver) = watch::channel(Urgency::None);
     let (ready, listening) = std::sync::mpsc::channel();
@@ -71,14 +88,21 @@ pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<
             let _ = stop.send(true);
             let _ = sender.send(Urgency::Soon);
             tell(soon);
-            if !is_stuck(&mut signals, running.as_ref()).await {
+            let (on, last) = running.map(|running| (running.on, running.last)).unzip();
+            if !is_stuck(&mut signals, on.as_ref()).await {
                 let _ = sender.send(Urgency::Now);
                 tell(now);
-                if !is_stuck(&mut signals, running.as_ref()).await {
+                if !is_stuck(&mut signals, on.as_ref()).await {
                     leave();
                 }
             }
-            tell("too busy to end well: leaving at once, without waiting for anything");
+            tell(ending.stuck_words());
+            if let Some(last) = last {
+                tokio::select! {
+                    _ = tokio::task::spawn_blocking(last) => {}
+                    () = signals.next() => {}
+                }
+            }
             leave();
         });
     });
@@ -106,6 +130,7 @@ async fn stuck(running: Option<&Handle>) {
 
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
 fn leave() -> ! {
+    strays::end_everything();
     std::process::exit(130);
 }
 

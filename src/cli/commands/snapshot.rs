@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::signals::{self, Ending, Urgency};
+use super::signals::{self, Ending, Running, Urgency};
 use super::snapshot_text::{Told, of_changes, of_recording};
 use crate::cli::calls::{CallArgs, unknown_tool};
 use crate::cli::environment::Environment;
@@ -342,7 +342,8 @@ fn recorded(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|_| broken("the system gives no runtime", Exit::Internal))?;
     let (wish, stop) = Stop::new();
-    let mut urgency = signals::listen(wish, Ending::Plain, Some(runtime.handle().clone()));
+    let running = Running { on: runtime.handle().clone(), last: Box::new(|| {}) };
+    let mut urgency = signals::listen(wish, Ending::Plain, Some(running));
     let wanted = |name: &str, protocol: &str| args.wanted(before.and_then(|before| before.of(name, protocol)));
     let options = Options { environment: Arc::clone(&environment.variables), ..Options::new(0, stop.clone()) };
     let ran = runtime.block_on(async {

@@ -138,7 +138,7 @@ impl Walk {
         let change = change.with_values(Some(schema), None).with_help(help);
         let (old, new) = (pair.was.schema, pair.is.schema);
         let shows = is_closed && self.direction == Direction::Sent && self.affords([old, new]);
-        let example = shows.then(|| with(name, schema, old)).flatten().filter(|value| !generate::satisfies(new, value));
+        let example = shows.then(|| with(name, schema, old)).flatten().filter(|value| generate::refuses(new, value));
         self.push(Change { example, ..change });
     }
 
@@ -158,7 +158,7 @@ impl Walk {
         let change = Change::new(level, "property-added", &place, says);
         let shows = level == Level::Breaking && !self.is_full(level) && self.affords([old, new]);
         let example = shows.then(|| generate::valid(old)).flatten();
-        let example = example.filter(|value| !generate::satisfies(new, value));
+        let example = example.filter(|value| generate::refuses(new, value));
         self.push(Change { example, ..change.with_values(None, new["properties"].get(name)) });
         let matching = pair.matching(name);
         let was = pair.was.said(name, &matching).or_else(|| pair.was.others().cloned());

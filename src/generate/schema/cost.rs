@@ -76,7 +76,8 @@ impl Schemas {
             return 0;
         }
         let name = Value::String(name.to_owned());
-        rules.pattern_properties.iter().map(|(pattern, _)| self.matching(pattern, &name)).sum()
+        let costs = rules.pattern_properties.iter().map(|(pattern, _)| self.matching(pattern, &name));
+        costs.fold(0, usize::saturating_add)
     }
 
     /// Counts steps down to nothing; what is in the middle of being judged is not entered again.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::look::{Member, Place, each_place};
 use super::super::{Found, Level, Lint, Subject};
 use super::INVALID;
-use crate::generate::satisfies;
+use crate::generate::refuses;
 
 const VALIDATION: &str = "https://json-schema.org/draft/2020-12/json-schema-validation";
 
@@ -127,7 +127,7 @@ fn contradiction(subject: &Subject<'_>) -> Vec<Found> {
 /// Why none of the listed values will do.
 fn no_choice(place: &Place<'_>) -> Option<String> {
     let listed = place.schema["enum"].as_array()?;
-    let of_type = |value: &&Value| satisfies(&serde_json::json!({"type": place.schema["type"]}), value);
+    let of_type = |value: &&Value| !refuses(&serde_json::json!({"type": place.schema["type"]}), value);
     let named = place.schema.get("type").is_some();
     if listed.is_empty() {
         return Some("`enum` is empty, so that no value will do".to_owned());
@@ -171,7 +171,7 @@ fn bad_example(subject: &Subject<'_>) -> Vec<Found> {
 fn violates(place: &Place<'_>, value: &Value) -> bool {
     !place.schema.to_string().contains("Ref\"")
         && !place.schema.to_string().contains("\"$ref\"")
-        && !satisfies(place.schema, value)
+        && refuses(place.schema, value)
 }
 
 fn repeated_enum(subject: &Subject<'_>) -> Vec<Found> {

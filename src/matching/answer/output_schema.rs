@@ -12,6 +12,7 @@ use super::super::{Answer, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
 use crate::generate::{Judge, Unusable};
 use crate::source::{Span, shape::Shape, shape::key};
+use crate::wire::format::{Flaw, flaw};
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
@@ -82,20 +83,26 @@ impl OutputSchema {
                     .with_actual(show::compact(result)),
             );
         };
-        let too_long = |reason: &str| {
-            let message = format!("whether `{name}` keeps to its output schema takes too long to be found out");
-            Some(Mismatch::new("schema-not-judged", self.span, message, reason).with_weight(Weight::Warns))
+        let unjudged = |reason: &str| {
+            let message = format!("whether `{name}` keeps to its output schema is not known");
+            Some(Mismatch::unjudged(self.span, message, reason))
         };
         let judge = match self.judge(schema) {
             Ok(judge) => judge,
-            Err(Unusable::Endless(reason)) => return too_long(&reason),
+            Err(Unusable::Endless(reason)) => return unjudged(&format!("judging it takes too long: {reason}")),
             Err(Unusable::NotASchema(reason) | Unusable::NotFound(reason) | Unusable::Unsatisfiable(reason)) => {
-                return fail(format!("the `outputSchema` of `{name}` is no valid schema"), &reason);
+                // It may lead to other documents, or be written for another engine, and be right.
+                return match flaw(schema) {
+                    Some(Flaw::Unjudged(reason)) => unjudged(&reason),
+                    Some(Flaw::Broken(_)) | None => {
+                        fail(format!("the `outputSchema` of `{name}` is no valid schema"), &reason)
+                    }
+                };
             }
         };
         let (number, label) = match schema_complaint(&judge, content)? {
             Complaint::Broken(number, label) => (number, label),
-            Complaint::TooLong => return too_long(TOO_LONG),
+            Complaint::TooLong => return unjudged(&format!("judging the answer takes too long: {TOO_LONG}")),
         };
         let places = show::count(number, "place");
         let message = format!("the structured content breaks the output schema of `{name}` in {places}");

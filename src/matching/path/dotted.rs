@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value as Json;
 
 use super::super::show;
+use crate::wire::json::read;
 /// How many fields are named where a path finds nothing.
 const NAMED_FIELDS: usize = 12;
 
@@ -144,7 +145,7 @@ impl Kind {
             (Self::Index(index), other) => {
                 Err(Problem::Words(format!("is {} and has no element `[{index}]`", show::inline(other))))
             }
-            (Self::Json, Json::String(text)) => serde_json::from_str(text).map(Cow::Owned).map_err(|error| {
+            (Self::Json, Json::String(text)) => read(text).map(Cow::Owned).map_err(|error| {
                 Problem::NotJson(format!(
                     "{error}; it begins with {}",
                     show::quoted(&Json::from(text.as_str()).to_string())

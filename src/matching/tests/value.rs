@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
+use super::super::Weight;
 use super::{Step, check, check_message};
+use crate::wire::Tool;
 
 /// Looks at `result.structuredContent` with the given matchers.
 #[track_caller]
@@ -283,4 +285,61 @@ fn long_values_show_a_difference() {
     .remove(0);
     assert_eq!(mismatch.label, "found 1000 characters that differ from character 1000 on");
     assert!(mismatch.actual.unwrap().contains("… (1002 characters) …"));
+}
+
+/// What gives up judging neither holds nor fails, whatever stands around it.
+#[test]
+fn what_cannot_be_judged_is_neither_right_nor_wrong() {
+    let deep = (0..60).fold(json!({}), |inner, _| json!({"a": inner}));
+    let step = Step::value(deep.clone());
+    let schema = r##"schema: { properties: { a: { anyOf: [{ $ref: "#" }, { $ref: "#" }] } }, required: [a] }"##;
+    let at = "at: result.structuredContent";
+    let check = |yaml: &str, expected: &[Weight]| {
+        let found: Vec<Weight> = super::evaluate(yaml, &step).1.iter().map(|it| it.weight).collect();
+        assert_eq!(found, expected, "{yaml}");
+    };
+    let unjudged = [Weight::Unjudged];
+    check(&format!("{{ {at}, {schema} }}"), &unjudged);
+    check(&format!("{{ {at}, not: {{ {schema} }} }}"), &unjudged);
+    check(&format!("not: {{ {at}, {schema} }}"), &unjudged);
+    check(&format!("not: {{ not: {{ {at}, {schema} }} }}"), &unjudged);
+    check(&format!("{{ {at}, any: [{{ type: string }}, {{ {schema} }}] }}"), &unjudged);
+    check(&format!("{{ {at}, any: [{{ {schema} }}, {{ type: object }}] }}"), &[]);
+    check(&format!("any: [{{ is_error: true }}, {{ {at}, {schema} }}]"), &unjudged);
+    check(&format!("any: [{{ {at}, {schema} }}, {{ is_error: false }}]"), &[]);
+    check(&format!("all: [{{ {at}, {schema} }}, {{ is_error: true }}]"), &[Weight::Unjudged, Weight::Fails]);
+    check(&format!("not: {{ all: [{{ {at}, {schema} }}, {{ is_error: true }}] }}"), &[]);
+
+    let step = Step::value(json!([deep]));
+    let check = |yaml: &str, expected: &[Weight]| {
+        let found: Vec<Weight> = super::evaluate(yaml, &step).1.iter().map(|it| it.weight).collect();
+        assert_eq!(found, expected, "{yaml}");
+    };
+    check(&format!("{{ {at}, each: {{ {schema} }} }}"), &unjudged);
+    check(&format!("{{ {at}, some: {{ {schema} }} }}"), &unjudged);
+    check(&format!("{{ {at}, each: {{ {schema}, type: string }} }}"), &[Weight::Fails, Weight::Unjudged]);
+}
+
+#[test]
+fn a_pattern_that_gives_up_says_nothing() {
+    let step = Step::value(json!("a".repeat(40) + "c"));
+    for schema in
+        [r#"{ pattern: "^(((?!x)a|a(?!y))+b|a{40}c)$" }"#, r#"{ not: { pattern: "^(((?!x)a|a(?!y))+b|a{40}c)$" } }"#]
+    {
+        let yaml = format!("{{ at: result.structuredContent, schema: {schema} }}");
+        let found = super::evaluate(&yaml, &step).1;
+        assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [Weight::Unjudged], "{yaml}");
+    }
+}
+
+#[test]
+fn a_schema_that_leads_elsewhere_may_be_right() {
+    let elsewhere = json!({"type": "object", "properties": {"a": {"$ref": "https://example.com/a.json"}}});
+    let step = Step::value(elsewhere.clone());
+    let found = super::evaluate("{ at: result.structuredContent, format: json-schema }", &step).1;
+    assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [Weight::Unjudged]);
+    let mut step = Step::value(json!({"a": 1}));
+    step.catalog.tools[0] = Tool::new(json!({"name": "get_user", "inputSchema": {}, "outputSchema": elsewhere}));
+    let found = super::evaluate("output_schema: true", &step).1;
+    assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [Weight::Unjudged], "{found:?}");
 }

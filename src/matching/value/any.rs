@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, show};
+use super::super::mismatch::{Mismatch, Verdict};
+use super::super::show;
 use super::{Absence, Check, Checks, Matcher, Place, VALUE_SHAPE};
 use crate::source::{Span, shape::Shape, shape::key};
 
@@ -22,12 +23,16 @@ struct Any {
 
 impl Check for Any {
     fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
-        let mut reasons = Vec::new();
+        let (mut reasons, mut unjudged) = (Vec::new(), None);
         for alternative in &self.alternatives {
-            match alternative.mismatches(value, place).into_iter().next() {
-                None => return,
-                Some(mismatch) => reasons.push(mismatch.message),
+            match alternative.verdict(value, place) {
+                Verdict::Holds => return,
+                Verdict::Fails(mismatch) => reasons.push(mismatch.message),
+                Verdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
             }
+        }
+        if let Some(unjudged) = unjudged {
+            return found.push(unjudged);
         }
         let alternatives = show::count(self.alternatives.len(), "alternative");
         found.push(

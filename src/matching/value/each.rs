@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, show};
+use super::super::mismatch::{Mismatch, Weight};
+use super::super::show;
 use super::{Check, Checks, Matcher, Place, VALUE, WRONG};
 use crate::source::{Span, shape::Shape, shape::key};
 
@@ -27,17 +28,22 @@ impl Check for Each {
             found.push(no_elements("each", self.span, value, place));
             return;
         };
-        let mut failed = 0;
+        let (mut failed, mut unjudged) = (0, None);
         for (at, item) in items.iter().enumerate() {
-            let mismatches = self.checks.mismatches(item, Place::Element(&place, at));
-            if mismatches.is_empty() {
+            let mut mismatches = Vec::new();
+            self.checks.check(item, Place::Element(&place, at), &mut mismatches);
+            let (broken, unknown): (Vec<_>, Vec<_>) =
+                mismatches.into_iter().partition(|mismatch| mismatch.weight == Weight::Fails);
+            unjudged = unjudged.or_else(|| unknown.into_iter().next());
+            if broken.is_empty() {
                 continue;
             }
             failed += 1;
             if failed <= REPORTED {
-                found.extend(mismatches);
+                found.extend(broken);
             }
         }
+        found.extend(unjudged);
         if failed > REPORTED {
             let message = format!("{failed} of {} of {place} fail", show::count(items.len(), "element"));
             let label = format!("the first {REPORTED} are shown");

@@ -28,10 +28,15 @@ struct Formed {
 
 impl Check for Formed {
     fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
-        if self.format.fits(value) {
-            return;
-        }
         let noun = self.format.noun();
+        match self.format.fits(value) {
+            Ok(true) => return,
+            Ok(false) => {}
+            Err(reason) => {
+                let message = format!("whether {place} is {noun} is not known");
+                return found.push(Mismatch::unjudged(self.span, message, reason).with_path(place.path()));
+            }
+        }
         found.push(
             Mismatch::new(
                 "format",

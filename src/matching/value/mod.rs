@@ -23,7 +23,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::mismatch::Mismatch;
+use super::mismatch::{Mismatch, Verdict};
 use super::read;
 use super::table::{self, keys};
 use crate::source::shape::{Key, Object, Shape};
@@ -176,11 +176,10 @@ impl Checks {
         }
     }
 
-    /// What is wrong with a value.
-    fn mismatches(&self, value: &Json, place: Place<'_>) -> Vec<Mismatch> {
+    fn verdict(&self, value: &Json, place: Place<'_>) -> Verdict {
         let mut found = Vec::new();
         self.check(value, place, &mut found);
-        found
+        Verdict::of(found)
     }
 
     /// What it means that there is no value.

@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, show};
+use super::super::mismatch::{Mismatch, Verdict};
+use super::super::show;
 use super::{Absence, Check, Checks, Matcher, Place, VALUE};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
 
@@ -23,8 +24,10 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
 
 impl Check for Not {
     fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
-        if !self.checks.mismatches(value, place).is_empty() {
-            return;
+        match self.checks.verdict(value, place) {
+            Verdict::Holds => {}
+            Verdict::Fails(_) => return,
+            Verdict::Unjudged(unjudged) => return found.push(unjudged),
         }
         let label = format!("found {}", show::inline(value));
         found.push(

@@ -116,17 +116,16 @@ fn node_at<'a>(node: &'a Node, pointer: &str) -> Option<&'a Node> {
 
 impl Check for Schema {
     fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
-        let (message, label) = match complaint(&self.judge, value) {
+        let mismatch = match complaint(&self.judge, value) {
             None => return,
             Some(Complaint::Broken(number, label)) => {
-                (format!("{place} breaks the schema in {}", show::count(number, "place")), label)
+                let message = format!("{place} breaks the schema in {}", show::count(number, "place"));
+                Mismatch::new("schema", self.span, message, label)
             }
-            Some(Complaint::TooLong) => (format!("{place} takes too long to be judged"), TOO_LONG.to_owned()),
+            Some(Complaint::TooLong) => {
+                Mismatch::unjudged(self.span, format!("{place} takes too long to be judged by the schema"), TOO_LONG)
+            }
         };
-        found.push(
-            Mismatch::new("schema", self.span, message, label)
-                .with_path(place.path())
-                .with_actual(show::compact(value)),
-        );
+        found.push(mismatch.with_path(place.path()).with_actual(show::compact(value)));
     }
 }

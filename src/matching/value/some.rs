@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, show};
+use super::super::mismatch::{Mismatch, Verdict};
+use super::super::show;
 use super::each::no_elements;
 use super::{Check, Checks, Matcher, Place, VALUE, WRONG};
 use crate::source::{Span, shape::Shape, shape::key};
@@ -25,12 +26,16 @@ impl Check for AtLeastOne {
             found.push(no_elements("some", self.span, value, place));
             return;
         };
-        let mut first = None;
+        let (mut first, mut unjudged) = (None, None);
         for (at, item) in items.iter().enumerate() {
-            match self.checks.mismatches(item, Place::Element(&place, at)).into_iter().next() {
-                None => return,
-                Some(mismatch) => first = first.or(Some(mismatch.message)),
+            match self.checks.verdict(item, Place::Element(&place, at)) {
+                Verdict::Holds => return,
+                Verdict::Fails(mismatch) => first = first.or(Some(mismatch.message)),
+                Verdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
             }
+        }
+        if let Some(unjudged) = unjudged {
+            return found.push(unjudged);
         }
         let message = format!("none of the {} of {place} fits", show::count(items.len(), "element"));
         found.push(

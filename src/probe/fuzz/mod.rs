@@ -155,7 +155,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     if vanished > 0 {
         reason = format!("{reason}; a call got no answer, and did when it was tried again");
     }
-    let outcome = outcome(&findings, tally.served, stopped.is_some());
+    let outcome = outcome(&findings, tally.served, stopped.is_some() || tally.unjudged > 0);
     if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
         let name = &calls.callees[0].name;
         let why = if tally.refused == 0 && tally.invalid.1 == 0 {
@@ -173,10 +173,10 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     Probed { findings, exchanges, frames, ..Probed::because(outcome, reason) }
 }
 
-fn outcome(findings: &[Finding], served: u64, was_cut_off: bool) -> Outcome {
+fn outcome(findings: &[Finding], served: u64, is_partial: bool) -> Outcome {
     if findings.iter().any(|found| found.level == Level::Must) {
         Outcome::Failed
-    } else if served == 0 || was_cut_off {
+    } else if served == 0 || is_partial {
         Outcome::Inconclusive
     } else if findings.is_empty() {
         Outcome::Passed

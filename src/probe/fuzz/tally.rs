@@ -60,7 +60,7 @@ impl Tally {
         if against > 0 {
             parts.push(format!("{turned_down} of {against} invalid ones refused"));
         }
-        parts.extend(some(self.unjudged, "with content that takes too long to be judged by its schema"));
+        parts.extend(some(self.unjudged, "with content that could not be judged by its schema"));
         parts.extend(some(self.lost, "without an answer"));
         parts.extend(some(self.others, "of other tools between them"));
         let mut sentence = parts.join(", ");

@@ -42,6 +42,16 @@ pub enum NegativeCheck {
     MalformedEnvelope,
 }
 
+impl NegativeCheck {
+    /// Whether it calls the tools of a server, and not only what no server has.
+    pub fn is_of_tools(self) -> bool {
+        match self {
+            Self::MissingRequired | Self::WrongType | Self::OutOfRange | Self::ExtraProperty => true,
+            Self::UnknownTool | Self::UnknownMethod | Self::MalformedEnvelope => false,
+        }
+    }
+}
+
 /// Generated calls.
 #[derive(Debug, Clone)]
 pub struct Fuzz {

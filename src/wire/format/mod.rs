@@ -65,13 +65,16 @@ impl Format {
         }
     }
 
-    /// Whether a value has this form.
-    pub fn fits(self, value: &Value) -> bool {
-        let is = |check: fn(&str) -> bool| value.as_str().is_some_and(check);
+    /// Whether a value has this form; `Err` says why that cannot be told.
+    pub fn fits(self, value: &Value) -> Result<bool, String> {
+        let is = |check: fn(&str) -> bool| Ok(value.as_str().is_some_and(check));
         match self {
-            Self::JsonSchema => {
-                (value.is_object() || value.is_boolean()) && (is_too_large(value).is_some() || compile(value).is_ok())
-            }
+            Self::JsonSchema if !value.is_object() && !value.is_boolean() => Ok(false),
+            Self::JsonSchema => match flaw(value) {
+                None => Ok(true),
+                Some(Flaw::Broken(_)) => Ok(false),
+                Some(Flaw::Unjudged(reason)) => Err(reason),
+            },
             Self::Base64 => is(is_base64),
             Self::DateTime => is(is_date_time),
             Self::MediaType => is(is_media_type),
@@ -91,12 +94,12 @@ mod tests {
     fn check(name: &str, right: &[&str], wrong: &[&str]) {
         let format = Format::parse(name).unwrap();
         for text in right {
-            assert!(format.fits(&json!(text)), "{name}: {text:?} fits");
+            assert_eq!(format.fits(&json!(text)), Ok(true), "{name}: {text:?} fits");
         }
         for text in wrong {
-            assert!(!format.fits(&json!(text)), "{name}: {text:?} does not fit");
+            assert_eq!(format.fits(&json!(text)), Ok(false), "{name}: {text:?} does not fit");
         }
-        assert!(!format.fits(&json!(7)) && !format.fits(&Value::Null), "{name}");
+        assert_eq!((format.fits(&json!(7)), format.fits(&Value::Null)), (Ok(false), Ok(false)), "{name}");
     }
 
     #[test]
@@ -160,9 +163,13 @@ mod tests {
 
     #[test]
     fn schemas_are_valid_or_not() {
-        let fits = |value: Value| Format::JsonSchema.fits(&value);
-        assert!(fits(json!({"type": "object"})) && fits(json!(true)));
-        assert!(!fits(json!({"type": "record"})) && !fits(json!("object")) && !fits(json!(null)) && !fits(json!([])));
+        for right in [json!({"type": "object"}), json!(true)] {
+            assert_eq!(Format::JsonSchema.fits(&right), Ok(true), "{right}");
+        }
+        for wrong in [json!({"type": "record"}), json!("object"), json!(null), json!([])] {
+            assert_eq!(Format::JsonSchema.fits(&wrong), Ok(false), "{wrong}");
+        }
+        assert!(Format::JsonSchema.fits(&json!({"$ref": "https://example.com/a.json"})).is_err());
     }
 
     #[test]

@@ -1,0 +1,186 @@
+//! Processes that servers started and that left their groups, as with `setsid`: on Linux they come to this process once
+//! their parents are gone, and are ended. Elsewhere nobody hears of them.
+//!
+//! A child of this process that is no server is one of those, which is true of a program only: a library knows nothing
+//! of the children of whoever uses it, and adopts none.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use process_wrap::tokio::ChildWrapper;
+
+/// The servers that run: each is the leader of its group.
+static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// A server that runs, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Server(u32);
+
+impl Server {
+    /// Takes note of a server while it starts, so that nobody takes it for a stray.
+    pub(super) fn started(
+        start: impl FnOnce() -> io::Result<Box<dyn ChildWrapper>>,
+    ) -> io::Result<(Box<dyn ChildWrapper>, Self)> {
+        let mut servers = servers();
+        let child = start()?;
+        // One that has been waited for has none, and this one has not.
+        let leader = child.id().unwrap_or_default();
+        servers.insert(leader);
+        Ok((child, Self(leader)))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        servers().remove(&self.0);
+    }
+}
+
+fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(target_os = "linux")]
+mod adopted {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Mutex, PoisonError};
+    use std::time::{Duration, Instant};
+
+    use nix::errno::Errno;
+    use nix::sys::prctl::set_child_subreaper;
+    use nix::sys::signal::{Signal, kill};
+    use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+    use nix::unistd::Pid;
+
+    /// How long a stray may take to end by itself once its server has: a helper notices that a little later.
+    const GRACE: Duration = Duration::from_millis(300);
+
+    /// How long ending the strays may take in all.
+    const LONGEST: Duration = Duration::from_secs(2);
+
+    const PAUSE: Duration = Duration::from_millis(5);
+
+    /// Whether strays come to this process.
+    static ADOPTS: AtomicBool = AtomicBool::new(false);
+
+    /// The strays that had to be ended, by their names.
+    static ENDED: Mutex<BTreeMap<i32, String>> = Mutex::new(BTreeMap::new());
+
+    /// Lets strays come to this process from now on; not where it was given children already, whose children they would be
+    /// taken for.
+    pub fn adopt() {
+        if has_no_children() && set_child_subreaper(true).is_ok() {
+            ADOPTS.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends every stray, unless a server runs that may still need it.
+    pub(in crate::transport) fn end_unless_needed() {
+        if !ADOPTS.load(Ordering::Relaxed) || has_no_children() {
+            return;
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < LONGEST {
+            let servers = super::servers();
+            let strays = if servers.is_empty() { strays() } else { Vec::new() };
+            if strays.is_empty() {
+                return;
+            }
+            if begun.elapsed() > GRACE {
+                strays.into_iter().for_each(end);
+            }
+            drop(servers);
+            pause();
+        }
+    }
+
+    /// Ends servers and strays at once, for a program that waits for nothing any more.
+    pub fn end_everything() {
+        let begun = Instant::now();
+        while ADOPTS.load(Ordering::Relaxed) && begun.elapsed() < LONGEST && !has_no_children() {
+            strays().into_iter().for_each(end);
+            pause();
+        }
+    }
+
+    /// The names of the strays that had to be ended so far, each with how many there were.
+    pub fn ended() -> BTreeMap<String, usize> {
+        end_unless_needed();
+        let mut counted = BTreeMap::new();
+        for name in ENDED.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            *counted.entry(name.clone()).or_default() += 1;
+        }
+        counted
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the system tells nobody when the children of a child have ended")]
+    fn pause() {
+        std::thread::sleep(PAUSE);
+    }
+
+    fn has_no_children() -> bool {
+        waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) == Err(Errno::ECHILD)
+    }
+
+    struct Stray {
+        id: i32,
+        name: String,
+    }
+
+    /// The living children of this process; those that have ended are taken off the system's list.
+    fn strays() -> Vec<Stray> {
+        let own = std::process::id().to_string();
+        let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ids = folders.filter_map(|folder| folder.file_name().to_str()?.parse::<i32>().ok());
+        let mut strays = Vec::new();
+        for id in ids {
+            let Ok(line) = fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
+            // The name is whatever the process says, brackets included.
+            let Some(((_, name), rest)) =
+                line.rsplit_once(')').and_then(|(name, rest)| Some((name.split_once('(')?, rest)))
+            else {
+                continue;
+            };
+            let mut fields = rest.split_whitespace();
+            match (fields.next(), fields.next()) {
+                (Some("Z"), Some(parent)) if parent == own => {
+                    let _ = waitpid(Pid::from_raw(id), Some(WaitPidFlag::WNOHANG));
+                }
+                (_, Some(parent)) if parent == own => strays.push(Stray { id, name: name.to_owned() }),
+                _ => {}
+            }
+        }
+        strays
+    }
+
+    /// A child that has ended keeps its number until it is waited for, so this reaches nobody else.
+    fn end(stray: Stray) {
+        if kill(Pid::from_raw(stray.id), Signal::SIGKILL).is_ok() {
+            ENDED.lock().unwrap_or_else(PoisonError::into_inner).insert(stray.id, stray.name);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod adopted {
+    use std::collections::BTreeMap;
+
+    /// This system lets no process have what others have left.
+    pub fn adopt() {}
+
+    pub(in crate::transport) fn end_unless_needed() {}
+
+    /// What is ended is the groups, and by others.
+    pub fn end_everything() {}
+
+    /// Nobody knows of any.
+    pub fn ended() -> BTreeMap<String, usize> {
+        BTreeMap::new()
+    }
+}
+
+pub(super) use self::adopted::end_unless_needed;
+pub use self::adopted::{adopt, end_everything, ended};
