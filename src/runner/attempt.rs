@@ -23,6 +23,7 @@ use crate::session::NO_TOKEN;
 use crate::source::template::{UNFILLED, fill, from_json};
 use crate::source::{Sources, duration_text};
 use crate::suite::{Handshake, Level as RuleLevel, Step};
+use crate::wire::Beyond;
 
 /// Why a case that was under way has no verdict.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -292,8 +293,8 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
 /// The verdict on steps of which one went wrong.
 pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
     let said = |code: &str| found.iter().find(|found| found.code == code).map(|found| found.message.clone());
-    if let Some(reason) = said(NO_TOKEN) {
-        // It says nothing of the server that nobody gives a token for it.
+    // It says nothing of the server that nobody gives a token for it, or that its answer is not read.
+    if let Some(reason) = [NO_TOKEN, Beyond::Depth.code(), Beyond::Memory.code()].into_iter().find_map(said) {
         return Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) };
     }
     if let Some(reason) = said(NO_SESSION_ID) {

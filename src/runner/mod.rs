@@ -80,6 +80,8 @@ pub struct Summary {
     pub judged: usize,
     /// Whether somebody stopped the run.
     pub interrupted: bool,
+    /// How many cases were not begun because of that, or since enough had failed.
+    pub not_run: usize,
     /// The coverage that was declared and exercised.
     pub coverage: Option<(Score, Score)>,
     /// The ids of the cases that did not pass; failures that are known are not among them. Behind the suite's file, ids
@@ -161,6 +163,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         Isolation::Verified => isolation::verify(&plan, &options, &mut watch).await,
     };
     watch.summary.interrupted = stop.is_set();
+    watch.summary.not_run = not_run;
     watch.close(&plan, not_run);
     let coverage = watch.judge.score(registry, thresholds);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));

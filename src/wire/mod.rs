@@ -16,6 +16,7 @@ mod revision;
 mod scan;
 pub mod sse;
 mod transcript;
+mod weight;
 
 pub use self::address::address;
 pub use self::canonical::canonical;
@@ -28,3 +29,4 @@ pub use self::message::{
 pub use self::revision::{Era, Revision};
 pub use self::scan::{SCANS, Scan, Scanner, Stream, Violation, manual as scan_manual};
 pub use self::transcript::Transcript;
+pub use self::weight::{Beyond, beyond, close_weight, read_json, weight_of};

@@ -76,6 +76,9 @@ pub(in crate::cli) struct RunArgs {
     /// What a server must serve at least.
     #[arg(skip)]
     pub(super) serving: Serving,
+    /// How long the run may take; what is not done by then is not judged.
+    #[arg(skip)]
+    pub(super) budget: Option<Duration>,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     pub(super) registry: Option<PathBuf>,
@@ -106,7 +109,7 @@ fn seed(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("`{text}` is no seed; write a whole number from 0 to {}", u32::MAX))
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let none = || format!("`{text}` is no duration; write a number and a unit, such as `10s`");
     let duration = parse_duration(text).ok_or_else(none)?;
     if duration.is_zero() {
@@ -254,7 +257,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
-    let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan.clone(), registry.get()), &mut watch);
+    let ran =
+        run_plan(&|stop| args.options(&surroundings, stop), (plan.clone(), registry.get()), (&mut watch, args.budget));
     let Some((mut summary, urgency, stop)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
@@ -271,13 +275,14 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let written = args.known.write(&failures, output).and(written);
     let hidden = redactor(&plan, &options);
     // Whoever stops the program while it writes reports is told so as well.
-    summary.interrupted |= *urgency.borrow() > Urgency::None;
+    let is_spent = matches!(*urgency.borrow(), Urgency::Spent | Urgency::Overdue);
+    summary.interrupted |= *urgency.borrow() > Urgency::Overdue;
     let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
     let (severities, calls) = weighed;
     let is_asked = args.serving != Serving::WhereGenerated;
     summary.failed = args.keeping.failed(summary.failed, (&severities, is_asked), output);
     calls.tell_unknown(args.suites.given.as_ref().map_or(&[], |given| &given.tools), output);
-    let exit = args.unless_unserved(verdict(args, (&summary, &hidden), proof, output), &calls, output);
+    let exit = args.unless_unserved(verdict(args, (&summary, &hidden, is_spent), proof, output), &calls, output);
     let is_unwritten = written.is_err() || updated.is_err() || afterwards.is_err();
     let is_outdone = is_unwritten && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
     let exit = if is_outdone { Exit::Environment } else { exit };
@@ -322,16 +327,16 @@ fn remember(
 fn run_plan(
     options: &dyn Fn(Stop) -> Options,
     (plan, registry): (Plan, &Registry),
-    watch: &mut RunWatch,
+    (watch, budget): (&mut RunWatch, Option<Duration>),
 ) -> Option<(Summary, watch::Receiver<Urgency>, Stop)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
     let options = options(stop.clone());
-    let mut urgency = signals::listen(wish, Ending::Reports, Some(runtime.handle().clone()));
+    let mut urgency = signals::listen_for(wish, Ending::Reports, Some(runtime.handle().clone()), budget);
     let summary = runtime.block_on(async {
         tokio::select! {
             summary = runner::run(plan, options, registry, watch) => Some(summary),
-            _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
+            _ = urgency.wait_for(|urgency| matches!(urgency, Urgency::Overdue | Urgency::Now)) => None,
         }
     });
     // What still runs ends here: servers end with the tasks that hold them.
@@ -340,8 +345,13 @@ fn run_plan(
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).
-fn verdict(args: &RunArgs, (summary, hidden): (&Summary, &Redactor), proof: Option<&Proof>, output: &Output) -> Exit {
-    if summary.interrupted {
+fn verdict(
+    args: &RunArgs,
+    (summary, hidden, is_spent): (&Summary, &Redactor, bool),
+    proof: Option<&Proof>,
+    output: &Output,
+) -> Exit {
+    if summary.interrupted && !is_spent {
         return Exit::Interrupted;
     }
     if summary.internal > 0 {
@@ -356,6 +366,11 @@ fn verdict(args: &RunArgs, (summary, hidden): (&Summary, &Redactor), proof: Opti
     }
     if summary.errored > 0 {
         return Exit::Environment;
+    }
+    if is_spent {
+        let cases = if summary.not_run == 1 { "case was" } else { "cases were" };
+        output.error(&format!("the time of `--budget` was over: {} {cases} not judged", summary.not_run), None);
+        return Exit::Nothing;
     }
     if summary.judged == 0 {
         output.error("nothing came to a verdict: every case was skipped or inconclusive", None);

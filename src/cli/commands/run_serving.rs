@@ -69,12 +69,12 @@ impl Calls {
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(|frame| (*frame, id.as_str()))).collect();
         let mut open = BTreeSet::new();
         for frame in &session.frames {
-            let Ok(message) = &frame.json else { continue };
+            let Ok(message) = frame.json() else { continue };
             match frame.direction {
                 Direction::Sent if message["method"] == "tools/call" => {
                     open.insert(message["id"].to_string());
                     let owner = owners.get(&frame.seq).copied().or(session.case.as_deref());
-                    answers.call(owner.unwrap_or_default(), message);
+                    answers.call(owner.unwrap_or_default(), &message);
                 }
                 Direction::Received => {
                     let Some(result) = message.get("result") else { continue };

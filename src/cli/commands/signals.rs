@@ -17,16 +17,30 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How often it is looked whether it does.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The exit codes of a program that leaves at once.
+const INTERRUPTED: i32 = 130;
+const NOT_JUDGED: i32 = 4;
+
 /// How urgently the user wants the run to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Urgency {
     /// Not at all.
     None,
+    /// The time that the run was given is almost over.
+    Spent,
+    /// It is over: what is under way is cut off.
+    Overdue,
     /// After cleaning up.
     Soon,
     /// At once; reports are still written where there are any.
     Now,
 }
+
+/// How long before the end of its time a run is asked to end: teardown, servers and reports take some of it.
+const CLEARING_UP: Duration = Duration::from_secs(5);
+
+/// How long after it the run is cut off.
+const OVERTIME: Duration = Duration::from_secs(5);
 
 /// What is still done once somebody has asked for the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +70,16 @@ impl Ending {
 /// Listens once it returns; `stop` is told of the first signal, the receiver of each. From the first one on, `running`
 /// has to give others their turn, or the program ends; `None` where there is no one runtime that everything runs on.
 pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<Handle>) -> watch::Receiver<Urgency> {
+    listen_for(stop, ending, running, None)
+}
+
+/// The same for a run that has so much time and no more.
+pub(super) fn listen_for(
+    stop: watch::Sender<bool>,
+    ending: Ending,
+    running: Option<Handle>,
+    budget: Option<Duration>,
+) -> watch::Receiver<Urgency> {
     let [soon, now] = ending.words();
     let (sender, receiver) = watch::channel(Urgency::None);
     let (ready, listening) = std::sync::mpsc::channel();
@@ -66,7 +90,22 @@ pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<
             let Ok(mut signals) = Signals::new() else { return };
             // Whoever does not wait for it loses nothing but time.
             let _ = ready.send(());
-            signals.next().await;
+            tokio::select! {
+                () = signals.next() => {}
+                () = almost(budget) => {
+                    let _ = stop.send(true);
+                    let _ = sender.send(Urgency::Spent);
+                    tokio::select! {
+                        () = signals.next() => {}
+                        () = sleep(CLEARING_UP + OVERTIME) => {
+                            let _ = sender.send(Urgency::Overdue);
+                            stuck(running.as_ref()).await;
+                            tell("the time of `--budget` is over, and what is under way does not end: leaving at once");
+                            leave(NOT_JUDGED);
+                        }
+                    }
+                }
+            }
             // Whoever runs holds the other ends, and hears of it even if nobody reads what is said.
             let _ = stop.send(true);
             let _ = sender.send(Urgency::Soon);
@@ -75,17 +114,25 @@ pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<
                 let _ = sender.send(Urgency::Now);
                 tell(now);
                 if !is_stuck(&mut signals, running.as_ref()).await {
-                    leave();
+                    leave(INTERRUPTED);
                 }
             }
             tell("too busy to end well: leaving at once, without waiting for anything");
-            leave();
+            leave(INTERRUPTED);
         });
     });
     // A signal that comes before it is listened for would end the program without a report, or be lost. Where the
     // system gives no thread or no signals, the channel closes.
     let _ = listening.recv();
     receiver
+}
+
+/// Returns when a run of so much time has to come to its end.
+async fn almost(budget: Option<Duration>) {
+    match budget {
+        Some(budget) => sleep(budget - CLEARING_UP.min(budget / 4)).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Waits for the next signal; `true` where what runs is so busy before there is one that it cannot end.
@@ -105,8 +152,8 @@ async fn stuck(running: Option<&Handle>) {
 }
 
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
-fn leave() -> ! {
-    std::process::exit(130);
+fn leave(code: i32) -> ! {
+    std::process::exit(code);
 }
 
 /// Whoever pressed Ctrl-C waits for an answer, unless there is nobody who reads it.

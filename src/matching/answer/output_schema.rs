@@ -12,6 +12,7 @@ use super::super::{Answer, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
 use crate::generate::{Judge, Unusable};
 use crate::source::{Span, shape::Shape, shape::key};
+use crate::wire::read_json;
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
@@ -147,7 +148,7 @@ fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
     let content = &result["structuredContent"];
     texts
         .filter(|(_, text)| !holds(content, &Json::from(*text)))
-        .filter_map(|(at, text)| Some((at, serde_json::from_str::<Json>(text).ok()?)))
+        .filter_map(|(at, text)| Some((at, read_json(text)?)))
         .filter(|(_, value)| value.is_object() || value.is_array())
         .collect()
 }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde_json::Value as Json;
 
 use super::super::show;
+use crate::wire::beyond;
+
 /// How many fields are named where a path finds nothing.
 const NAMED_FIELDS: usize = 12;
 
@@ -144,12 +146,13 @@ impl Kind {
             (Self::Index(index), other) => {
                 Err(Problem::Words(format!("is {} and has no element `[{index}]`", show::inline(other))))
             }
-            (Self::Json, Json::String(text)) => serde_json::from_str(text).map(Cow::Owned).map_err(|error| {
-                Problem::NotJson(format!(
-                    "{error}; it begins with {}",
-                    show::quoted(&Json::from(text.as_str()).to_string())
-                ))
-            }),
+            (Self::Json, Json::String(text)) => match beyond(text.as_bytes()) {
+                Some(beyond) => Err(Problem::NotJson(beyond.to_string())),
+                None => serde_json::from_str(text).map(Cow::Owned).map_err(|error| {
+                    let begins = show::quoted(&Json::from(text.as_str()).to_string());
+                    Problem::NotJson(format!("{error}; it begins with {begins}"))
+                }),
+            },
             (Self::Json, other) => Err(Problem::Words(format!("is {}, and `json()` reads strings", show::kind(other)))),
         }
     }
