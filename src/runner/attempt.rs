@@ -211,7 +211,7 @@ pub(super) async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Scri
 
 fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conversation<'a> {
     let mut names = opened.names.clone();
-    names.extend(case.names.clone());
+    names.extend(case.all_names());
     // Tokens stand in the environment.
     if let Some(hints) = names.get("hints").map(|hints| from_json(hints, case.span))
         && let Ok(filled) = fill(&hints, &names)
@@ -221,7 +221,7 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
     let recorder = Some(Recorder { emitter: lane.emitter(), planned: lane.planned(), case, has_recorded: false });
     let cure = Cure::of(&lane.planned().suite);
-    let given = [lane.names.as_ref().ok(), Some(&case.names)];
+    let given = [lane.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
     Conversation { recorder, cure, given, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
 

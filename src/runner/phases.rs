@@ -40,7 +40,7 @@ pub(super) struct Conversation<'a> {
     /// Where somebody gives arguments.
     pub(super) cure: Cure,
     /// The names that no answer provided: those of the suite and of the case.
-    pub(super) given: [Option<&'a Names>; 2],
+    pub(super) given: [Option<&'a Names>; 3],
 }
 
 /// Why a valid call says nothing of what comes after it.
@@ -71,7 +71,7 @@ impl<'a> Conversation<'a> {
             meanwhile: Vec::new(),
             rounds: None,
             served: 0,
-            given: [None; 2],
+            given: [None; 3],
             cure: Cure::Suite,
         }
     }
