@@ -87,7 +87,9 @@ fn a_list_has_a_time_as_a_whole() {
 #[test]
 fn a_budget_is_kept_and_passes_nothing() {
     let scene = Scene::new("greedy-budget");
-    let seen = scene.run("ci --budget 6s -- python3 ../servers/greedy.py many-tools 5000");
+    let running = scene.begin("ci --budget 8s -- python3 ../servers/greedy.py many-tools 300");
+    let (seen, peak) = running.finish_weighed();
     assert_eq!(seen.status, 4, "{}", seen.text());
+    assert!(peak > 0 && peak < MOST, "{peak} MiB\n{}", seen.text());
     shows(&seen.text(), &["error: the time of `--budget` was over: ", "not judged --- exit 4"]);
 }

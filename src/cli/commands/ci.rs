@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use super::run::duration;
+use super::parsing::duration;
 use super::run_given::{CallingArgs, Own};
 use super::run_serving::Serving;
 use crate::cli::environment::Environment;

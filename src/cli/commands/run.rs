@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +10,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::fault_coverage::gate;
+use super::parsing::{at_a_time, duration, positive};
 use super::proving::{Gating, ProvingArgs, Wanted};
 use super::run_findings::{KeepArgs, keep};
 use super::run_serving::Serving;
@@ -33,7 +33,7 @@ use crate::redact::Redactor;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
 use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds, redactor};
-use crate::source::{parse_duration, visible_line};
+use crate::source::visible_line;
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 
@@ -43,7 +43,7 @@ pub(in crate::cli) struct RunArgs {
     #[command(flatten)]
     pub(super) suites: SuiteArgs,
     /// How many cases run at a time, whatever the suites say; 1 keeps the declared order.
-    #[arg(long, short = 'j', value_name = "N", value_parser = positive::<NonZero<usize>>)]
+    #[arg(long, short = 'j', value_name = "N", value_parser = at_a_time)]
     parallel: Option<NonZero<usize>>,
     /// Stops after N cases have failed; 1 without a number.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = positive::<NonZero<usize>>)]
@@ -107,19 +107,6 @@ struct TrustArgs {
 
 fn seed(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("`{text}` is no seed; write a whole number from 0 to {}", u32::MAX))
-}
-
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let none = || format!("`{text}` is no duration; write a number and a unit, such as `10s`");
-    let duration = parse_duration(text).ok_or_else(none)?;
-    if duration.is_zero() {
-        return Err("no case ends in no time at all; write for example `10s`".to_owned());
-    }
-    Ok(duration)
-}
-
-fn positive<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| "write a whole number, 1 or more".to_owned())
 }
 
 impl RunArgs {
