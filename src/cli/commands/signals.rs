@@ -130,7 +130,7 @@ pub(super) fn listen_for(
 /// Returns when a run of so much time has to come to its end.
 async fn almost(budget: Option<Duration>) {
     match budget {
-        Some(budget) => sleep(budget - CLEARING_UP.min(budget / 4)).await,
+        Some(budget) => sleep(budget.saturating_sub(CLEARING_UP.min(budget / 4))).await,
         None => std::future::pending().await,
     }
 }

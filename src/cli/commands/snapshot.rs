@@ -371,7 +371,7 @@ async fn tell_waiting(output: &Output) {
     output.note(
         "recording; every call is made twice, each time on a fresh server, so a server that starts slowly takes long",
     );
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn unusable(found: &Finding, output: &Output) -> Exit {
