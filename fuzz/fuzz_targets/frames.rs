@@ -39,9 +39,9 @@ fn look(frame: &Frame, scanner: &mut Scanner) {
         assert!(Scanner::JUDGES.contains(&violation.variant), "{}", violation.variant);
     }
     assert!(frame.to_json().is_object());
-    let Ok(json) = &frame.json else { return };
-    let _ = Tool::new((**json).clone()).may_destroy();
-    write_again(json);
+    let Ok(json) = frame.json() else { return };
+    let _ = Tool::new((*json).clone()).may_destroy();
+    write_again(&json);
 }
 
 /// What is understood and written again is understood in the same way.

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Outcome};
+use crate::wire::read_json;
 
 /// The longest text that is kept whole.
 const LONGEST: usize = 2_000;
@@ -114,7 +115,7 @@ fn steady(value: &Value) -> Value {
 /// The text of a content block that is JSON is compared as JSON.
 fn block(fields: &Map<String, Value>) -> Map<String, Value> {
     let written = fields.get("text").and_then(Value::as_str).filter(|_| fields.get("type") == Some(&json!("text")));
-    let read = written.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let read = written.and_then(read_json);
     let read = read.filter(|value| value.is_object() || value.is_array());
     let mut steadied: Map<String, Value> = fields.iter().map(|(name, value)| (name.clone(), steady(value))).collect();
     if let Some(read) = read {

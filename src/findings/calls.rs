@@ -126,7 +126,7 @@ pub(super) fn cut(frame: Value) -> Value {
 /// What was sent, to be sent again; `None` for answers to the server.
 fn call(frame: &Frame) -> Option<Call> {
     let raw = || Call { method: String::new(), params: frame.text().into() };
-    let Ok(message) = &frame.json else { return Some(raw()) };
+    let Ok(message) = frame.json() else { return Some(raw()) };
     let is_sound = message["jsonrpc"] == "2.0" && message.get("id").is_none_or(|id| id.is_number() || id.is_string());
     let method = match message["method"].as_str() {
         Some(method) if is_sound => method.to_owned(),

@@ -1,5 +1,7 @@
 //! What a response says: a result, a tool's error, a JSON-RPC error, or neither.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 
 use super::show;
@@ -39,7 +41,7 @@ impl<'a> Reply<'a> {
 
     /// The response in one line of evidence.
     pub(super) fn describe(self) -> String {
-        let said = self.text().map(|text| show::evidence(&Json::from(text).to_string()));
+        let said = self.text().map(|text| show::spelled(&text));
         match (self, said) {
             (Self::Success(_), Some(said)) => format!("a success, text {said}"),
             (Self::Success(result), None) => format!("a success, {}", show::compact(result)),
@@ -61,6 +63,11 @@ pub fn words_of(message: &Json) -> String {
 
 /// The joined text blocks of a tool's content, of a resource's contents or of a prompt's messages; `None` without any.
 pub(super) fn text_of(result: &Json) -> Option<String> {
+    text_value_of(result).and_then(|text| text.as_str().map(str::to_owned))
+}
+
+/// The same as a value: a single block is not copied, however long it is.
+pub(super) fn text_value_of(result: &Json) -> Option<Cow<'_, Json>> {
     let mut texts = Vec::new();
     for block in items(&result["content"]).chain(items(&result["contents"])) {
         texts.extend(block_text(block));
@@ -72,7 +79,11 @@ pub(super) fn text_of(result: &Json) -> Option<String> {
             None => texts.extend(block_text(content)),
         }
     }
-    (!texts.is_empty()).then(|| texts.join("\n"))
+    match texts[..] {
+        [] => None,
+        [only] => Some(Cow::Borrowed(only)),
+        _ => Some(Cow::Owned(texts.iter().filter_map(|text| text.as_str()).collect::<Vec<_>>().join("\n").into())),
+    }
 }
 
 fn items(value: &Json) -> impl Iterator<Item = &Json> {
@@ -80,9 +91,9 @@ fn items(value: &Json) -> impl Iterator<Item = &Json> {
 }
 
 /// The contents of resources carry no type; every other block does.
-fn block_text(block: &Json) -> Option<&str> {
+fn block_text(block: &Json) -> Option<&Json> {
     if block.get("type").is_some_and(|kind| kind != "text") {
         return None;
     }
-    block["text"].as_str()
+    block.get("text").filter(|text| text.is_string())
 }

@@ -1,8 +1,10 @@
 //! How values look in messages: compact, never longer than a reader can take, long ones as a difference.
 
+use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::source::{difference, nearest};
+use crate::source::{Ends, difference, nearest};
+use crate::wire::weight_of;
 
 /// How many characters of a value are shown as evidence.
 const EVIDENCE: usize = 200;
@@ -19,19 +21,27 @@ const DIFF_LINES: usize = 40;
 /// More lines than these are not compared: the cost of a difference grows with its square.
 const COMPARED_LINES: usize = 2_000;
 
+/// Values that take more memory than this are not compared line by line, of which they have several times as much.
+const COMPARED_WEIGHT: usize = 16 << 20;
+
 /// A value as compact JSON, cut in the middle when long.
 pub(super) fn compact(value: &Json) -> String {
-    cut(&value.to_string(), EVIDENCE)
+    cut_json(value, EVIDENCE)
 }
 
 /// A value as it stands within a sentence.
 pub(super) fn inline(value: &Json) -> String {
-    cut(&value.to_string(), INLINE)
+    cut_json(value, INLINE)
 }
 
 /// A text as it stands within a sentence.
 pub(super) fn quoted(text: &str) -> String {
     cut(text, INLINE)
+}
+
+/// A text as it is spelled in JSON, as evidence.
+pub(super) fn spelled(text: &str) -> String {
+    cut_json(&text, EVIDENCE)
 }
 
 /// A text as evidence.
@@ -55,9 +65,19 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     format!("{head} … ({length} characters) … {}", tail.into_iter().collect::<String>())
 }
 
+/// The same for the compact JSON of a value, which is never written as a whole.
+fn cut_json(value: &impl Serialize, limit: usize) -> String {
+    let Ends { head, tail, characters, .. } = Ends::of_json(value, limit, limit / 6);
+    if characters <= limit {
+        return head;
+    }
+    let head: String = head.chars().take(limit * 2 / 3).collect();
+    format!("{head} … ({characters} characters) … {tail}")
+}
+
 /// Whether a value is short enough to stand within a sentence.
 pub(super) fn is_short(value: &Json) -> bool {
-    value.to_string().len() <= INLINE
+    Ends::of_json(value, 0, 0).bytes <= INLINE
 }
 
 /// What kind of JSON value this is, in the words of messages.
@@ -96,7 +116,7 @@ pub(super) fn did_you_mean<'a>(typed: &str, offered: impl Iterator<Item = &'a st
 
 /// The difference of two values in the manner of `diff -u`, where one of them is too long for a line.
 pub(super) fn diff(expected: &Json, actual: &Json) -> Option<String> {
-    if is_short(expected) && is_short(actual) {
+    if is_short(expected) && is_short(actual) || weight_of(expected).max(weight_of(actual)) > COMPARED_WEIGHT {
         return None;
     }
     let (expected, actual) = match (expected, actual) {

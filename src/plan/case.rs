@@ -80,6 +80,8 @@ pub struct Case {
     pub variants: BTreeSet<String>,
     /// Names that only this case has: its row, its loop variable.
     pub names: Names,
+    /// Names that many cases share, since they can be large: what the server offers, and hints.
+    pub offered: Arc<Names>,
     /// What the client answers.
     pub answers: Answers,
     /// Whether it shares a session.
@@ -96,6 +98,15 @@ pub struct Case {
     pub retries: u32,
     /// What it does.
     pub body: Body,
+}
+
+impl Case {
+    /// Every name that it has beside those of the suite.
+    pub fn all_names(&self) -> Names {
+        let mut names = (*self.offered).clone();
+        names.extend(self.names.clone());
+        names
+    }
 }
 
 /// A place as people name it.

@@ -50,19 +50,19 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
 /// A case for each thing that the test loops over; `known` are names that the filter may use too.
 pub(super) fn for_each(planner: &Planner<'_>, test: &Test, catalog: &Catalog, known: &Names) -> Vec<Case> {
     let Some(for_each) = &test.for_each else { return Vec::new() };
-    let items = items(for_each.over, catalog);
-    items
+    let variable = for_each.over.variable();
+    let mut names = known.clone();
+    items(for_each.over, catalog)
         .into_iter()
         .filter_map(|item| {
-            let label = label(&item);
-            let mut names = known.clone();
-            names.insert(for_each.over.variable().to_owned(), item);
+            let (label, values) = (label(&item), Names::from_iter([(variable.to_owned(), item.clone())]));
+            names.insert(variable.to_owned(), item);
             let filter = for_each.filter.as_ref();
             let picked = filter.map_or(Ok(true), |filter| {
                 holds(&filter.value, &names).map_err(|reason| unreadable(reason, filter.span))
             });
             // A name without a template would be the same for all; the item then names the row.
-            let row = Row { name: label, values: names };
+            let row = Row { name: label, values };
             let mut case = planner.test_case(test, Some(&row), Body::Script(Box::new(script_of(test))));
             if is_template(&test.name.value) {
                 case.row = None;

@@ -143,6 +143,7 @@ impl Planner<'_> {
             probes,
             variants: BTreeSet::new(),
             names: Names::new(),
+            offered: Arc::default(),
             answers: self.suite.answers.clone(),
             session,
             handshake: Handshake::Made,

@@ -34,7 +34,11 @@ impl Rounds {
 
 /// The case of a property, ready to run in rounds, or skipped where it would destroy something.
 pub(super) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
+    if test.property.is_none() {
+        return case;
+    }
     let (suite, server) = (planner.suite, &planner.lane.server);
+    let names = case.all_names();
     let (Some(property), Body::Script(script)) = (&test.property, &mut case.body) else { return case };
     let forbidden = catalog.tools.iter().filter_map(|tool| Some((tool.name.clone(), suite.hazard(server, tool)?)));
     let rounds = Rounds {
@@ -43,7 +47,7 @@ pub(super) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mu
         known: catalog.tools.iter().filter_map(|tool| known_arguments(suite, tool)).collect(),
         key: format!("{}/{}", test.name.value, case.row.as_deref().unwrap_or(&case.name)),
     };
-    let refused = steps(script).filter_map(|step| called(step, &case.names)).find_map(|tool| rounds.refusal(&tool));
+    let refused = steps(script).filter_map(|step| called(step, &names)).find_map(|tool| rounds.refusal(&tool));
     script.rounds = Some(Arc::new(rounds));
     if let Some(reason) = refused {
         case.body = Body::Skipped(SkipReason::NotApplicable(reason));

@@ -1,5 +1,7 @@
 //! The rules of a specification as cases, one for each that holds in the revision and over the transport.
 
+use std::sync::Arc;
+
 use serde_json::Value as Json;
 
 use super::Offer;
@@ -13,7 +15,7 @@ use crate::suite::{Carrier, Compliance, Need, Row, Rule, Test, ToolSelection};
 
 /// The cases of a `compliance:` block.
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Compliance, offer: &Offer<'_>) -> Vec<Case> {
-    let names = offer.names(planner);
+    let names = Arc::new(offer.names(planner));
     let wanted = |rule: &Rule| {
         let is_named = compliance.only.is_empty() || compliance.only.iter().any(|id| rule.is_named(&id.value));
         is_named
@@ -52,18 +54,18 @@ fn unknown_safe_tools(
 
 /// The cases of a test of a suite's own that says something only of some servers.
 pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
-    let cases = particular(planner, test, &offer.names(planner), offer).into_iter();
+    let cases = particular(planner, test, &Arc::new(offer.names(planner)), offer).into_iter();
     cases.map(|case| prepared(planner, test, offer.catalog, case)).collect()
 }
 
-fn particular(planner: &Planner<'_>, test: &Test, names: &Names, offer: &Offer<'_>) -> Vec<Case> {
+fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>, offer: &Offer<'_>) -> Vec<Case> {
     let over = test.rule.as_ref().and_then(|rule| rule.over).map(Need::Over);
     let needs = || over.iter().chain(&test.needs);
     // What an expression asks for may differ from row to row.
     let of_all = |need: &&Need| test.rows.is_empty() || !matches!(need, Need::That { .. });
     let lacking = needs().filter(of_all).find_map(|need| unmet(need, (names, offer), test.span));
     let of_row = |row: &Row| {
-        let names = names.iter().chain(&row.values).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let names = (**names).clone().into_iter().chain(row.values.clone()).collect();
         needs().find_map(|need| unmet(need, (&names, offer), test.span)).unwrap_or_else(|| script(test))
     };
     let mut cases = match lacking {
@@ -77,8 +79,7 @@ fn particular(planner: &Planner<'_>, test: &Test, names: &Names, offer: &Offer<'
         cases.push(planner.test_case(test, None, Body::Skipped(SkipReason::NotApplicable(reason))));
     }
     for case in &mut cases {
-        let own = std::mem::take(&mut case.names);
-        case.names = names.clone().into_iter().chain(own).collect();
+        case.offered = Arc::clone(names);
     }
     cases
 }

@@ -40,13 +40,14 @@ impl Lane {
                 None => {}
             }
         }
-        self.open(known, (&case.answers, case.handshake), &case.names).await
+        self.open(known, (&case.answers, case.handshake), &case.all_names()).await
     }
 
     /// Whether any server of the lane does for a case: it asks for nothing that only its own session has.
     fn may_be_ahead(&self, case: &Case) -> bool {
         let answers = &self.planned().suite.answers;
-        let is_same = places(answers) == places(&case.answers) && (answers.is_empty() || case.names.is_empty());
+        let is_same = places(answers) == places(&case.answers)
+            && (answers.is_empty() || case.names.is_empty() && case.offered.is_empty());
         self.sets_up_every_session() && is_same && case.handshake == Handshake::Made
     }
 

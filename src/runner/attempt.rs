@@ -25,6 +25,7 @@ use crate::session::NO_TOKEN;
 use crate::source::template::{UNFILLED, fill, from_json};
 use crate::source::{Sources, duration_text};
 use crate::suite::{Handshake, Step};
+use crate::wire::Beyond;
 
 /// Why a case that was under way has no verdict.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -202,7 +203,7 @@ pub(super) async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Scri
 
 fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conversation<'a> {
     let mut names = opened.names.clone();
-    names.extend(case.names.clone());
+    names.extend(case.all_names());
     // Tokens stand in the environment.
     if let Some(hints) = names.get("hints").map(|hints| from_json(hints, case.span))
         && let Ok(filled) = fill(&hints, &names)
@@ -212,7 +213,7 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: lane.known_catalog() };
     let recorder = Some(Recorder { emitter: lane.emitter(), planned: lane.planned(), case, has_recorded: false });
     let cure = Cure::of(&lane.planned().suite);
-    let given = [lane.names.as_ref().ok(), Some(&case.names)];
+    let given = [lane.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
     let history = lane.history.as_ref();
     Conversation { recorder, cure, given, history, ..Conversation::new(speaker, names, &lane.plan.sources) }
 }
@@ -289,8 +290,8 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
 /// The verdict on steps of which one went wrong.
 pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
     let said = |code: &str| found.iter().find(|found| found.code == code).map(|found| found.message.clone());
-    if let Some(reason) = said(NO_TOKEN) {
-        // It says nothing of the server that nobody gives a token for it.
+    // It says nothing of the server that nobody gives a token for it, or that its answer is not read.
+    if let Some(reason) = [NO_TOKEN, Beyond::Depth.code(), Beyond::Memory.code()].into_iter().find_map(said) {
         return Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) };
     }
     if let Some(reason) = said(NO_SESSION_ID) {

@@ -13,7 +13,7 @@ use crate::event::{
     RuleInfo, RuleLevel,
 };
 use crate::plan::{Body, Case, Script, SessionNeed, SuitePlan};
-use crate::source::Sources;
+use crate::source::{Sources, duration_text};
 use crate::suite::{Level, Order, Rule};
 
 /// The time for a case where neither suite nor command line says anything.
@@ -158,6 +158,12 @@ fn badness(outcome: Outcome) -> u8 {
         Outcome::Errored => 3,
         Outcome::Failed => 4,
     }
+}
+
+/// The result of a template of which it takes too long to find out what it stands for.
+pub(super) fn underived(planned: &SuitePlan, case: &Case, limit: Duration) -> CaseResult {
+    let reason = format!("its cases could not be made within {} from what the server lists", duration_text(limit));
+    unrun(planned, case, Outcome::Inconclusive, Some(reason), Vec::new())
 }
 
 /// The result of a template whose server could not be asked what it offers.

@@ -10,7 +10,7 @@ use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, Cancellation, Reply, Request, Session, When};
 use crate::source::template::{Names, Unfilled, fill, text_of};
-use crate::source::{Node, beginning};
+use crate::source::{Node, beginning, beginning_of_json};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
 use crate::wire::{Catalog, Era, ListKind, Revision};
 
@@ -111,7 +111,7 @@ impl Speaker<'_> {
             }
             Intent::List(kind) => {
                 let heard = self.session.list(self.owner, kind).await;
-                heard.map(|listing| Heard { method: kind.method().to_owned(), reply: listing.reply })
+                heard.map(|reply| Heard { method: kind.method().to_owned(), reply })
             }
             Intent::Request { method, params } => {
                 let (timeout, progress) = (step.timeout, step.progress);
@@ -163,7 +163,7 @@ fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>, begun: Inst
             exchange.answer_frame = Some(heard.reply.answer_frame);
             exchange.elapsed_us = micros(heard.reply.elapsed);
             let answer = heard.reply.message.get("result").or(heard.reply.message.get("error"));
-            exchange.received = cut(&answer.unwrap_or(&heard.reply.message).to_string());
+            exchange.received = cut_json(answer.unwrap_or(&heard.reply.message));
             Ok(Some(heard))
         }
         Err(failure) => {
@@ -244,9 +244,9 @@ fn sent_text(intent: &Intent) -> String {
         Intent::Send(message) => cut(&message.text()),
         Intent::Http(request) => cut(&request.text()),
         Intent::Request { params: Some(params), .. } | Intent::Cancel { params: Some(params), .. } => {
-            cut(&params.get("arguments").unwrap_or(params).to_string())
+            cut_json(params.get("arguments").unwrap_or(params))
         }
-        Intent::Notify { params: Some(params), .. } => cut(&params.to_string()),
+        Intent::Notify { params: Some(params), .. } => cut_json(params),
         Intent::Request { params: None, .. }
         | Intent::Cancel { params: None, .. }
         | Intent::Notify { params: None, .. }
@@ -282,6 +282,11 @@ pub(super) fn blank(phase: &str, title: String) -> Exchange {
         answer_frame: None,
         elapsed_us: 0,
     }
+}
+
+/// What is kept of a value that was sent or received.
+fn cut_json(value: &Value) -> String {
+    beginning_of_json(value, KEPT)
 }
 
 /// What is kept of a text that was sent or received.

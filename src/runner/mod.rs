@@ -64,7 +64,7 @@ use crate::taxonomy::score::Score;
 pub use self::fresh::Fresh;
 pub use self::names::{redactor, variables_in};
 pub use self::options::{
-    Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
+    Bail, InProcess, Isolation, MOST_PARALLEL, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
 pub use self::recording::{Recording, record};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
@@ -83,6 +83,8 @@ pub struct Summary {
     pub judged: usize,
     /// Whether somebody stopped the run.
     pub interrupted: bool,
+    /// How many cases were not begun because of that, or since enough had failed.
+    pub not_run: usize,
     /// The coverage that was declared and exercised.
     pub coverage: Option<(Score, Score)>,
     /// The ids of the cases that did not pass; failures that are known are not among them. Behind the suite's file, ids
@@ -164,6 +166,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         Isolation::Verified => isolation::verify(&plan, &options, &mut watch).await,
     };
     watch.summary.interrupted = stop.is_set();
+    watch.summary.not_run = not_run;
     watch.close(&plan, not_run);
     let coverage = watch.judge.score(registry, thresholds);
     watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));

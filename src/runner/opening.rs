@@ -24,7 +24,7 @@ impl Lane {
         let address = session.endpoint().map(|endpoint| endpoint.address().clone());
         let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
         let how = (&case.answers, case.handshake);
-        let opened = self.open_at(server, Some(session.server.revision), how, &case.names).await?;
+        let opened = self.open_at(server, Some(session.server.revision), how, &case.all_names()).await?;
         opened.learn(&self.known_catalog());
         Ok(opened)
     }

@@ -109,7 +109,7 @@ impl Options {
 }
 
 /// How many cases may run at a time, whatever is asked for.
-const MOST_PARALLEL: usize = 1024;
+pub const MOST_PARALLEL: usize = 1024;
 
 /// The least exercised coverage in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -45,7 +45,7 @@ pub(super) struct Conversation<'a> {
     /// What the server has served so far; `None` where no generated case has to know.
     pub(super) history: Option<&'a History>,
     /// The names that no answer provided: those of the suite and of the case.
-    pub(super) given: [Option<&'a Names>; 2],
+    pub(super) given: [Option<&'a Names>; 3],
 }
 
 /// Why nothing is known of a cancellation.
@@ -69,7 +69,7 @@ impl<'a> Conversation<'a> {
             rounds: None,
             served: 0,
             broken: Vec::new(),
-            given: [None; 2],
+            given: [None; 3],
             history: None,
             cure: Cure::Suite,
         }

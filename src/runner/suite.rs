@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{JoinError, JoinSet, spawn_blocking};
+use tokio::time::timeout;
 
 use super::attempt::INTERRUPTED;
 use super::lane::{Lane, NoSession};
@@ -12,6 +14,18 @@ use super::{Bail, Emitter, Message, Options, again, case, given, reviewing};
 use crate::event::{CaseResult, Event, Outcome};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
+use crate::wire::Catalog;
+
+/// How long it may take to find out what a template stands for on a server.
+const DERIVATION_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What became of a template.
+enum Derived {
+    Cases(Vec<Arc<Case>>),
+    Interrupted,
+    /// Nobody knows what it stands for.
+    Undecided(Box<CaseResult>),
+}
 
 /// The most cases that a failure names beside its own.
 const MOST_NAMES: usize = 5;
@@ -158,18 +172,40 @@ impl<'a> SuiteRun<'a> {
             known = self.lanes[case.lane].catalog() => known,
             () = self.options.stop.wait() => Err(NoSession::Interrupted),
         };
-        match known {
-            Ok(catalog) => {
-                let offer = self.lanes[case.lane].offer(&catalog);
-                let cases = expand(self.plan, self.planned(), case, &offer);
-                self.expect(&cases);
-                cases
-            }
-            Err(none) => {
-                let result = case::unexpanded(self.planned(), case, none);
-                self.count(result);
-                Vec::new()
-            }
+        let none = match known {
+            Ok(catalog) => match self.derived(case, catalog).await {
+                Derived::Cases(cases) => {
+                    self.expect(&cases);
+                    return cases;
+                }
+                Derived::Interrupted => NoSession::Interrupted,
+                Derived::Undecided(result) => {
+                    self.count(*result);
+                    return Vec::new();
+                }
+            },
+            Err(none) => none,
+        };
+        let result = case::unexpanded(self.planned(), case, none);
+        self.count(result);
+        Vec::new()
+    }
+
+    /// Makes the cases of a template aside, where schemas that take for ever hold up nobody else.
+    async fn derived(&self, case: &Arc<Case>, catalog: Arc<Catalog>) -> Derived {
+        let (plan, index, lane) = (Arc::clone(self.plan), self.index, Arc::clone(&self.lanes[case.lane]));
+        let template = Arc::clone(case);
+        let deriving = spawn_blocking(move || {
+            let offer = lane.offer(&catalog);
+            expand(&plan, &plan.suites[index], &template, &offer)
+        });
+        tokio::select! {
+            derived = timeout(DERIVATION_TIMEOUT, deriving) => match derived {
+                Ok(Ok(cases)) => Derived::Cases(cases),
+                Ok(Err(error)) => Derived::Undecided(Box::new(case::panicked(self.planned(), case, &words_of(error)))),
+                Err(_) => Derived::Undecided(Box::new(case::underived(self.planned(), case, DERIVATION_TIMEOUT))),
+            },
+            () = self.options.stop.wait() => Derived::Interrupted,
         }
     }
 

@@ -124,6 +124,7 @@ impl Session {
         let failure = match arrived {
             Some(Arrived::Answer { .. }) => return Ok(()),
             Some(Arrived::Failed(failure)) => state.failure(Failure::Http(failure), Some(frame)),
+            Some(Arrived::Beyond(beyond)) => state.failure(Failure::NotRead(beyond), Some(frame)),
             Some(Arrived::Garbled(reason)) => state.failure(Failure::Protocol(reason), Some(frame)),
             None => state.ended_failure(method, frame),
         };

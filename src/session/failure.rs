@@ -8,7 +8,7 @@ use super::state::State;
 use crate::event::{FailureClass, Finding};
 use crate::source::duration_text;
 use crate::transport::{ConnectError, Exit, HttpFailure, Link};
-use crate::wire::Revision;
+use crate::wire::{Beyond, Revision};
 
 /// How many lines of standard error are shown.
 pub(super) const STDERR_LINES: usize = 12;
@@ -59,6 +59,8 @@ pub enum Failure {
     Exited(Exit),
     /// What came is not the protocol; the sentence says what.
     Protocol(String),
+    /// It came, and is not read.
+    NotRead(Beyond),
     /// The exchange over HTTP went wrong.
     Http(HttpFailure),
 }
@@ -102,6 +104,7 @@ impl CallFailure {
                 Finding::failure(FailureClass::ProcessExited, message).with_evidence("exit", exit.to_string())
             }
             Failure::Protocol(reason) => Finding::failure(FailureClass::ProtocolError, reason.clone()),
+            Failure::NotRead(beyond) => Finding::new(beyond.code(), format!("the answer to `{method}` {beyond}")),
             Failure::Http(failure) => http_finding(failure, method),
         };
         let finding = Finding { frame: self.frame, ..finding };
@@ -204,7 +207,7 @@ impl OpenFailure {
                         format!("the server did not get ready within {} (`start_timeout`)", duration_text(*after))
                     }
                     Failure::Protocol(reason) => format!("the handshake failed: {reason}"),
-                    Failure::Http(_) => finding.message.clone(),
+                    Failure::NotRead(_) | Failure::Http(_) => finding.message.clone(),
                 };
                 Finding { message, ..finding }
             }

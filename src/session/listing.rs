@@ -1,69 +1,137 @@
-//! Lists with all their pages.
+//! Lists with all their pages, as far as they end.
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
 
 use super::handshake::NOBODY;
 use super::{CallFailure, Failure, Reply, Request, Session};
-use crate::wire::{Catalog, ListKind, Tool};
+use crate::source::duration_text;
+use crate::wire::{Catalog, ListKind, Tool, weight_of};
 
 /// How many pages a list may have.
 const MOST_PAGES: usize = 1000;
 
-/// A list with all its pages.
-#[derive(Debug, Clone)]
-pub struct Listing {
-    /// The items of all pages.
-    pub items: Vec<Value>,
-    /// The last page's reply; its message holds all items, so that expectations see one list.
-    pub reply: Reply,
+/// How much memory the items of a list may take, at a guess.
+const MOST_HELD: usize = 64 << 20;
+
+/// How many bytes the cursors of a list may have, all together.
+const MOST_CURSORS: usize = 1 << 20;
+
+/// How many times as long as one request a list may take as a whole.
+const LIST_FACTOR: u32 = 6;
+
+/// What came of a list so far.
+#[derive(Default)]
+struct Pages {
+    count: usize,
+    items: Vec<Value>,
+    held: usize,
+    cursors: BTreeSet<String>,
+    cursor_bytes: usize,
 }
 
 impl Session {
-    /// Follows a list to its end for a case; a cursor that comes back is a failure.
+    /// Follows a list to its end for a case; the last page's reply is returned, with the items of all pages, so that
+    /// expectations see one list. A list without an end is a failure.
     ///
-    /// An error answer ends the list and is returned as the reply, without items.
-    pub async fn list(&self, owner: &str, kind: ListKind) -> Result<Listing, CallFailure> {
-        let mut items: Vec<Value> = Vec::new();
-        let mut cursors = BTreeSet::new();
+    /// An error answer ends the list and is the reply.
+    pub async fn list(&self, owner: &str, kind: ListKind) -> Result<Reply, CallFailure> {
+        let (items, reply) = self.pages(owner, kind).await?;
+        // What is no object has no place for items, and is for others to judge.
+        if !reply.message["result"].is_object() {
+            return Ok(reply);
+        }
+        let mut message = without_items(&reply.message, kind);
+        message["result"][kind.member()] = Value::Array(items);
+        if let Some(result) = message["result"].as_object_mut() {
+            result.shift_remove("nextCursor");
+        }
+        Ok(Reply { message: message.into(), ..reply })
+    }
+
+    /// The items of all pages, and the reply with the last of them.
+    async fn pages(&self, owner: &str, kind: ListKind) -> Result<(Vec<Value>, Reply), CallFailure> {
+        let limit = self.settings.request_timeout.saturating_mul(LIST_FACTOR);
+        let mut pages = Pages::default();
+        let Ok(followed) = timeout(limit, self.follow(owner, kind, &mut pages)).await else {
+            let reason = format!(
+                "`{}` has no end within {}: after page {} there is another one",
+                kind.method(),
+                duration_text(limit),
+                pages.count
+            );
+            return Err(self.broken(kind, reason, 0));
+        };
+        followed.map(|reply| (pages.items, reply))
+    }
+
+    async fn follow(&self, owner: &str, kind: ListKind, pages: &mut Pages) -> Result<Reply, CallFailure> {
         let mut cursor: Option<Value> = None;
-        for _ in 0..MOST_PAGES {
-            let params = cursor.as_ref().map(|cursor| json!({"cursor": cursor}));
+        loop {
+            let params = cursor.take().map(|cursor| json!({"cursor": cursor}));
             let request = Request { owner, method: kind.method(), params, timeout: None, progress: false };
             let reply = self.request(request).await?;
-            let result = &reply.message["result"];
-            items.extend(result[kind.member()].as_array().cloned().unwrap_or_default());
-            match result.get("nextCursor").filter(|next| !next.is_null()).cloned() {
-                None => return Ok(whole(items, kind, reply)),
-                Some(next) if cursors.insert(next.to_string()) => cursor = Some(next),
-                Some(next) => {
-                    let reason = format!("`{}` never ends: the cursor {next} came back", kind.method());
+            match pages.take(&reply.message["result"], kind) {
+                Ok(None) => return Ok(reply),
+                Ok(next) => cursor = next,
+                Err(reason) => {
+                    let reason = format!("`{}` {reason}", kind.method());
                     return Err(self.broken(kind, reason, reply.answer_frame));
                 }
             }
         }
-        let reason = format!("`{}` has more than {MOST_PAGES} pages", kind.method());
-        Err(self.broken(kind, reason, 0))
     }
 
     fn broken(&self, kind: ListKind, reason: String, frame: u32) -> CallFailure {
-        let failure = self.peer.lock().failure(Failure::Protocol(reason), Some(frame));
+        let failure = self.peer.lock().failure(Failure::Protocol(reason), Some(frame).filter(|frame| *frame > 0));
         CallFailure { method: kind.method().to_owned(), ..failure }
     }
 }
 
-fn whole(items: Vec<Value>, kind: ListKind, reply: Reply) -> Listing {
-    // What is no object has no place for items, and is for others to judge.
-    if !reply.message["result"].is_object() {
-        return Listing { items, reply };
+impl Pages {
+    /// Takes in a page; returns the cursor of the next one, `Err` where the list has no end.
+    fn take(&mut self, result: &Value, kind: ListKind) -> Result<Option<Value>, String> {
+        self.count += 1;
+        let items = result[kind.member()].as_array().map_or(&[][..], Vec::as_slice);
+        self.held += items.iter().map(weight_of).sum::<usize>();
+        if self.held > MOST_HELD {
+            let (entries, pages) = (self.items.len() + items.len(), self.count);
+            let mebibytes = MOST_HELD >> 20;
+            return Err(format!(
+                "is too long: the {entries} entries up to page {pages} take more than {mebibytes} MiB"
+            ));
+        }
+        self.items.extend_from_slice(items);
+        let Some(next) = result.get("nextCursor").filter(|next| !next.is_null()) else { return Ok(None) };
+        let written = next.to_string();
+        self.cursor_bytes += written.len();
+        if self.cursor_bytes > MOST_CURSORS {
+            return Err(format!("never ends: the cursors up to page {} have more than 1 MiB", self.count));
+        }
+        if self.cursors.contains(&written) {
+            return Err(format!("never ends: the cursor {next} came back"));
+        }
+        if self.count >= MOST_PAGES {
+            return Err(format!("has more than {MOST_PAGES} pages"));
+        }
+        self.cursors.insert(written);
+        Ok(Some(next.clone()))
     }
-    let mut message = (*reply.message).clone();
-    message["result"][kind.member()] = Value::Array(items.clone());
-    if let Some(result) = message["result"].as_object_mut() {
-        result.shift_remove("nextCursor");
-    }
-    Listing { items, reply: Reply { message: message.into(), ..reply } }
+}
+
+/// A copy of a message without the items of its page.
+fn without_items(message: &Value, kind: ListKind) -> Value {
+    let copy = |value: &Value, left_out: &str| -> Map<String, Value> {
+        let keep = |(name, value): (&String, &Value)| {
+            (name.clone(), if name == left_out { Value::Null } else { value.clone() })
+        };
+        value.as_object().into_iter().flatten().map(keep).collect()
+    };
+    let mut whole = copy(message, "result");
+    whole.insert("result".to_owned(), copy(&message["result"], kind.member()).into());
+    whole.into()
 }
 
 /// Everything that the server says it offers; lists that it does not promise are not asked for.
@@ -74,13 +142,13 @@ pub(super) async fn catalog(session: &Session) -> Result<Catalog, CallFailure> {
         if session.server.capabilities.get(kind.capability()).is_none() {
             return Ok((Vec::new(), None));
         }
-        let listing = session.list(NOBODY, kind).await?;
+        let (items, reply) = session.pages(NOBODY, kind).await?;
         // Without its tools nothing could be judged, and nothing would look wrong.
-        if let Some(error) = listing.reply.message.get("error").filter(|_| kind == ListKind::Tools) {
+        if let Some(error) = reply.message.get("error").filter(|_| kind == ListKind::Tools) {
             let reason = format!("`tools/list` is refused, although the server says that it has tools: {error}");
-            return Err(session.broken(kind, reason, listing.reply.answer_frame));
+            return Err(session.broken(kind, reason, reply.answer_frame));
         }
-        Ok((listing.items, Some(listing.reply.answer_frame)))
+        Ok((items, Some(reply.answer_frame)))
     };
     let (tools, resources, resource_templates, prompts) = tokio::try_join!(
         list(ListKind::Tools),

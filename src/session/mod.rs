@@ -43,7 +43,6 @@ pub use self::cancel::{Cancellation, Cancelled, When};
 pub use self::failure::{
     CASES, CallFailure, Connector, Ending, Failure, LAST_CASE, NO_TOKEN, OpenFailure, http_finding,
 };
-pub use self::listing::Listing;
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::owned::OwnedViolation;
 pub use self::pipeline::{Heard, Pipeline, Prepared, Told};

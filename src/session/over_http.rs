@@ -17,6 +17,7 @@ impl State {
         let at = self.elapsed();
         let frame = self.transcript.record_http(at, http, bytes);
         if let Origin::Body(post) = origin
+            && frame.beyond().is_none()
             && let Some(failure) = no_message(frame)
         {
             let seq = frame.seq;
@@ -28,9 +29,9 @@ impl State {
             Origin::Stream => (None, Stream::Common),
         };
         let found = self.scanner.watch_on(frame, stream);
-        let (seq, json) = (frame.seq, frame.json.clone());
+        let (seq, json) = (frame.seq, frame.json());
         let replies = self.taken(seq, (&json, bytes), found, post);
-        self.count(bytes.len(), replies.answered.as_deref());
+        self.count(bytes, replies.answered.as_deref());
         replies.lines
     }
 
@@ -59,7 +60,7 @@ impl State {
     /// Nobody waits for an answer to a notification, so its refusal is told by itself: that of the handshake, which every
     /// server must take. What a suite notifies of may rightly be refused.
     fn notification_refused(&mut self, post: u32, failure: &HttpFailure, frame: u32) {
-        let Some(method) = self.transcript.notification(post).map(str::to_owned) else { return };
+        let Some(method) = self.transcript.notification(post) else { return };
         let owner = self.owner_of(post);
         self.own(frame, owner.as_deref());
         if owner.as_deref() == Some(NOBODY) && method == "notifications/initialized" {
@@ -84,9 +85,9 @@ impl State {
 /// Why the whole body of a response is no answer.
 fn no_message(frame: &Frame) -> Option<HttpFailure> {
     let excerpt = || excerpt(&frame.bytes);
-    match &frame.json {
-        Err(reason) => Some(HttpFailure::NotJson { reason: reason.clone(), excerpt: excerpt() }),
-        Ok(json) => match classify(json) {
+    match frame.json() {
+        Err(reason) => Some(HttpFailure::NotJson { reason, excerpt: excerpt() }),
+        Ok(json) => match classify(&json) {
             Message::Invalid(reason) => Some(HttpFailure::NotAMessage { reason, excerpt: excerpt() }),
             Message::Request { .. } | Message::Notification { .. } | Message::Response { .. } => None,
         },

@@ -119,6 +119,10 @@ impl Peer {
                 Ok(Answered { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
             }
             Arrived::Garbled(reason) => Err(self.lock().failure(Failure::Protocol(reason), Some(frame))),
+            Arrived::Beyond(beyond) => {
+                let failure = self.lock().failure(Failure::NotRead(beyond), Some(frame));
+                Err(CallFailure { method: request.method.to_owned(), ..failure })
+            }
             Arrived::Failed(failure) => {
                 let failure = self.lock().failure(Failure::Http(failure), Some(frame));
                 Err(CallFailure { method: request.method.to_owned(), ..failure })

@@ -16,7 +16,7 @@ use super::failure::End;
 use super::state::State;
 use super::{CallFailure, Session};
 use crate::transport::{Incoming, Outgoing};
-use crate::wire::{Channel, Direction, Id, Message, Violation, classify, id_of_unreadable};
+use crate::wire::{Beyond, Channel, Direction, Id, Message, Violation, classify, id_of_unreadable};
 
 /// How many of the last frames are kept.
 const FRAMES: usize = 64;
@@ -57,6 +57,8 @@ pub struct Told {
     pub frame: u32,
     /// The rules that it breaks.
     pub violations: Vec<Violation>,
+    /// Why it is not read, where it is not.
+    pub beyond: Option<Beyond>,
 }
 
 /// A request under way.
@@ -221,10 +223,10 @@ impl Pipeline<'_> {
         let at = state.elapsed();
         let frame = state.transcript.record(at, Direction::Received, Channel::Protocol, line);
         let violations = state.scanner.watch(frame);
-        let (seq, json) = (frame.seq, frame.json.clone());
-        let told = Told { line: Arc::clone(&frame.bytes), frame: seq, violations };
+        let (seq, json) = (frame.seq, frame.json());
+        let told = Told { line: Arc::clone(&frame.bytes), frame: seq, violations, beyond: frame.beyond() };
         let Ok(message) = &json else {
-            state.count(line.len(), None);
+            state.count(line, None);
             drop(guard);
             if let Some(id) = id_of_unreadable(line) {
                 return self.answer(Some(id), None, told);
@@ -235,12 +237,12 @@ impl Pipeline<'_> {
         };
         let meaning = classify(message);
         if let Message::Response { id } = meaning {
-            state.count(line.len(), Some(""));
+            state.count(line, Some(""));
             let message = Some(Arc::clone(message));
             drop(guard);
             return self.answer(id, message, told);
         }
-        state.count(line.len(), None);
+        state.count(line, None);
         if !matches!(meaning, Message::Invalid(_)) {
             let replies = state.taken(seq, (&json, line), Vec::new(), None);
             dispatch::answer(state, replies.lines, &self.session.peer.outgoing);

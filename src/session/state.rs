@@ -16,17 +16,17 @@ use super::peer;
 use super::raw::Listener;
 use crate::transport::{self, HttpFailure, Kind, Outgoing};
 use crate::wire::{
-    Channel, Direction, Era, Id, Members, Message, Scanner, Transcript, Violation, classify, id_of_unreadable,
-    response_line,
+    Beyond, Channel, Direction, Era, Id, Members, Message, Scanner, Transcript, Violation, classify, close_weight,
+    id_of_unreadable, response_line,
 };
 
 /// How many messages that nobody asked for a server may send; every answer earns it some more.
 const MOST_UNASKED: usize = 100_000;
 
-/// How many bytes they may have.
-const MOST_UNASKED_BYTES: usize = 64 << 20;
+/// How much memory they may take.
+const MOST_UNASKED_BYTES: usize = 160 << 20;
 
-/// What an answer earns: messages and bytes.
+/// What an answer earns: messages and memory.
 const EARNED: (usize, usize) = (100, 1 << 20);
 
 /// What a waiting request gets.
@@ -39,6 +39,8 @@ pub(super) enum Arrived {
     },
     /// Something came that can only be a broken answer to it.
     Garbled(String),
+    /// An answer that is not read.
+    Beyond(Beyond),
     /// The exchange over HTTP went wrong.
     Failed(HttpFailure),
 }
@@ -88,7 +90,7 @@ pub(super) struct State {
     waiting: BTreeMap<Id, Waiting>,
     next_id: i64,
     pub(super) violations: Vec<OwnedViolation>,
-    /// Messages that answer nothing, and their bytes.
+    /// Messages that answer nothing, and the memory that they take.
     unasked: (usize, usize),
     pub(super) frames: BTreeMap<String, Vec<u32>>,
     answers: ClientAnswers,
@@ -197,9 +199,9 @@ impl State {
     pub(super) fn receive(&mut self, line: &[u8]) -> Vec<(u32, String)> {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
         let found = self.scanner.watch(frame);
-        let (seq, json) = (frame.seq, frame.json.clone());
+        let (seq, json) = (frame.seq, frame.json());
         let replies = self.taken(seq, (&json, line), found, None);
-        self.count(line.len(), replies.answered.as_deref());
+        self.count(line, replies.answered.as_deref());
         replies.lines
     }
 
@@ -219,7 +221,7 @@ impl State {
         let mut guilty = None;
         let mut lines = Vec::new();
         if json.is_err() {
-            guilty = self.unreadable(bytes, &found);
+            guilty = self.unreadable(seq, bytes, &found);
             owner = guilty.clone().or(owner);
         }
         if let Some(listener) = &self.listener {
@@ -285,11 +287,12 @@ impl State {
     }
 
     /// Ends the wait for an answer that cannot be read but for its id; returns the owner.
-    fn unreadable(&mut self, bytes: &[u8], found: &[Violation]) -> Option<String> {
+    fn unreadable(&mut self, seq: u32, bytes: &[u8], found: &[Violation]) -> Option<String> {
         let waiting = self.forget(&id_of_unreadable(bytes)?)?;
-        let reason = found.first().map_or_else(String::new, |violation| violation.message.clone());
+        let reason = || found.first().map_or_else(String::new, |violation| violation.message.clone());
+        let arrived = self.transcript.beyond(seq).map_or_else(|| Arrived::Garbled(reason()), Arrived::Beyond);
         // Whoever waited may have gone.
-        let _ = waiting.reply.send(Arrived::Garbled(reason));
+        let _ = waiting.reply.send(arrived);
         Some(waiting.owner)
     }
 
@@ -344,11 +347,11 @@ impl State {
     }
 
     /// Counts what came without being asked for; `answered` is whose answer it was.
-    pub(super) fn count(&mut self, bytes: usize, answered: Option<&str>) {
+    pub(super) fn count(&mut self, line: &[u8], answered: Option<&str>) {
         let (messages, total) = self.unasked;
         self.unasked = match answered {
             Some(_) => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
-            None => (messages + 1, total + bytes),
+            None => (messages + 1, total + close_weight(line)),
         };
     }
 
@@ -359,7 +362,7 @@ impl State {
         } else if self.unasked.0 > MOST_UNASKED {
             "it sent more than 100,000 messages that nobody asked for".to_owned()
         } else if self.unasked.1 > MOST_UNASKED_BYTES {
-            "it sent more than 64 MiB that nobody asked for".to_owned()
+            "what it sent and nobody asked for takes more than 160 MiB of memory".to_owned()
         } else {
             return None;
         };

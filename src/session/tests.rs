@@ -234,7 +234,7 @@ async fn a_message_torn_by_the_stop_is_no_violation() {
     }
     let closed = session.close(Duration::ZERO).await;
     assert_eq!(closed.violations, []);
-    assert_eq!(closed.frames.last().map(|frame| frame.json.is_err()), Some(true), "the torn line is kept");
+    assert_eq!(closed.frames.last().map(|frame| frame.json().is_err()), Some(true), "the torn line is kept");
 }
 
 #[tokio::test(start_paused = true)]

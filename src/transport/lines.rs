@@ -9,7 +9,10 @@ use super::{Incoming, Outgoing, pieces};
 const LONGEST_LINE: u64 = 64 << 20;
 
 /// How many lines may wait to be looked at before reading pauses.
-pub(super) const WAITING_LINES: usize = 1024;
+pub(super) const WAITING_LINES: usize = 512;
+
+/// A line of more bytes is looked at before another one is read, so that what waits fills no memory.
+const LONG_LINE: usize = 128 << 10;
 
 /// The longest line of standard error that is kept whole, in bytes.
 const LONGEST_STDERR_LINE: u64 = 64 << 10;
@@ -71,9 +74,19 @@ pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender
             Ok(length) if length as u64 == LONGEST_LINE => (Incoming::EndlessLine, true),
             Ok(_) => (Incoming::TornLine(line), false),
         };
+        let length = if let Incoming::Line(line) = &message { line.len() } else { 0 };
         if incoming.send(message).await.is_err() || last {
             return;
         }
+        until_seen(&incoming, length).await;
+    }
+}
+
+/// Waits until a message of so many bytes was looked at, where it is long.
+pub(super) async fn until_seen(incoming: &mpsc::Sender<Incoming>, length: usize) {
+    if length > LONG_LINE {
+        // Fails where nobody listens any more.
+        let _ = incoming.reserve_many(incoming.max_capacity()).await;
     }
 }
 

@@ -5,6 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::json::read;
+use super::weight::{Beyond, beyond_of, is_json, weight};
+
+/// How many bytes of text without JSON a message may quote.
+const PROBLEM_QUOTE: usize = 120;
+
 /// Which way a frame went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -64,13 +70,97 @@ pub struct Frame {
     pub channel: Channel,
     /// The bytes without the line break.
     pub bytes: Arc<[u8]>,
-    /// The JSON in the bytes; the reason in words where they hold none.
-    pub json: Result<Arc<Value>, String>,
     /// The head of the response that carried it, where HTTP did.
     pub http: Option<Arc<Http>>,
+    /// What is known of the JSON in the bytes.
+    pub(super) content: Content,
+}
+
+/// What is known of the JSON in a frame.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    /// It is read when somebody looks.
+    Unread,
+    /// It is kept.
+    Read(Arc<Value>),
+    /// There is none; the reason in words.
+    None(String),
+    /// It is not read.
+    Beyond(Beyond),
+    /// The bytes were not kept whole.
+    LeftOut(LeftOut),
+}
+
+/// Why the bytes of a frame were not kept whole.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LeftOut {
+    /// The session is too long: nothing of them was.
+    LongSession,
+    /// There are too many: both of their ends were.
+    LongFrame,
+}
+
+impl Content {
+    /// Reads what is in bytes.
+    pub(super) fn of((bytes, weight): (&[u8], usize), what: &str) -> Self {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.valid_up_to();
+                return Self::None(format!("the {what} is not UTF-8: byte {:#04x} at position {at}", bytes[at]));
+            }
+        };
+        if let Some(beyond) = beyond_of(bytes, weight) {
+            return Self::Beyond(beyond);
+        }
+        match read(text) {
+            Ok(message) => Self::Read(Arc::new(message)),
+            Err(error) if error.to_string().starts_with("recursion limit exceeded") && is_json(bytes) => {
+                Self::Beyond(Beyond::Depth)
+            }
+            Err(_) => {
+                let shown: String = text.chars().take(PROBLEM_QUOTE).collect();
+                let rest = if shown.len() < text.len() { " …" } else { "" };
+                Self::None(format!("the {what} is no JSON: {shown:?}{rest}"))
+            }
+        }
+    }
 }
 
 impl Frame {
+    /// The JSON in the bytes; the reason in words where there is none to look at.
+    pub fn json(&self) -> Result<Arc<Value>, String> {
+        let what = self.what();
+        match &self.content {
+            Content::Unread => match Content::of((&self.bytes, weight(&self.bytes)), what) {
+                Content::Read(message) => Ok(message),
+                Content::None(reason) => Err(reason),
+                Content::Beyond(beyond) => Err(format!("the {what} {beyond}")),
+                Content::Unread | Content::LeftOut(_) => Err(String::new()),
+            },
+            Content::Read(message) => Ok(Arc::clone(message)),
+            Content::None(reason) => Err(reason.clone()),
+            Content::Beyond(beyond) => Err(format!("the {what} {beyond}")),
+            Content::LeftOut(LeftOut::LongSession) => Err("left out, since the session is very long".to_owned()),
+            Content::LeftOut(LeftOut::LongFrame) => Err("left out but for both ends, since it is very long".to_owned()),
+        }
+    }
+
+    /// Why the JSON in the bytes was not read; `None` where it was, and where there is none.
+    pub fn beyond(&self) -> Option<Beyond> {
+        if let Content::Beyond(beyond) = self.content { Some(beyond) } else { None }
+    }
+
+    /// Whether the bytes are all that travelled.
+    pub fn is_whole(&self) -> bool {
+        !matches!(self.content, Content::LeftOut(_) | Content::Beyond(Beyond::Memory))
+    }
+
+    /// What the bytes are: a line, or a message over HTTP.
+    pub(super) fn what(&self) -> &'static str {
+        if self.http.is_some() { "message" } else { "line" }
+    }
+
     /// The bytes as text, whatever they are.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
@@ -84,13 +174,15 @@ impl Frame {
             "direction": match self.direction { Direction::Sent => "sent", Direction::Received => "received" },
             "channel": match self.channel { Channel::Protocol => "protocol", Channel::Stderr => "stderr", Channel::Http => "http" },
         });
-        match (&self.json, self.channel) {
-            (Ok(message), Channel::Protocol) => line["message"] = (**message).clone(),
-            (Err(reason), Channel::Protocol) => {
-                line["text"] = self.text().into();
-                line["problem"] = reason.clone().into();
-            }
-            (_, Channel::Stderr | Channel::Http) => line["text"] = self.text().into(),
+        match self.channel {
+            Channel::Protocol => match self.json() {
+                Ok(message) => line["message"] = Arc::unwrap_or_clone(message),
+                Err(reason) => {
+                    line["text"] = self.text().into();
+                    line["problem"] = reason.into();
+                }
+            },
+            Channel::Stderr | Channel::Http => line["text"] = self.text().into(),
         }
         if let Some(http) = &self.http {
             line["http"] = http.to_json();

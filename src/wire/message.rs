@@ -3,6 +3,7 @@
 use crate::wire::Members;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::json::read_bytes;
@@ -79,16 +80,25 @@ pub fn classify(value: &Value) -> Message<'_> {
     }
 }
 
-/// Whether bytes are a response, well or badly formed, at a glance: members are not looked into.
-pub fn is_response(bytes: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Glance {
-        method: Option<IgnoredAny>,
-        result: Option<IgnoredAny>,
-        error: Option<IgnoredAny>,
+/// The members of a message, at a glance: they are not looked into.
+#[derive(Deserialize)]
+struct Glance<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<IgnoredAny>,
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
+impl Glance<'_> {
+    fn is_response(&self) -> bool {
+        self.method.is_none() && (self.result.is_some() || self.error.is_some())
     }
-    let glance = serde_json::from_slice::<Glance>(bytes);
-    glance.is_ok_and(|seen| seen.method.is_none() && (seen.result.is_some() || seen.error.is_some()))
+}
+
+/// Whether bytes are a response, well or badly formed, at a glance.
+pub fn is_response(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<Glance<'_>>(bytes).is_ok_and(|seen| seen.is_response())
 }
 
 /// The message in bytes, where it is beyond doubt a response of the protocol.
@@ -99,19 +109,11 @@ pub fn response_of(bytes: &[u8]) -> Option<Value> {
     (message["jsonrpc"] == "2.0" && has_outcome).then_some(message)
 }
 
-/// The id of a response in bytes that are no JSON because their text is broken: bytes that are no UTF-8, halves of
-/// surrogate pairs.
+/// The id of a response in bytes that are not read: their text is broken (bytes that are no UTF-8, halves of surrogate
+/// pairs), or they are nested too deep, or too large.
 pub fn id_of_unreadable(bytes: &[u8]) -> Option<Id> {
-    let mut text = String::from_utf8_lossy(bytes).into_owned();
-    for at in text.match_indices("\\u").map(|(at, _)| at).collect::<Vec<_>>() {
-        let unit = text.get(at + 2..at + 6).and_then(|digits| u16::from_str_radix(digits, 16).ok());
-        // Whether it is one of a pair does not matter: nobody reads the text.
-        if unit.is_some_and(|unit| (0xd800..0xe000).contains(&unit)) {
-            text.replace_range(at + 2..at + 6, "fffd");
-        }
-    }
-    let message: Value = serde_json::from_str(&text).ok()?;
-    if let Message::Response { id } = classify(&message) { id } else { None }
+    let seen: Glance<'_> = serde_json::from_slice(bytes).ok().filter(Glance::is_response)?;
+    Id::from_json(&serde_json::from_str(seen.id?.get()).ok()?)
 }
 
 /// A request; key order is that of the specification's examples.

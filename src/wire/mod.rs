@@ -18,6 +18,7 @@ mod revision;
 mod scan;
 pub mod sse;
 mod transcript;
+mod weight;
 
 pub use self::address::address;
 pub use self::canonical::canonical;
@@ -30,3 +31,4 @@ pub use self::message::{
 pub use self::revision::{Era, Revision};
 pub use self::scan::{SCANS, Scan, Scanner, Stream, Violation, manual as scan_manual};
 pub use self::transcript::Transcript;
+pub use self::weight::{Beyond, beyond, close_weight, read_json, weight_of};

@@ -1,4 +1,6 @@
 //! All frames of a session, in order.
+//!
+//! What is kept are bytes, of which only so many; what they hold is read once on arrival, and again by whoever looks later.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,22 +8,28 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Channel, Direction, Frame, Http, Message, classify, json};
-
-/// How many bytes of unparsable text a written transcript and a message may quote.
-const PROBLEM_QUOTE: usize = 120;
+use super::frame::{Content, LeftOut};
+use super::weight::weight;
+use super::{Beyond, Channel, Direction, Frame, Http, Message, classify};
 
 /// How much of a session is kept, in bytes; a server that never stops talking would fill the memory.
-const MOST_KEPT: usize = 128 << 20;
+const MOST_KEPT: usize = 24 << 20;
 
-/// What a frame takes beyond its bytes, at a guess: itself and its parsed message.
+/// What a frame takes beyond its bytes, at a guess.
 const FRAME_WEIGHT: usize = 512;
 
-/// How many of the last frames keep their contents, however large they are.
-const LAST_KEPT: usize = 16;
+/// How much memory messages may take that stay as they were read, so that whoever looks need not read them again.
+const MOST_READ: usize = 4 << 20;
 
-/// Stands in frames of ours for a message until somebody looks.
-const UNREAD: &str = "";
+/// How many of the first and of the last frames keep their contents.
+const FIRST_KEPT: usize = 8;
+const LAST_KEPT: usize = 4;
+
+/// How much a frame may take, read, to be kept whole.
+const MOST_WHOLE: usize = 16 << 20;
+
+/// How many bytes are kept of both ends of a longer one.
+const END: usize = 64 << 10;
 
 /// How many lines of standard error are kept.
 const STDERR_LINES: usize = 200;
@@ -29,14 +37,19 @@ const STDERR_LINES: usize = 200;
 /// How many bytes of standard error are kept.
 const STDERR_BYTES: usize = 64 << 10;
 
-/// The frames of one session; of standard error the last lines, of a very long session the contents of the last part.
+/// The frames of one session; of standard error the last lines, of a very long session the contents of both ends.
 #[derive(Debug, Default)]
 pub struct Transcript {
     /// The protocol stream.
     frames: Vec<Frame>,
-    /// How many of the first frames are without contents.
+    /// How many of the frames after the first are without contents.
     emptied: usize,
     kept: usize,
+    /// How many of the first frames are not kept as they were read, and what the others take.
+    unread: usize,
+    read: usize,
+    /// Whether of the last frame only both ends are kept.
+    is_last_cut: bool,
     stderr: VecDeque<Frame>,
     stderr_bytes: usize,
     last_seq: u32,
@@ -52,40 +65,46 @@ impl Transcript {
 
     /// Adds a message of ours that nobody needs to read now, and returns its number.
     pub fn record_unread(&mut self, at: Duration, bytes: &[u8]) -> u32 {
-        let (direction, channel) = (Direction::Sent, Channel::Protocol);
-        let json = Err(UNREAD.to_owned());
-        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), json, http: None };
-        self.record_protocol(frame).seq
+        self.record_content((at, Direction::Sent, None), (bytes, weight(bytes)), Content::Unread).seq
     }
 
     /// Adds a message of ours, whose line is what it was written as, and returns its frame.
     pub fn record_written(&mut self, at: Duration, message: Arc<Value>, line: &[u8]) -> &Frame {
-        let (direction, channel) = (Direction::Sent, Channel::Protocol);
-        let frame =
-            Frame { seq: self.next_seq(), at, direction, channel, bytes: line.into(), json: Ok(message), http: None };
-        self.record_protocol(frame)
+        self.record_content((at, Direction::Sent, None), (line, weight(line)), Content::Read(message))
     }
 
     /// Adds a line that travelled and returns its frame.
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
-        let json = match channel {
-            Channel::Protocol => parse(bytes).map_err(|problem| format!("the line {problem}")),
-            Channel::Stderr | Channel::Http => Err(String::new()),
-        };
-        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), json, http: None };
-        match channel {
-            Channel::Protocol | Channel::Http => self.record_protocol(frame),
-            Channel::Stderr => self.record_stderr(frame),
+        if channel == Channel::Protocol {
+            let weighed = (bytes, weight(bytes));
+            return self.record_content((at, direction, None), weighed, Content::of(weighed, "line"));
         }
+        let content = Content::None(String::new());
+        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), http: None, content };
+        if channel == Channel::Stderr { self.record_stderr(frame) } else { self.push(frame) }
     }
 
     /// Adds what came over HTTP and returns its frame.
     pub fn record_http(&mut self, at: Duration, http: &Arc<Http>, bytes: &[u8]) -> &Frame {
-        let json = parse(bytes).map_err(|problem| format!("the message {problem}"));
-        let (direction, channel) = (Direction::Received, Channel::Protocol);
-        let http = Some(Arc::clone(http));
-        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), json, http };
-        self.record_protocol(frame)
+        let (http, weighed) = (Some(Arc::clone(http)), (bytes, weight(bytes)));
+        self.record_content((at, Direction::Received, http), weighed, Content::of(weighed, "message"))
+    }
+
+    fn record_content(
+        &mut self,
+        (at, direction, http): (Duration, Direction, Option<Arc<Http>>),
+        (bytes, weight): (&[u8], usize),
+        content: Content,
+    ) -> &Frame {
+        let is_cut = weight > MOST_WHOLE;
+        let bytes = if is_cut { ends(bytes) } else { bytes.into() };
+        let frame = Frame { seq: self.next_seq(), at, direction, channel: Channel::Protocol, bytes, http, content };
+        self.forget_messages();
+        self.is_last_cut = is_cut;
+        if !is_cut {
+            self.read += weight;
+        }
+        self.push(frame)
     }
 
     fn next_seq(&mut self) -> u32 {
@@ -93,18 +112,35 @@ impl Transcript {
         self.last_seq
     }
 
-    fn record_protocol(&mut self, frame: Frame) -> &Frame {
+    fn push(&mut self, frame: Frame) -> &Frame {
         self.kept += frame.bytes.len() + FRAME_WEIGHT;
         self.frames.push(frame);
         self.forget_first();
-        while self.kept > MOST_KEPT && self.emptied + LAST_KEPT < self.frames.len() {
-            let oldest = &mut self.frames[self.emptied];
+        while self.kept > MOST_KEPT && FIRST_KEPT + self.emptied + LAST_KEPT < self.frames.len() {
+            let oldest = &mut self.frames[FIRST_KEPT + self.emptied];
             self.kept = self.kept.saturating_sub(oldest.bytes.len() + FRAME_WEIGHT);
             oldest.bytes = Arc::default();
-            oldest.json = Err("left out, since the session is very long".to_owned());
+            oldest.content = Content::LeftOut(LeftOut::LongSession);
             self.emptied += 1;
         }
         &self.frames[self.frames.len() - 1]
+    }
+
+    /// Keeps only so much of what was read: the rest is read again by whoever looks.
+    fn forget_messages(&mut self) {
+        if let Some(last) = self.frames.last_mut().filter(|_| self.is_last_cut)
+            && let Content::Read(_) = last.content
+        {
+            last.content = Content::LeftOut(LeftOut::LongFrame);
+        }
+        while self.read > MOST_READ && self.unread < self.frames.len() {
+            let oldest = &mut self.frames[self.unread];
+            self.unread += 1;
+            if let Content::Read(_) = oldest.content {
+                self.read = self.read.saturating_sub(weight(&oldest.bytes));
+                oldest.content = Content::Unread;
+            }
+        }
     }
 
     /// Drops the first frames once there are twice as many as are to be kept.
@@ -114,6 +150,7 @@ impl Transcript {
         let weight: usize = self.frames.drain(..dropped).map(|frame| frame.bytes.len() + FRAME_WEIGHT).sum();
         self.kept = self.kept.saturating_sub(weight);
         self.emptied = self.emptied.saturating_sub(dropped);
+        self.unread = self.unread.saturating_sub(dropped);
     }
 
     fn record_stderr(&mut self, frame: Frame) -> &Frame {
@@ -127,12 +164,18 @@ impl Transcript {
     }
 
     /// The method of the notification that was sent in that frame.
-    pub fn notification(&self, seq: u32) -> Option<&str> {
+    pub fn notification(&self, seq: u32) -> Option<String> {
         let at = self.frames.binary_search_by_key(&seq, |frame| frame.seq).ok()?;
-        match classify(self.frames[at].json.as_ref().ok()?) {
-            Message::Notification { method, .. } => Some(method),
+        match classify(&*self.frames[at].json().ok()?) {
+            Message::Notification { method, .. } => Some(method.to_owned()),
             Message::Request { .. } | Message::Response { .. } | Message::Invalid(_) => None,
         }
+    }
+
+    /// Why the message of that frame was not read; `None` where it was.
+    pub fn beyond(&self, seq: u32) -> Option<Beyond> {
+        let at = self.frames.binary_search_by_key(&seq, |frame| frame.seq).ok()?;
+        self.frames[at].beyond()
     }
 
     /// When something travelled last.
@@ -163,18 +206,12 @@ impl Transcript {
 
     /// Hands out the frames so far, once.
     pub fn take_frames(&mut self) -> Vec<Frame> {
-        self.emptied = 0;
-        self.kept = 0;
+        (self.emptied, self.kept, self.unread, self.read) = (0, 0, 0, 0);
         let frames = std::mem::take(&mut self.frames);
         self.in_order(frames)
     }
 
     fn in_order(&self, mut frames: Vec<Frame>) -> Vec<Frame> {
-        for frame in &mut frames {
-            if frame.json.as_ref().is_err_and(|reason| reason == UNREAD) && frame.channel == Channel::Protocol {
-                frame.json = parse(&frame.bytes).map_err(|problem| format!("the line {problem}"));
-            }
-        }
         if !self.stderr.is_empty() {
             frames.extend(self.stderr.iter().cloned());
             frames.sort_by_key(|frame| frame.seq);
@@ -188,18 +225,13 @@ impl Transcript {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Arc<Value>, String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        format!("is not UTF-8: byte {:#04x} at position {}", bytes[error.valid_up_to()], error.valid_up_to())
-    })?;
-    json::read(text).map(Arc::new).map_err(|error| {
-        if error.to_string().starts_with("recursion limit exceeded") {
-            return "is nested more than 127 levels deep, and is not read".to_owned();
-        }
-        let shown: String = text.chars().take(PROBLEM_QUOTE).collect();
-        let rest = if shown.len() < text.len() { " …" } else { "" };
-        format!("is no JSON: {shown:?}{rest}")
-    })
+/// Both ends of bytes, and how many there are.
+fn ends(bytes: &[u8]) -> Arc<[u8]> {
+    if bytes.len() <= 2 * END {
+        return bytes.into();
+    }
+    let between = format!(" … ({} bytes in all) … ", bytes.len());
+    [&bytes[..END], between.as_bytes(), &bytes[bytes.len() - END..]].concat().into()
 }
 
 #[cfg(test)]
@@ -207,16 +239,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_sessions_lose_the_contents_of_their_oldest_frames() {
+    fn long_sessions_lose_the_contents_between_both_ends() {
         let mut transcript = Transcript::default();
-        let line = vec![b' '; 8 << 20];
-        for _ in 0..20 {
-            transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, &line);
+        let line = format!("\"{}\"", "x".repeat(1 << 20));
+        for _ in 0..50 {
+            transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, line.as_bytes());
         }
         let frames = transcript.take_frames();
-        assert_eq!(frames.len(), 20);
-        assert!(frames[..4].iter().all(|frame| frame.bytes.is_empty()));
-        assert!(frames[4..].iter().all(|frame| frame.bytes.len() == line.len()));
+        let whole: Vec<bool> = frames.iter().map(Frame::is_whole).collect();
+        assert_eq!(frames.len(), 50);
+        assert!(whole[..8].iter().chain(&whole[46..]).all(|is_whole| *is_whole), "{whole:?}");
+        assert_eq!(whole.iter().filter(|is_whole| **is_whole).count(), 23, "{whole:?}");
+        assert!(frames.iter().filter(|frame| frame.is_whole()).all(|frame| frame.json().is_ok()));
+    }
+
+    #[test]
+    fn of_a_very_long_message_both_ends_are_kept() {
+        let mut transcript = Transcript::default();
+        let line = format!("{{\"id\":1,\"result\":{{\"begin\":\"{}end\"}}}}", "x".repeat(20 << 20));
+        let frame = transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, line.as_bytes());
+        assert!(frame.json().is_ok_and(|message| message["id"] == 1));
+        transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, b"{}");
+        let frames = transcript.take_frames();
+        assert!(frames[0].json().is_err());
+        let text = frames[0].text();
+        assert!(text.starts_with("{\"id\":1") && text.ends_with("end\"}}") && text.len() < 1 << 20, "{}", text.len());
+    }
+
+    #[test]
+    fn what_is_beyond_reading_is_no_stray_text() {
+        let mut transcript = Transcript::default();
+        let deep = format!("{{\"id\":1,\"result\":{}{}}}", "[".repeat(200), "]".repeat(200));
+        for (line, expected) in [(deep.as_str(), Some(Beyond::Depth)), (&deep[..300], None), ("{}", None)] {
+            let frame = transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, line.as_bytes());
+            assert_eq!(frame.beyond(), expected, "{line}");
+        }
     }
 
     #[test]

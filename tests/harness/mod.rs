@@ -218,6 +218,20 @@ impl Running {
         self.finish()
     }
 
+    /// Waits for the end; returns too how much memory it took at most, in MiB, that of its servers not counted.
+    pub(crate) fn finish_weighed(mut self) -> (Seen, u64) {
+        let status = format!("/proc/{}/status", self.child.id());
+        let mut peak = 0;
+        while self.child.try_wait().unwrap().is_none() {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+            peak = peak.max(kibibytes.unwrap_or(0) >> 10);
+            std::thread::yield_now();
+        }
+        (self.finish(), peak)
+    }
+
     /// Waits for the end.
     pub(crate) fn finish(mut self) -> Seen {
         let (Ok(stdout), Ok(stderr)) = (self.stdout.recv_timeout(PATIENCE), self.stderr.recv_timeout(PATIENCE)) else {

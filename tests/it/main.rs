@@ -9,10 +9,11 @@
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `testing` runs suites on servers in
 //! this process, as the tests of others do.
-//! `budgets` counts what common commands cost; `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources,
+//! `bounds` sets servers at it that want all memory; `budgets` counts what common commands cost; `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources,
 //! at written files, and at the loader; `readme`, `ci` and `examples` at what the documentation shows.
 
 mod architecture;
+mod bounds;
 mod budgets;
 mod ci;
 mod conformance;

@@ -9,6 +9,7 @@
 mod diagnostic;
 mod difference;
 mod duration;
+mod ends;
 pub mod file;
 mod hash;
 mod manual;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 pub use self::diagnostic::{Diagnostic, Label, Severity};
 pub use self::difference::{Side, difference};
 pub use self::duration::{duration_text, parse_duration};
+pub use self::ends::{Ends, beginning_of_json};
 pub use self::hash::{FNV, fnv};
 pub use self::manual::manual;
 pub use self::node::{Node, Value};

@@ -3,10 +3,12 @@
 //! It is the run of a suite with one server and a block of each kind, which is made from what was typed.
 
 use std::num::NonZero;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 
+use super::parsing::duration;
 use super::run_given::{CallingArgs, Own};
 use super::run_serving::Serving;
 use crate::cli::environment::Environment;
@@ -31,12 +33,16 @@ pub(in crate::cli) struct CiArgs {
     /// How many calls are generated for each tool.
     #[arg(long, value_name = "N", default_value = "100")]
     cases: NonZero<u64>,
+    /// How long all of it may take, such as `60s`; what is not done by then is not judged, and nothing passes (exit code 4).
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    budget: Option<Duration>,
     #[command(flatten)]
     on: CallingArgs,
 }
 
 pub(in crate::cli) fn ci(mut args: CiArgs, environment: &Environment, output: &Output) -> Exit {
     args.on.run.serving = Serving::ServedAndListed;
+    args.on.run.budget = args.budget;
     let own = own(&args);
     args.on.run_with(VERB, Ok(own), environment, output)
 }

@@ -9,6 +9,7 @@ pub(super) mod fault_coverage;
 pub(super) mod findings;
 pub(super) mod fuzz;
 pub(super) mod lint;
+mod parsing;
 pub(super) mod plan;
 pub(super) mod prove;
 mod proving;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +10,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::fault_coverage::gate;
+use super::parsing::{at_a_time, duration, positive};
 use super::proving::{Gating, ProvingArgs, Wanted};
 use super::run_findings::{KeepArgs, keep};
 use super::run_serving::Serving;
@@ -34,7 +34,7 @@ use crate::redact::Redactor;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
 use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds, redactor};
-use crate::source::{parse_duration, visible_line};
+use crate::source::visible_line;
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 
@@ -44,7 +44,7 @@ pub(in crate::cli) struct RunArgs {
     #[command(flatten)]
     pub(super) suites: SuiteArgs,
     /// How many cases run at a time, whatever the suites say; 1 keeps the declared order.
-    #[arg(long, short = 'j', value_name = "N", value_parser = positive::<NonZero<usize>>)]
+    #[arg(long, short = 'j', value_name = "N", value_parser = at_a_time)]
     parallel: Option<NonZero<usize>>,
     /// Stops after N cases have failed; 1 without a number.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = positive::<NonZero<usize>>)]
@@ -80,6 +80,9 @@ pub(in crate::cli) struct RunArgs {
     /// What a server must serve at least.
     #[arg(skip)]
     pub(super) serving: Serving,
+    /// How long the run may take; what is not done by then is not judged.
+    #[arg(skip)]
+    pub(super) budget: Option<Duration>,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     pub(super) registry: Option<PathBuf>,
@@ -108,19 +111,6 @@ struct TrustArgs {
 
 fn seed(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("`{text}` is no seed; write a whole number from 0 to {}", u32::MAX))
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let none = || format!("`{text}` is no duration; write a number and a unit, such as `10s`");
-    let duration = parse_duration(text).ok_or_else(none)?;
-    if duration.is_zero() {
-        return Err("no case ends in no time at all; write for example `10s`".to_owned());
-    }
-    Ok(duration)
-}
-
-fn positive<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| "write a whole number, 1 or more".to_owned())
 }
 
 impl RunArgs {
@@ -258,7 +248,8 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
     let surroundings = Surroundings { environment, snapshots, known, now };
-    let ran = run_plan(&|stop| args.options(&surroundings, stop), (plan.clone(), registry.get()), (watch, *output));
+    let options_of = |stop| args.options(&surroundings, stop);
+    let ran = run_plan(&options_of, (plan.clone(), registry.get()), (watch, *output), args.budget);
     let Some((mut summary, mut watch, urgency, stop)) = ran else {
         output.error("the run cannot start: the system gives no runtime", None);
         return Exit::Internal;
@@ -275,13 +266,15 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     let written = args.known.write(&failures, output).and(written);
     let hidden = redactor(&plan, &options);
     // Whoever stops the program while it writes reports is told so as well.
-    summary.interrupted |= *urgency.borrow() > Urgency::None;
+    let is_spent = matches!(*urgency.borrow(), Urgency::Spent | Urgency::Overdue);
+    summary.interrupted |= *urgency.borrow() > Urgency::Overdue;
     let proof = afterwards.as_ref().ok().and_then(Option::as_deref);
     let (severities, calls) = weighed;
     let is_asked = args.serving != Serving::WhereGenerated;
     summary.failed = args.keeping.failed(summary.failed, (&severities, is_asked), output);
     calls.tell_unknown(args.suites.given.as_ref().map_or(&[], |given| &given.tools), output);
-    let exit = args.unless_unserved(verdict(args, (&summary, &hidden), proof, output), (&calls, &hidden), output);
+    let verdict = verdict(args, (&summary, &hidden, is_spent), proof, output);
+    let exit = args.unless_unserved(verdict, (&calls, &hidden), output);
     let is_unwritten = written.is_err() || updated.is_err() || afterwards.is_err();
     let is_outdone = is_unwritten && matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
     let exit = if is_outdone { Exit::Environment } else { exit };
@@ -327,6 +320,7 @@ fn run_plan(
     options: &dyn Fn(Stop) -> Options,
     (plan, registry): (Plan, &Registry),
     (watch, output): (RunWatch, Output),
+    budget: Option<Duration>,
 ) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>, Stop)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let (wish, stop) = Stop::new();
@@ -336,11 +330,12 @@ fn run_plan(
         let watch = watch.clone();
         move || watch.abandon(&output)
     });
-    let mut urgency = signals::listen(wish, Ending::Reports, Some(Running { on: runtime.handle().clone(), last }));
+    let running = Running { on: runtime.handle().clone(), last };
+    let mut urgency = signals::listen_for(wish, Ending::Reports, Some(running), budget);
     let summary = runtime.block_on(async {
         tokio::select! {
             summary = runner::run(plan, options, registry, &mut watch) => Some(summary),
-            _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
+            _ = urgency.wait_for(|urgency| matches!(urgency, Urgency::Overdue | Urgency::Now)) => None,
         }
     });
     let watch = watch.into_watch();
@@ -350,8 +345,13 @@ fn run_plan(
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).
-fn verdict(args: &RunArgs, (summary, hidden): (&Summary, &Redactor), proof: Option<&Proof>, output: &Output) -> Exit {
-    if summary.interrupted {
+fn verdict(
+    args: &RunArgs,
+    (summary, hidden, is_spent): (&Summary, &Redactor, bool),
+    proof: Option<&Proof>,
+    output: &Output,
+) -> Exit {
+    if summary.interrupted && !is_spent {
         return Exit::Interrupted;
     }
     if summary.internal > 0 {
@@ -366,6 +366,11 @@ fn verdict(args: &RunArgs, (summary, hidden): (&Summary, &Redactor), proof: Opti
     }
     if summary.errored > 0 {
         return Exit::Environment;
+    }
+    if is_spent {
+        let cases = if summary.not_run == 1 { "case was" } else { "cases were" };
+        output.error(&format!("the time of `--budget` was over: {} {cases} not judged", summary.not_run), None);
+        return Exit::Nothing;
     }
     if summary.judged == 0 {
         output.error("nothing came to a verdict: every case was skipped or inconclusive", None);

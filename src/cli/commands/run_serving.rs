@@ -102,7 +102,7 @@ impl Calls {
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(|frame| (*frame, id.as_str()))).collect();
         let mut open: BTreeMap<String, String> = BTreeMap::new();
         for frame in &session.frames {
-            let Ok(message) = &frame.json else { continue };
+            let Ok(message) = frame.json() else { continue };
             match frame.direction {
                 Direction::Sent if message["method"] == "tools/call" => {
                     let tool = message["params"]["name"].as_str().unwrap_or_default();
@@ -111,7 +111,7 @@ impl Calls {
                     answers.call(owner.unwrap_or_default(), tool);
                 }
                 Direction::Received => match open.remove(&message["id"].to_string()) {
-                    Some(tool) => answers.answered(&tool, message, redactor),
+                    Some(tool) => answers.answered(&tool, &message, redactor),
                     None => answers.said(&message["result"]),
                 },
                 Direction::Sent => {}

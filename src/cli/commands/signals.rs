@@ -19,16 +19,30 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How often it is looked whether it does.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The exit codes of a program that leaves at once.
+const INTERRUPTED: i32 = 130;
+const NOT_JUDGED: i32 = 4;
+
 /// How urgently the user wants the run to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Urgency {
     /// Not at all.
     None,
+    /// The time that the run was given is almost over.
+    Spent,
+    /// It is over: what is under way is cut off.
+    Overdue,
     /// After cleaning up.
     Soon,
     /// At once; reports are still written where there are any.
     Now,
 }
+
+/// How long before the end of its time a run is asked to end: teardown, servers and reports take some of it.
+const CLEARING_UP: Duration = Duration::from_secs(5);
+
+/// How long after it the run is cut off.
+const OVERTIME: Duration = Duration::from_secs(5);
 
 /// What is still done once somebody has asked for the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +87,16 @@ pub(super) struct Running {
 
 /// Listens once it returns; `stop` is told of the first signal, the receiver of each.
 pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<Running>) -> watch::Receiver<Urgency> {
+    listen_for(stop, ending, running, None)
+}
+
+/// The same for a run that has so much time and no more.
+pub(super) fn listen_for(
+    stop: watch::Sender<bool>,
+    ending: Ending,
+    running: Option<Running>,
+    budget: Option<Duration>,
+) -> watch::Receiver<Urgency> {
     let [soon, now] = ending.words();
     let (sender, receiver) = watch::channel(Urgency::None);
     let (ready, listening) = std::sync::mpsc::channel();
@@ -83,33 +107,52 @@ pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<
             let Ok(mut signals) = Signals::new() else { return };
             // Whoever does not wait for it loses nothing but time.
             let _ = ready.send(());
-            signals.next().await;
+            let (on, last) = running.map(|running| (running.on, running.last)).unzip();
+            tokio::select! {
+                () = signals.next() => {}
+                () = almost(budget) => {
+                    let _ = stop.send(true);
+                    let _ = sender.send(Urgency::Spent);
+                    tokio::select! {
+                        () = signals.next() => {}
+                        () = sleep(CLEARING_UP + OVERTIME) => {
+                            let _ = sender.send(Urgency::Overdue);
+                            stuck(on.as_ref()).await;
+                            tell("the time of `--budget` is over, and what is under way does not end");
+                            at_last(last, &mut signals).await;
+                            leave(NOT_JUDGED);
+                        }
+                    }
+                }
+            }
             // Whoever runs holds the other ends, and hears of it even if nobody reads what is said.
             let _ = stop.send(true);
             let _ = sender.send(Urgency::Soon);
             tell(soon);
-            let (on, last) = running.map(|running| (running.on, running.last)).unzip();
             if !is_stuck(&mut signals, on.as_ref()).await {
                 let _ = sender.send(Urgency::Now);
                 tell(now);
                 if !is_stuck(&mut signals, on.as_ref()).await {
-                    leave();
+                    leave(INTERRUPTED);
                 }
             }
             tell(ending.stuck_words());
-            if let Some(last) = last {
-                tokio::select! {
-                    _ = tokio::task::spawn_blocking(last) => {}
-                    () = signals.next() => {}
-                }
-            }
-            leave();
+            at_last(last, &mut signals).await;
+            leave(INTERRUPTED);
         });
     });
     // A signal that comes before it is listened for would end the program without a report, or be lost. Where the
     // system gives no thread or no signals, the channel closes.
     let _ = listening.recv();
     receiver
+}
+
+/// Returns when a run of so much time has to come to its end.
+async fn almost(budget: Option<Duration>) {
+    match budget {
+        Some(budget) => sleep(budget.saturating_sub(CLEARING_UP.min(budget / 4))).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Waits for the next signal; `true` where what runs is so busy before there is one that it cannot end.
@@ -128,10 +171,19 @@ async fn stuck(running: Option<&Handle>) {
     }
 }
 
+/// Does what is still done before the program ends, unless somebody does not want to wait for that either.
+async fn at_last(last: Option<Box<dyn FnOnce() + Send>>, signals: &mut Signals) {
+    let Some(last) = last else { return };
+    tokio::select! {
+        _ = tokio::task::spawn_blocking(last) => {}
+        () = signals.next() => {}
+    }
+}
+
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
-fn leave() -> ! {
+fn leave(code: i32) -> ! {
     strays::end_everything();
-    std::process::exit(130);
+    std::process::exit(code);
 }
 
 /// Whoever pressed Ctrl-C waits for an answer, unless there is nobody who reads it.

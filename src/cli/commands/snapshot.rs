@@ -32,6 +32,9 @@ const VERB: Verb = Verb { name: "snapshot", does: "record", block: "differential
 /// Where a server is recorded that no suite names a file for.
 const DEFAULT: &str = "server.snapshot.json";
 
+/// After how long somebody who waits is told why.
+const SILENCE: Duration = Duration::from_secs(5);
+
 /// Records a server, or tells what has changed since it was recorded.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SnapshotArgs {
@@ -350,6 +353,7 @@ fn recorded(
         tokio::select! {
             ran = runner::record(plan, options, &wanted) => Some(ran),
             _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
+            () = tell_waiting(output) => None,
         }
     });
     // What still runs ends here: servers end with the tasks that hold them.
@@ -360,6 +364,15 @@ fn recorded(
         Some(Err(found)) => Err(unusable(&found, output)),
         None => Err(Exit::Interrupted),
     }
+}
+
+/// Says why nothing is shown for so long, where it takes long; never returns.
+async fn tell_waiting(output: &Output) {
+    tokio::time::sleep(SILENCE).await;
+    output.note(
+        "recording; every call is made twice, each time on a fresh server, so a server that starts slowly takes long",
+    );
+    std::future::pending::<()>().await;
 }
 
 fn unusable(found: &Finding, output: &Output) -> Exit {

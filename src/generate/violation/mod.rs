@@ -29,7 +29,7 @@ const MOST: usize = 500;
 const WORK: usize = 200_000;
 
 /// How many values may be held by all that is tried.
-const MOST_TRIED: usize = 4_000_000;
+const MOST_TRIED: usize = 500_000;
 
 /// How many steps may be taken for all of them; what comes later is left out.
 const MOST_STEPS: usize = 1_000_000;

@@ -141,10 +141,6 @@ fn shown(message: &Json) -> String {
     };
     let kind = message["headers"]["content-type"].as_str().unwrap_or("no content type");
     let body = message["body"].as_str().unwrap_or_default();
-    let body = if body.is_empty() {
-        "no body".to_owned()
-    } else {
-        format!("body {}", show::evidence(&Json::from(body).to_string()))
-    };
+    let body = if body.is_empty() { "no body".to_owned() } else { format!("body {}", show::spelled(body)) };
     format!("HTTP {status}, {}, {body}", show::quoted(kind))
 }

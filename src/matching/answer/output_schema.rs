@@ -13,6 +13,7 @@ use super::{Check, Matcher};
 use crate::generate::{Judge, Unusable};
 use crate::source::{Span, shape::Shape, shape::key};
 use crate::wire::format::{Flaw, flaw};
+use crate::wire::read_json;
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
@@ -154,7 +155,7 @@ fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
     let content = &result["structuredContent"];
     texts
         .filter(|(_, text)| !holds(content, &Json::from(*text)))
-        .filter_map(|(at, text)| Some((at, serde_json::from_str::<Json>(text).ok()?)))
+        .filter_map(|(at, text)| Some((at, read_json(text)?)))
         .filter(|(_, value)| value.is_object() || value.is_array())
         .collect()
 }

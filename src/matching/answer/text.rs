@@ -1,8 +1,6 @@
 //! `text`: what the joined text blocks of a result must be like.
 
-use serde_json::Value as Json;
-
-use super::super::reply::{Reply, text_of};
+use super::super::reply::{Reply, text_value_of};
 use super::super::value::{self, Absence, Checks, Place, VALUE};
 use super::super::{Answer, mismatch::Mismatch, show};
 use super::{Check, Matcher};
@@ -27,8 +25,8 @@ struct Text {
 
 impl Check for Text {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        if let Some(text) = answer.message.get("result").and_then(text_of) {
-            self.checks.check(&Json::String(text), Place::Named("the text"), found);
+        if let Some(text) = answer.message.get("result").and_then(text_value_of) {
+            self.checks.check(&text, Place::Named("the text"), found);
         } else if self.checks.absent() != Absence::Right {
             let reply = Reply::of(answer.message);
             let message = match reply {

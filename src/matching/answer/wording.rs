@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value as Json;
+
+use crate::wire::read_json;
 
 /// Marks of a stack trace in Python, JavaScript, Java, Rust and Go.
 static STACK_TRACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -59,7 +60,7 @@ pub(super) fn unreadable(text: &str) -> Option<&'static str> {
         "shows a stack trace"
     } else if interpreter_message(trimmed).is_some() {
         "is a message of the interpreter"
-    } else if serde_json::from_str(trimmed).is_ok_and(|value: Json| value.is_object() || value.is_array()) {
+    } else if read_json(trimmed).is_some_and(|value| value.is_object() || value.is_array()) {
         "is JSON and nothing else"
     } else if !trimmed.contains(char::is_whitespace) && trimmed.is_ascii() {
         "is a bare code"

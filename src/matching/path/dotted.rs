@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde_json::Value as Json;
 
 use super::super::show;
+use crate::wire::beyond;
 use crate::wire::json::read;
+
 /// How many fields are named where a path finds nothing.
 const NAMED_FIELDS: usize = 12;
 
@@ -145,12 +147,13 @@ impl Kind {
             (Self::Index(index), other) => {
                 Err(Problem::Words(format!("is {} and has no element `[{index}]`", show::inline(other))))
             }
-            (Self::Json, Json::String(text)) => read(text).map(Cow::Owned).map_err(|error| {
-                Problem::NotJson(format!(
-                    "{error}; it begins with {}",
-                    show::quoted(&Json::from(text.as_str()).to_string())
-                ))
-            }),
+            (Self::Json, Json::String(text)) => match beyond(text.as_bytes()) {
+                Some(beyond) => Err(Problem::NotJson(beyond.to_string())),
+                None => read(text).map(Cow::Owned).map_err(|error| {
+                    let begins = show::quoted(&Json::from(text.as_str()).to_string());
+                    Problem::NotJson(format!("{error}; it begins with {begins}"))
+                }),
+            },
             (Self::Json, other) => Err(Problem::Words(format!("is {}, and `json()` reads strings", show::kind(other)))),
         }
     }

@@ -257,6 +257,9 @@ impl<'a> Driver<'a> {
         for violation in &told.violations {
             self.ledger.note(problem::broken(violation, told), Some(tool), vec![number]);
         }
+        if let Some(beyond) = told.beyond {
+            self.ledger.note(problem::not_read(beyond, Some(told.frame)), Some(tool), vec![number]);
+        }
         let judged = message.map(|message| judge(self.calls, &made, message));
         let fate = judged.as_ref().map_or(Fate::Unusable, |judged| judged.fate);
         if tool == 0 {

@@ -2,7 +2,7 @@
 
 use crate::event::{Check, Exchange, FailureClass, Finding, Kind, Level};
 use crate::session::{CallFailure, Failure, Told};
-use crate::wire::Violation;
+use crate::wire::{Beyond, Violation};
 
 /// One thing that went wrong.
 #[derive(Debug, Clone)]
@@ -54,9 +54,20 @@ pub(super) fn broken(violation: &Violation, told: &Told) -> Problem {
     }
 }
 
+/// An answer that is not read: nothing is known of it, and nothing is wrong with it.
+pub(super) fn not_read(beyond: Beyond, frame: Option<u32>) -> Problem {
+    let found = Finding { frame, ..Finding::new(beyond.code(), format!("the answer to `tools/call` {beyond}")) };
+    let (signature, check) = (beyond.code().to_owned(), Check::Scan(beyond.code().to_owned()));
+    let problem = Problem { kind: Kind::ProtocolError, signature, detail: String::new(), check, found, exchange: None };
+    problem.advised()
+}
+
 /// A call without a usable answer.
 pub(super) fn failed(failure: &CallFailure) -> Problem {
     let found = failure.finding();
+    if let Failure::NotRead(beyond) = failure.failure {
+        return not_read(beyond, found.frame);
+    }
     let (kind, signature, check) = match &failure.failure {
         Failure::Exited(exit) => (Kind::Crash, exit.to_string(), Check::Ends),
         Failure::Timeout(limit) => {
@@ -64,7 +75,7 @@ pub(super) fn failed(failure: &CallFailure) -> Problem {
             (Kind::Hang, String::new(), Check::Silent(limit))
         }
         Failure::Protocol(reason) => (Kind::ProtocolError, without_numbers(reason), Check::Scan(found.code.clone())),
-        Failure::Http(_) => match found.class {
+        Failure::NotRead(_) | Failure::Http(_) => match found.class {
             // What nobody sees end, but does not answer anybody any more, has ended.
             Some(FailureClass::ConnectionRefused | FailureClass::ConnectionLost) => {
                 (Kind::Crash, found.code.clone(), Check::Ends)

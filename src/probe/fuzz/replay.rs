@@ -139,7 +139,7 @@ impl Speaker<'_> {
             .map(|owned| {
                 let frame = frames.iter().find(|frame| frame.seq == owned.violation.frame);
                 let line = frame.map(|frame| frame.bytes.clone()).unwrap_or_default();
-                let told = Told { line, frame: owned.violation.frame, violations: Vec::new() };
+                let told = Told { line, frame: owned.violation.frame, violations: Vec::new(), beyond: None };
                 problem::broken(&owned.violation, &told)
             })
             .collect()

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::source::words;
+use crate::wire::read_json;
 
 /// How many calls lie at least between an answer and the calls that use it: as many are never under way, so that what a
 /// call uses does not depend on which of them was quicker.
@@ -136,7 +137,7 @@ impl Pool {
 fn texts(result: &Value) -> impl Iterator<Item = Value> {
     let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts = blocks.iter().filter_map(|block| block["text"].as_str());
-    texts.filter(|text| text.starts_with(['{', '['])).filter_map(|text| serde_json::from_str(text).ok())
+    texts.filter(|text| text.starts_with(['{', '['])).filter_map(read_json)
 }
 
 fn walk(value: &Value, names: &mut Vec<String>, see: &mut dyn FnMut(&[String], &Value)) {

@@ -159,7 +159,12 @@ impl Requests<'_> {
         if let Some(owned) = self.unasked.pop() {
             let line = self.session.frames().into_iter().find(|frame| frame.seq == owned.violation.frame);
             let line = line.map(|frame| frame.bytes).unwrap_or_default();
-            return Event::Broken(Told { line, frame: owned.violation.frame, violations: vec![owned.violation] });
+            return Event::Broken(Told {
+                line,
+                frame: owned.violation.frame,
+                violations: vec![owned.violation],
+                beyond: None,
+            });
         }
         let (at, answered) = poll_fn(|context| {
             for (at, open) in self.open.iter_mut().enumerate() {
@@ -175,7 +180,8 @@ impl Requests<'_> {
             Ok(reply) => {
                 let (of_answer, others) = self.violations(reply.answer_frame);
                 self.unasked.extend(others);
-                let told = Told { line: Arc::default(), frame: reply.answer_frame, violations: of_answer };
+                let told =
+                    Told { line: Arc::default(), frame: reply.answer_frame, violations: of_answer, beyond: None };
                 Event::Answer(number, Some(reply.message), told)
             }
             Err(failure) => {

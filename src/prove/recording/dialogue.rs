@@ -12,6 +12,9 @@ use crate::runner::SessionFrames;
 use crate::transport::Exit;
 use crate::wire::{Channel, Direction, Frame, Http, Message, classify};
 
+/// Why a case is not played back of which something was left out.
+const NOT_WHOLE: &str = "its session was too long to be kept whole";
+
 /// What a session comes to.
 pub(super) struct Dialogue {
     /// In the order in which they were asked; sessions and occurrences are not counted yet.
@@ -73,15 +76,15 @@ impl Tying<'_> {
     }
 
     fn sent(&mut self, owner: String, frame: &Frame) {
-        let asked = match &frame.json {
-            Ok(json) => match asked(json) {
+        let asked = match frame.json() {
+            Ok(json) => match asked(&json) {
                 Some(asked) => asked,
                 None => return,
             },
             Err(_) => Asked::Raw(frame.bytes.to_vec()),
         };
-        if frame.bytes.is_empty() && frame.json.is_err() {
-            self.give_up(Some(owner.clone()), "its session was too long to be kept whole");
+        if !frame.is_whole() {
+            self.give_up(Some(owner.clone()), NOT_WHOLE);
         }
         let index = self.dialogue.exchanges.len();
         if !matches!(asked, Asked::Message { id: None, .. }) {
@@ -94,19 +97,22 @@ impl Tying<'_> {
 
     fn received(&mut self, owner: Option<&str>, frame: &Frame) {
         let http = frame.http.as_ref();
-        let Ok(json) = &frame.json else {
+        if !frame.is_whole() {
+            self.give_up(owner.map(str::to_owned), NOT_WHOLE);
+        }
+        let Ok(json) = frame.json() else {
             let what = What::Bytes(frame.bytes.to_vec());
             return self.came(self.of_owner(owner), frame.at, what, http);
         };
         let mut meant = None;
-        if let Message::Response { id: Some(id) } = classify(json) {
+        if let Message::Response { id: Some(id) } = classify(&json) {
             meant = self.asked_with(&id.to_json());
             self.open.retain(|index| Some(*index) != meant);
         } else if let Some(token) = json["params"].get("progressToken") {
             meant = self.asked_with(token);
         }
         let meant = meant.or_else(|| self.of_owner(owner));
-        self.came(meant, frame.at, What::Message((**json).clone()), http);
+        self.came(meant, frame.at, What::Message(Arc::unwrap_or_clone(json)), http);
     }
 
     /// The last request with that id.

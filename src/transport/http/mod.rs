@@ -187,8 +187,10 @@ impl Shared {
     }
 
     async fn tell(&self, incoming: Incoming) {
+        let length = if let Incoming::Message { bytes, .. } = &incoming { bytes.len() } else { 0 };
         // Fails where nobody listens any more.
         let _ = self.incoming.send(incoming).await;
+        lines::until_seen(&self.incoming, length).await;
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, said: (Option<Id>,
 
 /// Whether the id is a whole number that is too large to be looked at.
 fn has_huge_id(look: &Look<'_>) -> bool {
-    look.frame.json.as_ref().is_ok_and(|json| super::envelope::is_whole(&json["id"]))
+    look.frame.json().is_ok_and(|json| super::envelope::is_whole(&json["id"]))
 }
 
 /// What a request needs of the client.

@@ -1,0 +1,147 @@
+//! How much memory JSON takes once it is read, and what is not read because of that.
+//!
+//! A line of `[0],[0],…` takes a hundred times its length, so the length of a line bounds nothing.
+
+use std::fmt;
+
+use super::json::read;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// How much memory one message may take, in bytes.
+const MOST_READ: usize = 96 << 20;
+
+/// Texts shorter than this are read whatever is in them.
+const SURELY_SMALL: usize = 64 << 10;
+
+/// What a text takes for each byte where nobody looks at it: ordinary messages take less.
+const USUAL_FACTOR: usize = 16;
+
+/// A value in a list or an object, which keep room for more.
+const ITEM: usize = 2 * size_of::<Value>();
+
+/// A list that is not empty, with room for its first items.
+const LIST: usize = 4 * size_of::<Value>();
+
+/// An object that is not empty, with room for its first members.
+const OBJECT: usize = 6 * size_of::<Value>();
+
+/// The name of a member.
+const NAME: usize = 32;
+
+/// JSON that this program does not read, although it may be sound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beyond {
+    /// It is nested too deep.
+    Depth,
+    /// It would take too much memory.
+    Memory,
+}
+
+impl Beyond {
+    /// The code of a finding about an answer like that.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Depth => "answer-too-deep",
+            Self::Memory => "answer-too-large",
+        }
+    }
+}
+
+impl fmt::Display for Beyond {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Depth => "is nested more than 127 levels deep, and is not read",
+            Self::Memory => "would take more than 96 MiB of memory, and is not read",
+        })
+    }
+}
+
+/// What the JSON in a text takes once it is read, at a guess.
+pub(super) fn weight(text: &[u8]) -> usize {
+    if text.len() < SURELY_SMALL { text.len() * USUAL_FACTOR } else { close_weight(text) }
+}
+
+/// The same, looked at whatever its length.
+pub fn close_weight(text: &[u8]) -> usize {
+    let mut weight = text.len();
+    let mut rest = text;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'"' => rest = after_text(after),
+            b',' => weight += ITEM,
+            b'[' => weight += LIST,
+            b'{' => weight += OBJECT,
+            b':' => weight += NAME,
+            _ => {}
+        }
+    }
+    weight
+}
+
+/// What follows the text that has begun.
+fn after_text(mut rest: &[u8]) -> &[u8] {
+    while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
+        let is_end = rest[at] == b'"';
+        rest = rest.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
+        if is_end {
+            return rest;
+        }
+    }
+    &[]
+}
+
+/// What a value takes, at a guess.
+pub fn weight_of(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| ITEM + weight_of(item)).sum(),
+        Value::Object(members) => {
+            let inner: usize = members.iter().map(|(name, value)| ITEM + NAME + name.len() + weight_of(value)).sum();
+            OBJECT + inner
+        }
+    }
+}
+
+/// Why JSON is not read; `None` where it is, and where it is no JSON.
+pub fn beyond(text: &[u8]) -> Option<Beyond> {
+    beyond_of(text, weight(text))
+}
+
+/// The same for a text whose weight is known.
+pub(super) fn beyond_of(text: &[u8], weight: usize) -> Option<Beyond> {
+    (weight > MOST_READ && is_json(text)).then_some(Beyond::Memory)
+}
+
+/// Reads a text of a server within those bounds.
+pub fn read_json(text: &str) -> Option<Value> {
+    if beyond(text.as_bytes()).is_some() { None } else { read(text).ok() }
+}
+
+/// Whether a text is JSON, however deep.
+pub(super) fn is_json(text: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_too_much_is_not_read() {
+        let list = |item: &str, count: usize| format!("[{}]", vec![item; count].join(","));
+        let text = format!("\"{}\"", "a,[{:".repeat(4 << 20));
+        for (json, expected) in [
+            (list("0", 100_000), None),
+            (list("0", 4 << 20), Some(Beyond::Memory)),
+            (list("[0]", 1 << 20), Some(Beyond::Memory)),
+            (list("{\"a\":0}", 1 << 20), Some(Beyond::Memory)),
+            (text, None),
+            (list("0", 4 << 20).replace(']', ""), None),
+        ] {
+            assert_eq!(beyond(json.as_bytes()), expected, "{}…", &json[..20]);
+        }
+    }
+}

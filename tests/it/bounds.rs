@@ -1,0 +1,95 @@
+//! Servers that want all memory, or all time, with answers that are legal: `tests/servers/greedy.py`.
+#![cfg(target_os = "linux")]
+
+use crate::harness::Scene;
+
+/// How much memory a run may take, in MiB: 256 beside what the program takes by itself in the profile `dev`.
+const MOST: u64 = 256 + 48;
+
+/// Calls one tool so many times.
+fn suite(mode: &str, number: u32, calls: u32) -> String {
+    let head = format!(
+        "suite: Greedy\nserver: {{ command: [python3, servers/greedy.py, {mode}, '{number}'] }}\n\
+         run_options: {{ timeout: 600s, request_timeout: 600s }}\ntests:\n"
+    );
+    let more = if mode == "long-answer" { ", { text: { contains: xxx } }" } else { "" };
+    let case = |call| {
+        format!(
+            "  - {{ name: call {call}, call: echo, args: {{ text: hello }}, expect: [{{ is_error: false }}{more}] }}\n"
+        )
+    };
+    head + &(0..calls).map(case).collect::<String>()
+}
+
+/// Runs a suite; returns what was shown.
+fn run(mode: &str, number: u32, calls: u32) -> String {
+    let scene = Scene::new(&format!("greedy-{mode}"));
+    scene.write("suite.yml", &suite(mode, number, calls).replace("servers/", "../servers/"));
+    let (seen, peak) = scene.begin("run suite.yml").finish_weighed();
+    assert!(peak > 0 && peak < MOST, "{peak} MiB\n{}", seen.text());
+    format!("{}\n{}", seen.status, seen.text())
+}
+
+#[track_caller]
+fn shows(shown: &str, words: &[&str]) {
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in words {
+        assert!(flat.contains(words), "`{words}` is not in\n{shown}");
+    }
+}
+
+#[test]
+fn a_long_answer_is_read() {
+    shows(&run("long-answer", 60, 1), &["1 case: 1 passed"]);
+}
+
+#[test]
+fn an_answer_that_fills_the_memory_is_not_read() {
+    let told = ["error[answer-too-large]: the answer to `tools/call` would take more than 96 MiB", "1 errored"];
+    shows(&run("dense-answer", 60, 1), &told);
+    shows(&run("nested-answer", 60, 1), &told);
+}
+
+#[test]
+fn an_answer_that_is_nested_too_deep_is_not_read() {
+    let told = ["error[answer-too-deep]: the answer to `tools/call` is nested more than 127 levels deep", "1 errored"];
+    let shown = run("too-deep", 500, 1);
+    shows(&shown, &told);
+    assert!(!shown.contains("stdout"), "{shown}");
+}
+
+#[test]
+fn many_answers_are_not_all_kept() {
+    shows(&run("table-answer", 11_000, 65), &["65 cases: 65 passed"]);
+    shows(&run("dense-answer", 1, 65), &["65 cases: 65 passed"]);
+}
+
+#[test]
+fn what_nobody_asked_for_is_bounded() {
+    let told = "the server floods its output: what it sent and nobody asked for takes more than 160 MiB of memory";
+    shows(&run("talks-meanwhile", 20, 3), &[told]);
+}
+
+#[test]
+fn lists_without_an_end_end() {
+    shows(&run("growing-pages", 1, 1), &["`tools/list` is too long: the ", "take more than 64 MiB"]);
+    shows(&run("growing-cursors", 1, 1), &["`tools/list` never ends: the cursors up to page 5 have more than 1 MiB"]);
+}
+
+#[test]
+fn a_list_has_a_time_as_a_whole() {
+    let scene = Scene::new("greedy-slow-pages");
+    let suite = suite("slow-pages", 200, 1).replace("request_timeout: 600s", "request_timeout: 500ms");
+    scene.write("suite.yml", &suite.replace("servers/", "../servers/"));
+    shows(&scene.run("run suite.yml").text(), &["`tools/list` has no end within [TIME]: after page "]);
+}
+
+#[test]
+fn a_budget_is_kept_and_passes_nothing() {
+    let scene = Scene::new("greedy-budget");
+    let running = scene.begin("ci --budget 8s -- python3 ../servers/greedy.py many-tools 300");
+    let (seen, peak) = running.finish_weighed();
+    assert_eq!(seen.status, 4, "{}", seen.text());
+    assert!(peak > 0 && peak < MOST, "{peak} MiB\n{}", seen.text());
+    shows(&seen.text(), &["error: the time of `--budget` was over: ", "not judged --- exit 4"]);
+}
