@@ -19,6 +19,10 @@ pub struct CaseInfo {
     /// Whether the suite was made from a command line, so that file and line are places on no disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_command_line: bool,
+    /// Where it stands among the cases of its suite, for those of one line: rows and servers, and then what a block or
+    /// loop became.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub position: Vec<usize>,
     /// The suite's name.
     pub suite: String,
     /// The test's name, or the generated case's.

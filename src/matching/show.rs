@@ -7,6 +7,9 @@ use crate::source::{difference, nearest};
 /// How many characters of a value are shown as evidence.
 const EVIDENCE: usize = 200;
 
+/// How many characters of a server's sentence are shown within one of ours.
+const SAID: usize = 200;
+
 /// How many characters of a value are shown within a sentence.
 const INLINE: usize = 60;
 
@@ -32,6 +35,11 @@ pub(super) fn inline(value: &Json) -> String {
 /// A text as it stands within a sentence.
 pub(super) fn quoted(text: &str) -> String {
     cut(text, INLINE)
+}
+
+/// A sentence of a server on one line.
+pub(super) fn said(text: &str) -> String {
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), SAID)
 }
 
 /// A text as evidence.

@@ -100,6 +100,8 @@ pub struct Summary {
 /// What tasks tell the one that tells the observer.
 enum Message {
     Event(Event),
+    /// So many more cases are planned.
+    Planned(usize),
     Session(SessionFrames),
     Started(ServerStarts),
     Review(Review),

@@ -311,7 +311,7 @@ fn combinations_of_whole_answers() {
     check(
         "any: [{ error: true }, { is_error: false }]",
         &step,
-        "any [any] the call of `get_user` was not answered with a JSON-RPC error; the call of `get_user` reported an error",
+        "any [any] the call of `get_user` was not answered with a JSON-RPC error; the call of `get_user` reported an error: no user nope",
     );
     check(
         "{ is_error: false, text: { contains: x } }",
