@@ -85,7 +85,7 @@ pub struct CaseResult {
     pub outcome: Outcome,
     /// Why it was skipped, inconclusive or errored, in one sentence.
     pub reason: Option<String>,
-    /// Of the last attempt, setup and teardown included, in microseconds.
+    /// Of the last attempt, setup and teardown included and the start of the server not, in microseconds.
     pub duration_us: u64,
     /// The attempts before the last one; a passed case with any is flaky.
     pub earlier: Vec<Attempt>,

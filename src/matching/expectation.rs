@@ -90,7 +90,7 @@ fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
         let reply = Reply::of(answer.message);
         let (Reply::Error(_) | Reply::ToolError(_), Some(text)) = (reply, reply.text()) else { return };
         if !mismatch.message.contains(&text) {
-            mismatch.message.push_str(&format!("; the server said: {}", show::said(&text)));
+            mismatch.message = format!("{}; the server said: {}", mismatch.message, show::said(&text));
         }
     }
 }

@@ -68,13 +68,11 @@ fn is_general(result: &CaseResult, finding: &Finding) -> bool {
     if finding.class.is_some() || finding.reproduction.is_some() {
         return false;
     }
-    match &finding.quote {
-        Some(quote) => quote.file.starts_with("<builtin:") || quote.file.starts_with("builtin:"),
-        None => {
-            let is_of_scan = finding.frame.is_some() && finding.exchange.is_none();
-            is_of_scan || result.case.probes.iter().any(|probe| probe == "negative-path")
-        }
+    if let Some(quote) = &finding.quote {
+        return quote.file.starts_with("<builtin:");
     }
+    let is_of_scan = finding.frame.is_some() && finding.exchange.is_none();
+    is_of_scan || result.case.probes.iter().any(|probe| probe == "negative-path")
 }
 
 /// A message without what stands in backticks, and without its numbers.

@@ -2,7 +2,8 @@
 //!
 //! A run that is over sooner says nothing here; its summary follows.
 
-use std::io::{Write, stderr};
+use std::fmt::Write as _;
+use std::io::{Write as _, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -162,15 +163,15 @@ impl State {
             format!("{}: {done} of {} done", duration_text(elapsed), terminal::plural(self.total.max(done), "case"));
         for (count, word) in [(failed, "failed"), (errored, "errored")] {
             if count > 0 {
-                text.push_str(&format!(", {count} {word}"));
+                let _ = write!(text, ", {count} {word}");
             }
         }
         let names: Vec<&str> = self.running.iter().take(RUNNING).map(|id| name_of(id)).collect();
         if !names.is_empty() {
-            text.push_str(&format!("; running: {}", names.join(", ")));
+            let _ = write!(text, "; running: {}", names.join(", "));
         }
         if self.running.len() > RUNNING {
-            text.push_str(&format!(" and {} more", self.running.len() - RUNNING));
+            let _ = write!(text, " and {} more", self.running.len() - RUNNING);
         }
         self.say(&text);
         std::mem::take(&mut self.news)

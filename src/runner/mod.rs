@@ -38,6 +38,7 @@ mod sound;
 mod start;
 mod suite;
 mod turns;
+mod verdict;
 mod watch;
 
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! What follows where a step did not go well that has to, before the others say anything.
 
-use super::attempt::Verdict;
 use super::finding::MISSING;
+use super::verdict::Verdict;
 use crate::event::{Finding, Outcome};
 use crate::source::template::ABSENT;
 use crate::suite::Step;

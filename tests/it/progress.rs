@@ -39,3 +39,22 @@ fn a_log_is_told_what_a_snapshot_waits_for() {
     assert!(seen.progress.contains("… 5 s: asking `server` what it offers"), "{} {}", seen.progress, seen.stderr);
     assert_eq!(seen.status, 0);
 }
+
+#[test]
+fn the_time_of_a_case_is_without_the_start_of_its_server() {
+    let scene = Scene::bare("slow-start");
+    scene.write("slow.sh", &format!("sleep 3; exec '{}' serve demo\n", env!("CARGO_BIN_EXE_mcprove")));
+    for policy in ["per_suite", "per_test"] {
+        let suite = format!(
+            "suite: Slow to start\nserver: {{ command: [sh, slow.sh] }}\nrun_options: {{ restart_policy: {policy} }}\ntests:\n  \
+             - {{ name: t, call: echo, args: {{ message: hello }}, expect: [{{ is_error: false }}] }}\n"
+        );
+        scene.write("suite.yml", &suite);
+        let report = scene.run("run suite.yml --report json=-").stdout;
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_default();
+        let took = report["suites"][0]["cases"][0]["duration_us"].as_u64();
+        let ready = report["servers"][0]["ready_us"].as_u64();
+        // Both are measured by the program, so that a busy machine changes neither order.
+        assert!(took.is_some() && ready.is_some() && took < ready, "{policy}: {took:?} {ready:?}");
+    }
+}

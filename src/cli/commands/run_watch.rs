@@ -169,7 +169,7 @@ impl RunWatch {
         }
         // A document on standard output must stay a document.
         let has_document = self.targets.iter().any(|(_, path)| path == Path::new("-"));
-        let shown = has_document || output.data(&report::summary(&self.report, &view, &output.style)) == Exit::Passed;
+        let shown = has_document || output.data(&report::summary(&self.report, view, &output.style)) == Exit::Passed;
         for problem in &self.problems {
             output.error(&problem.to_string(), None);
         }

@@ -20,6 +20,10 @@ const FINDINGS: usize = 5;
 const LINES: usize = 40;
 /// The most requests that are shown for one case.
 const REQUESTS: usize = 3;
+/// Below this width a request is broken into lines, since little of it would be left on one.
+const NARROW: usize = 60;
+/// The most lines of a request then.
+const SENT_LINES: usize = 6;
 /// The longest name; rows are named by their values, which can be long.
 const NAME: usize = 160;
 
@@ -105,7 +109,8 @@ fn reason(result: &CaseResult, style: &Style) -> String {
         Outcome::Skipped => format!("skipped: {reason}"),
         Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Errored => reason.clone(),
     };
-    layout::indent(&layout::wrap_some(&said, style.width - 2, 6), "  ")
+    let width = style.width - 2;
+    layout::indent(&layout::wrap_some(&said, width, layout::lines_in(6, width)), "  ")
 }
 
 /// The findings of a case that are shown: the first with each cause that the reader has not seen.
@@ -203,7 +208,12 @@ fn request(exchange: &Exchange, style: &Style) -> String {
     };
     let phase = if exchange.phase.is_empty() { String::new() } else { format!("{}: ", exchange.phase) };
     let left = format!("{phase}{} {}", exchange.title, exchange.sent);
-    let left = layout::crop(left.trim_end(), style.width.saturating_sub(right.len() + 11));
+    let room = style.width.saturating_sub(right.len() + 11);
+    if style.width < NARROW && layout::columns(left.trim_end()) > room {
+        let left = layout::wrap_some(left.trim_end(), style.width - 9, SENT_LINES);
+        return labelled("sent", &left.replace('\n', "\n         "), style) + &labelled("", &right, style);
+    }
+    let left = layout::crop(left.trim_end(), room);
     let right = layout::flush_right(&format!("  sent   {left}"), &right, style);
     format!("  {}   {left}{}\n", layout::paint("sent", DIM, style), layout::paint(&right, DIM, style))
 }

@@ -96,7 +96,7 @@ impl Groups {
         for cause in new {
             let group = self.causes.entry(cause).or_default();
             group.said = failure::said(result).unwrap_or_default();
-            group.family = family(&result.case.name).to_owned();
+            family(&result.case.name).clone_into(&mut group.family);
             group.ids.push(result.case.id.clone());
             group.sights.push(sight.clone());
             group.target = wording::target(&result.case);
@@ -155,7 +155,7 @@ impl Group {
     }
 }
 
-/// `negative_path / ` of `negative_path / add without `a``; empty for the names of tests.
+/// What the name of a generated case begins with, such as `negative_path / `; empty for the names of tests.
 fn family(name: &str) -> &str {
     let blocks = ["negative_path / ", "output_schema: ", "fuzz: ", "schema_lint: "];
     blocks.into_iter().find(|block| name.starts_with(block)).unwrap_or_default()

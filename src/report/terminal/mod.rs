@@ -33,5 +33,5 @@ use super::Format;
 pub(super) const FORMAT: Format = Format {
     name: "text",
     about: "what the terminal shows at the end of a run",
-    render: |report, style| summary(report, &View::WHOLE, style),
+    render: |report, style| summary(report, View::WHOLE, style),
 };

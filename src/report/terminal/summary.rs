@@ -28,7 +28,7 @@ const SUITES: usize = 20;
 const REASONS: usize = 8;
 
 /// Shows the run; ends with a line break.
-pub fn summary(report: &Report, view: &View, style: &Style) -> String {
+pub fn summary(report: &Report, view: View, style: &Style) -> String {
     let suites = report.suites();
     if view.cases == Cases::Failed {
         let mut sections = if view.failures == Failures::Shown { troubles(&suites, view, style) } else { Vec::new() };
@@ -92,7 +92,9 @@ fn further_starts(report: &Report, style: &Style) -> String {
     let each = starts.waited_us / u64::try_from(starts.processes).unwrap_or(u64::MAX);
     let each = duration_text(Duration::from_micros(each));
     let text = format!("{} starts of servers in all, {each} each on average", starts.processes);
-    format!("  {}\n", layout::paint(&text, DIM, style))
+    let lines = layout::wrap(&text, style.width - 2);
+    let lines: Vec<String> = lines.iter().map(|line| layout::paint(line, DIM, style)).collect();
+    format!("  {}\n", lines.join("\n  "))
 }
 
 fn server(ready: &[&ServerReady], width: usize, style: &Style) -> String {
@@ -107,11 +109,13 @@ fn server(ready: &[&ServerReady], width: usize, style: &Style) -> String {
     let told: Vec<&str> = told.into_iter().filter(|part| !part.is_empty()).collect();
     let name = layout::crop(&first.server, width);
     let gap = " ".repeat(width - layout::columns(&name));
-    let told = layout::crop(&told.join(", "), style.width.saturating_sub(width + 5));
-    format!("  {name}{gap}   {}\n", layout::paint(&told, DIM, style))
+    let lines = layout::wrap(&told.join(", "), style.width.saturating_sub(width + 5));
+    let below = format!("\n{}", " ".repeat(width + 5));
+    let told: Vec<String> = lines.iter().map(|line| layout::paint(line, DIM, style)).collect();
+    format!("  {name}{gap}   {}\n", told.join(&below))
 }
 
-fn suite_lines(report: &Report, suites: &[Suite<'_>], view: &View, style: &Style) -> String {
+fn suite_lines(report: &Report, suites: &[Suite<'_>], view: View, style: &Style) -> String {
     if view.cases == Cases::All {
         let width = style.width / 2;
         let with_cases = |suite: &Suite<'_>| suite_line(report, suite, width, style) + &case_lines(suite, style);
@@ -149,10 +153,8 @@ fn case_lines(suite: &Suite<'_>, style: &Style) -> String {
     let several = suite.has_several_servers();
     let line = |case: &&CaseResult| {
         let (mark, look) = failure::mark(case);
-        let time = match case.outcome {
-            Outcome::Skipped => String::new(),
-            _ => duration_text(Duration::from_micros(case.duration_us)),
-        };
+        let was_run = case.outcome != Outcome::Skipped;
+        let time = if was_run { duration_text(Duration::from_micros(case.duration_us)) } else { String::new() };
         let room = style.width.saturating_sub(layout::columns(&time) + 8);
         let name = layout::crop(&wording::name(&case.case, several), room);
         let time = layout::flush_right(&format!("    {mark} {name}"), &time, style);
@@ -207,7 +209,7 @@ pub(crate) fn counts(totals: &Totals) -> String {
 }
 
 /// The cases that need attention, the worst kind first, each in declared order.
-fn troubles(suites: &[Suite<'_>], view: &View, style: &Style) -> Vec<String> {
+fn troubles(suites: &[Suite<'_>], view: View, style: &Style) -> Vec<String> {
     let all = || suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
     let kinds = [Outcome::Failed, Outcome::Errored, Outcome::Warned, Outcome::Inconclusive, Outcome::Passed];
     let kinds = if view.cases == Cases::Failed { &kinds[..2] } else { &kinds[..] };

@@ -42,11 +42,8 @@ fn colour_adds_nothing_but_colour() {
 
 #[test]
 fn what_was_seen_live_is_not_repeated() {
-    let text = terminal::summary(
-        &rich(),
-        &View { failures: Failures::SeenLive, ..View::WHOLE },
-        &Style::new(Color::Never, 80),
-    );
+    let text =
+        terminal::summary(&rich(), View { failures: Failures::SeenLive, ..View::WHOLE }, &Style::new(Color::Never, 80));
     assert_snapshot!("text-after-live", text);
 }
 

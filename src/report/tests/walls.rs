@@ -95,6 +95,24 @@ fn names_of_any_length_leave_room() {
 }
 
 #[test]
+fn forty_columns_lose_nothing() {
+    let mut case = failed(
+        passed(7, "a case", None),
+        vec![Finding::new("missing-value", format!("{}and its end", "some words ".repeat(16)))],
+    );
+    let reason = format!("{}and its last word", "a reason ".repeat(14));
+    case.exchanges[0].sent =
+        r#"{"name":"Ann","email":"ann@example.com","roles":["reader","writer","owner"]}"#.to_owned();
+    let text = failure(&case, &Style::new(Color::Never, 40));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("and its end"), "{text}");
+    assert!(text.replace("\n         ", "").contains(r#"["reader","writer","owner"]}"#), "{text}");
+    (case.findings, case.reason, case.outcome) = (Vec::new(), Some(reason), Outcome::Inconclusive);
+    let text = failure(&case, &Style::new(Color::Never, 40));
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("and its last word"), "{text}");
+}
+
+#[test]
 fn names_and_reasons_are_broken_at_the_width() {
     for name in ["漢字".repeat(60), "some words ".repeat(12), "n".repeat(150)] {
         let case = failed(passed(7, &name, None), vec![Finding::new("equals", "differs")]);
