@@ -140,6 +140,7 @@ fn failed(entry: &Entry, finding: Finding) -> CaseResult {
         line: entry.quote.line,
         column: entry.quote.column,
         from_command_line: false,
+        position: Vec::new(),
         suite: "Known failures".to_owned(),
         name,
         row: None,

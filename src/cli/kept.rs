@@ -36,6 +36,12 @@ pub(super) fn write_to(state: &Path, stored: &Stored) -> Result<(), SinkError> {
     write(&state.join(FOLDER), stored)
 }
 
+/// Forgets one finding.
+pub(super) fn remove(state: &Path, id: &str) -> Result<(), SinkError> {
+    let path = state.join(FOLDER).join(file_name(id));
+    fs::remove_file(&path).map_err(|reason| SinkError { path, reason })
+}
+
 /// Makes the place for findings, so that a run that found nothing can be compared with others.
 pub(super) fn prepare(state: &Path) -> io::Result<()> {
     state::prepare(state).and_then(|()| fs::create_dir_all(state.join(FOLDER)))

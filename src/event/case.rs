@@ -19,6 +19,10 @@ pub struct CaseInfo {
     /// Whether the suite was made from a command line, so that file and line are places on no disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_command_line: bool,
+    /// Where it stands among the cases of its suite, for those of one line: rows and servers, and then what a block or
+    /// loop became.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub position: Vec<usize>,
     /// The suite's name.
     pub suite: String,
     /// The test's name, or the generated case's.
@@ -81,7 +85,7 @@ pub struct CaseResult {
     pub outcome: Outcome,
     /// Why it was skipped, inconclusive or errored, in one sentence.
     pub reason: Option<String>,
-    /// Of the last attempt, setup and teardown included, in microseconds.
+    /// Of the last attempt, setup and teardown included and the start of the server not, in microseconds.
     pub duration_us: u64,
     /// The attempts before the last one; a passed case with any is flaky.
     pub earlier: Vec<Attempt>,

@@ -159,6 +159,7 @@ impl SessionJudged {
             line: self.line,
             column: 1,
             from_command_line: self.from_command_line,
+            position: Vec::new(),
             suite: self.suite.clone(),
             name: format!("protocol of {}", self.server),
             row: None,

@@ -6,7 +6,8 @@ use super::calls::{Said, Sent, cut};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, Place, Start, Stored};
 use crate::event::{
-    CaseInfo, CaseResult, Event, Finding, Identity, Isolation, Kind, Level, Outcome, Reproduction, SessionJudged,
+    CaseInfo, CaseResult, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
+    SessionJudged,
 };
 use crate::plan::Plan;
 use crate::redact::Redactor;
@@ -61,10 +62,11 @@ impl Keeper {
         match event {
             Event::CaseStarted(started) => drop(self.running.insert(started.id.clone(), Vec::new())),
             Event::CaseFinished(result) => {
-                let sessions = self.running.remove(&result.case.id).unwrap_or_default();
-                if result.outcome != Outcome::Failed || result.is_known() {
+                let sessions = self.running.remove(&result.case.id);
+                if result.outcome != Outcome::Failed || result.is_known() || sessions.is_none() && is_mistake(result) {
                     return;
                 }
+                let sessions = sessions.unwrap_or_default();
                 match (sessions.is_empty(), self.pending.len() < MOST) {
                     (true, true) => self.pending.push((**result).clone()),
                     (true, false) => self.surplus.extend(telling(result).into_iter().map(|(_, found)| found.id)),
@@ -236,6 +238,13 @@ impl Keeper {
             }
         }
     }
+}
+
+/// Whether a case that never began failed for a mistake in the suite: nothing was asked of a server.
+fn is_mistake(result: &CaseResult) -> bool {
+    let is_of_suite =
+        |finding: &Finding| finding.class.is_none() && finding.reproduction.is_none() && finding.code != NOT_ISOLATED;
+    result.exchanges.is_empty() && result.frames.is_empty() && result.findings.iter().all(is_of_suite)
 }
 
 /// The findings that fail a case; none of a case without a server, such as an entry of a baseline that fits nothing.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::item::{self, EXPECTATION, Item};
-use super::{Answer, mismatch::Mismatch};
+use super::{Answer, mismatch::Mismatch, reply::Reply, show};
 use crate::source::shape::{self, Shape};
 use crate::source::template::{self, Names, UNFILLED, Unfilled};
 use crate::source::{Diagnostic, Located, Node, Span};
@@ -65,6 +65,7 @@ impl Expectation {
                 Err(mismatches) => found = mismatches,
             },
         }
+        tell_refusal(answer, &mut found);
         found
     }
 
@@ -80,6 +81,17 @@ impl Expectation {
         let mut names = Vec::new();
         item::free_names(&self.parts.node, &mut names);
         names
+    }
+}
+
+/// Where a value is missing since the answer is an error, the error says why.
+fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
+    for mismatch in found.iter_mut().filter(|mismatch| mismatch.code == "missing-value") {
+        let reply = Reply::of(answer.message);
+        let (Reply::Error(_) | Reply::ToolError(_), Some(text)) = (reply, reply.text()) else { return };
+        if !mismatch.message.contains(&text) {
+            mismatch.message = format!("{}; the server said: {}", mismatch.message, show::said(&text));
+        }
     }
 }
 

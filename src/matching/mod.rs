@@ -19,6 +19,7 @@ mod show;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unknown;
 mod value;
 
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub use self::mismatch::{Mismatch, Weight};
 pub use self::path::Path;
 pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
+pub use self::unknown::unknown_name_help;
+use self::unknown::unknown_tool;
 
 /// What a step got: everything that an expectation may look at.
 #[derive(Debug, Clone, Copy)]
@@ -79,16 +82,4 @@ impl<'a> Answer<'a> {
             ListKind::Prompts => self.catalog.prompts.iter().collect(),
         }
     }
-}
-
-/// A sentence about the tool's name, where an error answers the call of a tool that the server does not list.
-pub fn unknown_tool_help(answer: &Answer<'_>) -> Option<String> {
-    let tool = answer.tool()?;
-    let is_error = answer.message.get("error").is_some() || answer.message["result"]["isError"] == Json::Bool(true);
-    (is_error && answer.catalog.tool(tool).is_none()).then(|| unknown_tool(tool, answer.catalog))
-}
-
-/// Says that a tool is not offered, and which one may be meant.
-fn unknown_tool(name: &str, catalog: &Catalog) -> String {
-    format!("the server offers no tool `{}`{}", show::quoted(name), show::did_you_mean(name, catalog.tool_names()))
 }

@@ -9,6 +9,9 @@ use crate::wire::weight_of;
 /// How many characters of a value are shown as evidence.
 const EVIDENCE: usize = 200;
 
+/// How many characters of a server's sentence are shown within one of ours.
+const SAID: usize = 200;
+
 /// How many characters of a value are shown within a sentence.
 const INLINE: usize = 60;
 
@@ -42,6 +45,11 @@ pub(super) fn quoted(text: &str) -> String {
 /// A text as it is spelled in JSON, as evidence.
 pub(super) fn spelled(text: &str) -> String {
     cut_json(&text, EVIDENCE)
+}
+
+/// A sentence of a server on one line.
+pub(super) fn said(text: &str) -> String {
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), SAID)
 }
 
 /// A text as evidence.

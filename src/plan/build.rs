@@ -96,5 +96,8 @@ fn plan_suite(suite: Arc<Suite>, sources: &Sources) -> SuitePlan {
         cases.extend(suite.blocks.iter().flat_map(|block| block::cases(&planner, block)));
         planner.number(&mut cases[first..], &mut taken);
     }
+    for (at, case) in cases.iter_mut().enumerate() {
+        case.position = vec![at];
+    }
     SuitePlan { suite, lanes, cases: cases.into_iter().map(Arc::new).collect() }
 }

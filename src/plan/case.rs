@@ -68,6 +68,8 @@ pub struct Case {
     pub row: Option<String>,
     /// The lane, as an index into the suite's lanes.
     pub lane: usize,
+    /// Where it stands in its suite; within that, in what a template became.
+    pub position: Vec<usize>,
     /// Where it is written.
     pub span: Span,
     /// The same as file, line and column.

@@ -43,6 +43,9 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
     // Numbered before the selection, so that a case has the same id whatever else runs.
     let mut taken = suite.cases.iter().map(|case| case.id.clone()).filter(|id| *id != case.id).collect();
     planner.number(&mut cases, &mut taken);
+    for (at, made) in cases.iter_mut().enumerate() {
+        made.position = case.position.iter().copied().chain([at]).collect();
+    }
     cases.retain(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes));
     cases.into_iter().map(Arc::new).collect()
 }

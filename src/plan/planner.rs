@@ -137,6 +137,7 @@ impl Planner<'_> {
             name: name.to_owned(),
             row,
             lane: self.index,
+            position: Vec::new(),
             span,
             place: Place { file: file.to_owned(), line, last_line: last.max(line), column },
             tags: Vec::new(),

@@ -57,6 +57,17 @@ pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     table + note + &sentences(scores, gates, style)
 }
 
+/// The figures of all levels on one line.
+pub fn figures_line(scores: &[&Score], style: &Style) -> String {
+    if scores.is_empty() {
+        return String::new();
+    }
+    let plain = figures(scores, " of ", |score| score.percent, None);
+    let weighted: Vec<String> = scores.iter().map(|score| percent(score.weighted, None)).collect();
+    let line = format!("coverage: {plain} (weighted {}); `--coverage` shows where", weighted.join(", "));
+    format!("  {}\n", terminal::wrap(&line, style.width.saturating_sub(2)).join("\n  "))
+}
+
 fn sentences(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     let [.., last] = *scores else { return String::new() };
     let plain = figures(scores, " of ", |score| score.percent, missed(gates, Figure::Plain));
@@ -175,7 +186,8 @@ fn painted(status: Status, text: String, style: &Style) -> String {
     let paint = match status {
         Status::Covered => Paint::new().fg_color(Some(AnsiColor::Green.into())),
         Status::Partial => Paint::new().fg_color(Some(AnsiColor::Yellow.into())),
-        Status::Uncovered => Paint::new().fg_color(Some(AnsiColor::Red.into())),
+        // Red is for what failed.
+        Status::Uncovered => Paint::new(),
         Status::NotApplicable => Paint::new().dimmed(),
     };
     match style.color {

@@ -53,7 +53,7 @@ impl Totals {
         judged + self.errored + self.inconclusive + self.skipped
     }
 
-    fn count(&mut self, result: &CaseResult) {
+    pub(super) fn count(&mut self, result: &CaseResult) {
         let number = match result.outcome {
             Outcome::Passed if result.is_flaky() => &mut self.flaky,
             Outcome::Passed => &mut self.passed,
@@ -226,7 +226,7 @@ fn find_or_add<'s, 'a>(suites: &'s mut Vec<Suite<'a>>, file: &'a str, name: &'a 
 }
 
 fn declared(a: &CaseInfo, b: &CaseInfo) -> Ordering {
-    a.line.cmp(&b.line).then_with(|| a.id.cmp(&b.id))
+    a.line.cmp(&b.line).then_with(|| a.position.cmp(&b.position)).then_with(|| a.id.cmp(&b.id))
 }
 
 /// What was found in a session, as if it were a case of its own, so that every document shows it in the same way.

@@ -10,7 +10,8 @@ use crate::event::{CaseResult, MutantResult, Outcome};
 use crate::source;
 
 use super::fold::Report;
-use super::{Format, limit, proven, terminal, wording};
+use super::terminal::{self, Groups, Shown};
+use super::{Format, limit, proven, wording};
 
 pub(super) const FORMAT: Format = Format {
     name: "github",
@@ -34,16 +35,26 @@ fn render(report: &Report) -> String {
         })
     };
     let of = |outcome| all().filter(move |(case, _)| case.outcome == outcome && terminal::is_trouble(case));
-    let errors: Vec<_> = of(Outcome::Failed).chain(of(Outcome::Errored)).collect();
-    let doubts: Vec<_> = of(Outcome::Warned).chain(of(Outcome::Passed)).chain(of(Outcome::Inconclusive)).collect();
-    let mut text = String::new();
-    for (level, cases) in [("error", &errors), ("warning", &doubts)] {
-        for (case, several) in cases.iter().take(SHOWN) {
-            text += &annotation(report, case, &wording::name(&case.case, *several), level);
-        }
-    }
+    let errors = of(Outcome::Failed).chain(of(Outcome::Errored)).collect();
+    let doubts = of(Outcome::Warned).chain(of(Outcome::Passed)).chain(of(Outcome::Inconclusive)).collect();
+    let (errors, more_errors) = annotations(report, errors, "error");
+    let (doubts, more_doubts) = annotations(report, doubts, "warning");
+    let text = errors + &doubts;
     let known = all().filter(|(case, _)| case.is_known()).count();
-    text + &left_out(errors.len(), doubts.len()) + &notice(known) + &proof(report)
+    text + &left_out(more_errors, more_doubts) + &notice(known) + &proof(report)
+}
+
+/// One annotation for each cause, as many as are shown, and how many cases have none.
+fn annotations(report: &Report, cases: Vec<(&CaseResult, bool)>, level: &str) -> (String, usize) {
+    let mut groups = Groups::default();
+    let (all, mut told, mut text) = (cases.len(), 0, String::new());
+    let firsts: Vec<_> = cases.into_iter().filter(|(case, _)| groups.admit(case) != Shown::Name).collect();
+    for (case, several) in firsts.into_iter().take(SHOWN) {
+        let more = groups.count_more(case);
+        text += &annotation(report, case, &wording::name(&case.case, several), (level, more));
+        told += more + 1;
+    }
+    (text, all.saturating_sub(told))
 }
 
 /// A notice for each of the worst survivors at the suite that does not notice them, and the figures.
@@ -68,7 +79,7 @@ fn survived(mutant: &MutantResult) -> String {
     text
 }
 
-fn annotation(report: &Report, case: &CaseResult, name: &str, level: &str) -> String {
+fn annotation(report: &Report, case: &CaseResult, name: &str, (level, more): (&str, usize)) -> String {
     let finding = case.findings.first();
     let place = wording::place(report, case, finding);
     let mut properties = Vec::new();
@@ -78,7 +89,15 @@ fn annotation(report: &Report, case: &CaseResult, name: &str, level: &str) -> St
         properties.extend(place.end_column.map(|column| format!("endColumn={column}")));
     }
     properties.push(format!("title={}", property(&terminal::crop(name, 160))));
-    format!("::{level} {}::{}\n", properties.join(","), data(&told(case)))
+    format!("::{level} {}::{}\n", properties.join(","), data(&(told(case) + &more_with_this_cause(more))))
+}
+
+fn more_with_this_cause(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        1 => "\nand 1 more case with the same cause".to_owned(),
+        more => format!("\nand {more} more cases with the same cause"),
+    }
 }
 
 /// What is wrong, on a few lines.
@@ -105,7 +124,6 @@ fn told(case: &CaseResult) -> String {
 }
 
 fn left_out(errors: usize, doubts: usize) -> String {
-    let (errors, doubts) = (errors.saturating_sub(SHOWN), doubts.saturating_sub(SHOWN));
     let told: Vec<String> = [(errors, "failure"), (doubts, "warning")]
         .into_iter()
         .filter(|(count, _)| *count > 0)

@@ -1,18 +1,18 @@
 //! What a person sees while a run lasts: a bar, the cases that run, and failures as they come.
 //!
-//! Draws only where standard error is a terminal, and is silent everywhere else: logs get the summary at the end, in
-//! declared order.
+//! Draws only where standard error is a terminal; logs get a few lines every few seconds, and the summary at the end.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::event::{CaseResult, Event, ToolsChosen};
+use crate::event::{CaseResult, Event, Outcome, ToolsChosen};
 use crate::source::{Color, Style};
 
 use super::fold::protocol_case;
-use super::terminal::{self, Failures, Groups, Shown};
+use super::progress::{Progress, name_of};
+use super::terminal::{self, Cases, Failures, Groups, Shown};
 
 /// How often the bar is redrawn while nothing happens, so that a hang can be told from a crash of ours.
 const TICK: Duration = Duration::from_millis(200);
@@ -22,9 +22,12 @@ const TICK: Duration = Duration::from_millis(200);
 pub struct Live {
     style: Style,
     bar: ProgressBar,
+    /// Where no bar is drawn, and the run has begun.
+    log: Option<Progress>,
     running: Vec<String>,
     groups: Groups,
     failures: Failures,
+    cases: Cases,
 }
 
 impl Live {
@@ -42,7 +45,20 @@ impl Live {
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
-        Self { style, bar, running: Vec::new(), groups: Groups::default(), failures }
+        Self {
+            style,
+            bar,
+            log: None,
+            running: Vec::new(),
+            groups: Groups::default(),
+            failures,
+            cases: Cases::NotPassed,
+        }
+    }
+
+    /// Says which cases are shown while the run lasts.
+    pub fn show(&mut self, cases: Cases) {
+        self.cases = cases;
     }
 
     /// Takes in the next event.
@@ -51,6 +67,7 @@ impl Live {
             self.warn_of_writing(chosen);
         }
         if self.bar.is_hidden() {
+            self.log(event);
             return;
         }
         match event {
@@ -62,8 +79,33 @@ impl Live {
         }
     }
 
+    /// Takes in that blocks became that many more cases.
+    pub fn planned(&self, more: usize) {
+        self.bar.inc_length(more as u64);
+        if let Some(log) = &self.log {
+            log.planned(more);
+        }
+    }
+
+    fn log(&mut self, event: &Event) {
+        if let Event::RunStarted(started) = event
+            && self.cases != Cases::Failed
+        {
+            self.log = Some(Progress::begin(self.style, started.planned));
+        }
+        let Some(log) = &self.log else { return };
+        match event {
+            Event::CaseStarted(started) => log.started(&started.id),
+            Event::CaseFinished(result) => log.finished(result),
+            Event::SessionJudged(judged) if !judged.findings.is_empty() => log.judged(&protocol_case(judged)),
+            Event::RunFinished(_) => self.log = None,
+            Event::RunStarted(_) | Event::SessionJudged(_) | Event::ServerReady(_) | Event::ToolsChosen(_) => {}
+        }
+    }
+
     /// Clears the bar; the answer says what the summary has to show.
-    pub fn finish(self) -> Failures {
+    pub fn finish(mut self) -> Failures {
+        self.log = None;
         if self.failures == Failures::SeenLive {
             let more = self.groups.all_more(&self.style);
             if !more.is_empty() {
@@ -90,13 +132,14 @@ impl Live {
 
     fn finished(&mut self, result: &CaseResult) {
         self.running.retain(|running| *running != result.case.id);
-        // Blocks that depend on the server's tools add cases that nobody could count before.
+        // Verdicts on the suite itself are no planned cases.
         if self.bar.length().is_some_and(|length| self.bar.position() >= length) {
             self.bar.inc_length(1);
         }
         self.bar.inc(1);
         self.tell_running();
-        if terminal::is_trouble(result) {
+        let is_failure = matches!(result.outcome, Outcome::Failed | Outcome::Errored);
+        if terminal::is_trouble(result) && (is_failure || self.cases != Cases::Failed) {
             self.print(result);
         }
     }
@@ -106,7 +149,7 @@ impl Live {
             return;
         }
         let text = match self.groups.admit(result) {
-            Shown::Full => terminal::failure(result, &self.style),
+            Shown::Full(known) => terminal::further(result, &known, &self.style),
             Shown::Line => terminal::line(result, &self.style),
             Shown::Name => return,
         };
@@ -123,12 +166,6 @@ impl Live {
         let names: Vec<&str> = self.running.iter().map(|id| name_of(id)).collect();
         self.bar.set_message(terminal::crop(&names.join(", "), self.style.width.saturating_sub(40)));
     }
-}
-
-/// The name within a case id: `file::name[row]@server/revision`.
-fn name_of(id: &str) -> &str {
-    let name = id.split_once("::").map_or(id, |(_, name)| name);
-    name.rsplit_once('@').map_or(name, |(name, _)| name)
 }
 
 fn look(style: Style) -> ProgressStyle {

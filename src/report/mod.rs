@@ -5,6 +5,7 @@
 //! that [`ndjson::read_events`] reads is as good as the run itself.
 //! Everything that a server said is hostile: texts are cut in `limit` and shown through `source::visible`.
 
+mod cause;
 mod compliance;
 pub mod coverage;
 mod fold;
@@ -17,6 +18,7 @@ pub mod live;
 mod markdown;
 pub mod ndjson;
 pub mod parity;
+mod progress;
 mod proven;
 pub mod repetition;
 mod sarif;
@@ -34,8 +36,9 @@ pub use self::json::{schema_of_event, schema_of_report};
 pub use self::limit::{TEXT_LIMIT, cut};
 pub use self::live::Live;
 pub use self::ndjson::{Recording, read_events};
+pub use self::progress::Ticker;
 pub(crate) use self::terminal::without_commands;
-pub use self::terminal::{Failures, ProofView, Survivors, failure, proof, summary};
+pub use self::terminal::{Cases, Failures, Families, ProofView, Survivors, View, failure, proof, summary};
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy)]

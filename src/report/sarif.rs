@@ -192,6 +192,31 @@ fn encoded(path: &str) -> String {
     uri
 }
 
+/// What a finding is, and how bad.
+struct Weight {
+    kind: Kind,
+    severity: Severity,
+    /// Whether it is about security: only such a rule may say how bad it is for that.
+    is_of_security: bool,
+}
+
+impl Weight {
+    fn of(case: &CaseResult, finding: &Finding) -> Self {
+        let variants = &case.case.variants;
+        let is_of_security = !variants.is_empty() && variants.iter().all(|variant| variant.starts_with("SECURITY-"));
+        Self { kind: case.kind_of(finding), severity: finding.how_bad(), is_of_security }
+    }
+
+    fn properties(&self) -> Value {
+        let kind = self.kind.as_str();
+        if self.is_of_security {
+            return json!({"tags": [kind, "security"], "security-severity": score(self.severity)});
+        }
+        let problem = if self.severity == Severity::Low { "warning" } else { "error" };
+        json!({"tags": [kind], "problem.severity": problem})
+    }
+}
+
 /// The rules in the order in which they were met.
 #[derive(Default)]
 struct Rules {
@@ -204,7 +229,7 @@ struct Met {
     help: String,
     link: Option<String>,
     /// What its first finding is and how bad; `None` where it is about no finding of a server.
-    weight: Option<(Kind, Severity)>,
+    weight: Option<Weight>,
 }
 
 impl Rules {
@@ -213,7 +238,7 @@ impl Rules {
         let at = self.place(&rule_id(case, finding), || rule.map_or_else(|| help(finding), |rule| rule.says.clone()));
         self.codes[at].link = rule.map(|rule| rule.link.clone());
         if case.outcome == Outcome::Failed {
-            self.codes[at].weight.get_or_insert((case.kind_of(finding), finding.how_bad()));
+            self.codes[at].weight.get_or_insert_with(|| Weight::of(case, finding));
         }
         at
     }
@@ -232,8 +257,8 @@ impl Rules {
             if let Some(link) = link {
                 rule["helpUri"] = link.clone().into();
             }
-            if let Some((kind, severity)) = weight {
-                rule["properties"] = json!({"tags": [kind.as_str()], "security-severity": score(*severity)});
+            if let Some(weight) = weight {
+                rule["properties"] = weight.properties();
             }
             rule
         };

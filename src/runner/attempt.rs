@@ -16,6 +16,7 @@ use super::rule::apply_level;
 use super::snapshot::Recorder;
 use super::sound::{self, unsound};
 use super::turns::in_turn;
+use super::verdict::Verdict;
 use super::witness::Unserved;
 use super::{alone, finding, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Outcome, RECORDED};
@@ -38,6 +39,7 @@ pub(super) struct Attempted {
     pub(super) exchanges: Vec<Exchange>,
     pub(super) spoken: String,
     pub(super) frames: Vec<u32>,
+    /// Without the start of its server; zero where that is not known.
     pub(super) duration: Duration,
 }
 
@@ -55,44 +57,27 @@ pub(super) struct Bounds<'a> {
     pub(super) is_once: bool,
 }
 
-/// The verdict before the scans had their say.
-pub(super) struct Verdict {
-    pub(super) outcome: Outcome,
-    pub(super) reason: Option<String>,
-    pub(super) findings: Vec<Finding>,
-}
-
-impl Verdict {
-    pub(super) fn passed() -> Self {
-        Self { outcome: Outcome::Passed, reason: None, findings: Vec::new() }
-    }
-
-    pub(super) fn because(outcome: Outcome, reason: impl Into<String>) -> Self {
-        Self { outcome, reason: Some(reason.into()), findings: Vec::new() }
-    }
-
-    pub(super) fn found(outcome: Outcome, findings: Vec<Finding>) -> Self {
-        Self { outcome, reason: None, findings }
-    }
-}
-
 /// Runs a script once, in the lane's session or in one of its own.
 pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
     let begun = Instant::now();
     let attempted = match case.session {
         SessionNeed::Shared => match bounds.unless_stopped(lane.session()).await {
             Ok(opened) => {
+                let begun = Instant::now();
                 let attempted = in_company(lane, &opened, case, script, bounds).await;
                 let again = Bounds { turn: Turn::Again, ..*bounds };
                 let alone = Box::pin(in_own_session(lane, case, script, &again));
-                alone::unless_clear(lane, &opened, attempted, alone).await
+                let attempted = alone::unless_clear(lane, &opened, attempted, alone).await;
+                Attempted { duration: begun.elapsed(), ..attempted }
             }
             Err(none) => without_session(none),
         },
         SessionNeed::InTurn => Box::pin(in_turn(lane, case, script, bounds)).await,
         SessionNeed::Own => Box::pin(in_own_session(lane, case, script, bounds)).await,
     };
-    apply_level(case, Attempted { duration: begun.elapsed(), ..attempted })
+    // The start of its server is no part of a case, unless it came to nothing else.
+    let duration = if attempted.duration.is_zero() { begun.elapsed() } else { attempted.duration };
+    apply_level(case, Attempted { duration, ..attempted })
 }
 
 impl Attempted {
@@ -169,6 +154,7 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
         if !goes_on && !bounds.stop.is_set() && !part.steps.iter().any(expects_the_end) {
             add_end(&mut attempted, ended.map(|found| finding::at(found, &lane.plan.sources, case.span, "this case")));
         }
+        attempted.duration = begun.elapsed();
         let attempted = joined(whole.take(), attempted);
         bounds.left = bounds.left.saturating_sub(begun.elapsed());
         match later {

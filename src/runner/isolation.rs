@@ -87,8 +87,8 @@ pub(super) async fn verify(
         listened(&plan, &alone, &recordings, &mut |message| match message {
             Message::Event(event) => way.note(&event),
             Message::Session(_) | Message::Review(_) | Message::Started(_) => watch.message(message),
-            // What the first way saw is what is recorded.
-            Message::Snapshot(_) | Message::SnapshotFiles(_) | Message::Told(_) => {}
+            // What the first way saw is what is recorded, and counted.
+            Message::Snapshot(_) | Message::SnapshotFiles(_) | Message::Told(_) | Message::Planned(_) => {}
         })
         .await;
     }

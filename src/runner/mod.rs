@@ -40,6 +40,7 @@ mod sound;
 mod start;
 mod suite;
 mod turns;
+mod verdict;
 mod watch;
 mod witness;
 
@@ -105,6 +106,8 @@ pub struct Summary {
 /// What tasks tell the one that tells the observer.
 enum Message {
     Event(Event),
+    /// So many more cases are planned.
+    Planned(usize),
     Session(SessionFrames),
     Started(ServerStarts),
     Review(Review),

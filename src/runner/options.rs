@@ -252,6 +252,9 @@ pub trait Observer {
     /// The next event, without secrets.
     fn event(&mut self, event: &Event);
 
+    /// Blocks and loops became that many more cases than were planned at first.
+    fn planned(&mut self, _more: usize) {}
+
     /// The frames of a session that ended, secrets included: whoever writes them down takes them out with `redactor`.
     fn session(&mut self, frames: &SessionFrames, redactor: &Redactor);
 }

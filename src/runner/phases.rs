@@ -11,7 +11,7 @@ use super::history::History;
 use super::snapshot::Recorder;
 use super::{raw_http, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level};
-use crate::matching::{Answer, Weight, unknown_tool_help};
+use crate::matching::{Answer, Weight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
@@ -256,7 +256,7 @@ impl<'a> Conversation<'a> {
         if found.is_empty() {
             found = problems.into_iter().map(|found| Finding { exchange: Some(index), ..found }).collect();
         }
-        if let (Some(help), Some(first)) = (unknown_tool_help(&answer), found.first_mut()) {
+        if let (Some(help), Some(first)) = (unknown_name_help(&answer), found.first_mut()) {
             first.help = Some(help);
         }
         found

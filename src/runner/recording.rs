@@ -23,7 +23,7 @@ pub struct Recording {
 }
 
 /// Records every server of a plan in every revision; `wanted` says what to record of the one of that name and
-/// revision.
+/// revision, and `doing` is told what is done next.
 ///
 /// # Errors
 ///
@@ -32,6 +32,7 @@ pub async fn record(
     plan: Plan,
     options: Options,
     wanted: &(dyn Fn(&str, &str) -> Wanted + Sync),
+    doing: &(dyn Fn(String) + Sync),
 ) -> Result<Recording, Finding> {
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
@@ -44,7 +45,7 @@ pub async fn record(
         for index in 0..plan.suites[suite].lanes.len() {
             let lane = Arc::new(Lane::new(&plan, suite, index, &options, &emitter));
             let recorded = tokio::select! {
-                recorded = of_lane(&lane, wanted) => recorded,
+                recorded = of_lane(&lane, wanted, doing) => recorded,
                 () = options.stop.wait() => Err(interrupted()),
             };
             lane.finish().await;
@@ -63,8 +64,13 @@ fn interrupted() -> Finding {
 type Taken = Option<(Recorded, Vec<String>)>;
 
 /// A server in one revision; `None` where it does not speak that revision.
-async fn of_lane(lane: &Arc<Lane>, wanted: &(dyn Fn(&str, &str) -> Wanted + Sync)) -> Result<Taken, Finding> {
+async fn of_lane(
+    lane: &Arc<Lane>,
+    wanted: &(dyn Fn(&str, &str) -> Wanted + Sync),
+    doing: &(dyn Fn(String) + Sync),
+) -> Result<Taken, Finding> {
     let planned = lane.planned();
+    doing(format!("asking `{}` what it offers", planned.lanes[lane.index].server));
     let catalog = match lane.catalog().await {
         Ok(catalog) => catalog,
         Err(NoSession::NotSpoken(_)) => return Ok(None),
@@ -85,5 +91,6 @@ async fn of_lane(lane: &Arc<Lane>, wanted: &(dyn Fn(&str, &str) -> Wanted + Sync
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };
     let (name, protocol) = (&planned.lanes[lane.index].server, planned.lanes[lane.index].protocol.as_str());
-    probe::record((name, protocol), &wanted(name, protocol), &ground).await.map(Some)
+    let calling = |tool: &str| doing(format!("calling `{tool}` of `{name}`"));
+    probe::record((name, protocol), &wanted(name, protocol), &ground, &calling).await.map(Some)
 }

@@ -39,6 +39,7 @@ pub(super) fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attemp
         if matches!(later.outcome, Outcome::Passed | Outcome::Warned) || later.outcome == earlier.outcome {
             later.reason = later.reason.or(earlier.reason);
         }
+        later.duration += earlier.duration;
         later.findings.append(&mut earlier.findings);
         // Frames are numbered per session; those of the last one are the ones to look at.
     }

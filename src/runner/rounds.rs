@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::attempt::{Verdict, unserved};
+use super::attempt::unserved;
 use super::exchange::Intent;
 use super::finding;
 use super::phases::{self, Conversation};
+use super::verdict::Verdict;
 use crate::event::{Exchange, Finding, Outcome, Severity};
 use crate::generate::shrink;
 use crate::plan::{Rounds, Script, Unready, Values};

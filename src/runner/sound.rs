@@ -1,8 +1,8 @@
 //! What follows where a step did not go well that has to, before the others say anything.
 
-use super::attempt::Verdict;
 use super::finding::{self, MISSING};
 use super::phases::Conversation;
+use super::verdict::Verdict;
 use super::witness::Refusal;
 use crate::event::{Finding, Level, Outcome};
 use crate::plan::{Case, Vouched};

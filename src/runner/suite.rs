@@ -106,15 +106,24 @@ impl<'a> SuiteRun<'a> {
         unreached.len()
     }
 
-    /// Begins the cases as they are written; what a template stands for is found out when its turn comes.
+    /// Begins the cases as they are written; what a template stands for is found out when its turn comes, together
+    /// with the templates behind it that ask the same server, so that it is known early how many cases there are.
     async fn declared(&mut self) -> Vec<Arc<Case>> {
         let mut unreached = Vec::new();
-        for case in &self.planned().cases {
+        let mut cases = self.planned().cases.iter().peekable();
+        while let Some(case) = cases.next() {
             if self.is_over() {
                 unreached.push(Arc::clone(case));
                 continue;
             }
-            for case in self.expanded(case).await {
+            let mut next = self.expanded(case).await;
+            if is_template(case) {
+                let is_next = |more: &&Arc<Case>| is_template(more) && more.lane == case.lane;
+                while let Some(more) = cases.next_if(|more| is_next(more) && !self.is_over()) {
+                    next.extend(self.expanded(more).await);
+                }
+            }
+            for case in next {
                 unreached.extend(self.begin(case).await);
             }
         }
@@ -165,7 +174,7 @@ impl<'a> SuiteRun<'a> {
 
     /// The cases that a template stands for; a template whose server cannot be asked is decided at once.
     async fn expanded(&mut self, case: &Arc<Case>) -> Vec<Arc<Case>> {
-        if !matches!(case.body, Body::Template(_)) {
+        if !is_template(case) {
             return vec![Arc::clone(case)];
         }
         let known = tokio::select! {
@@ -176,16 +185,19 @@ impl<'a> SuiteRun<'a> {
             Ok(catalog) => match self.derived(case, catalog).await {
                 Derived::Cases(cases) => {
                     self.expect(&cases);
+                    self.emitter.send(Message::Planned(cases.len()));
                     return cases;
                 }
                 Derived::Interrupted => NoSession::Interrupted,
                 Derived::Undecided(result) => {
+                    self.emitter.send(Message::Planned(1));
                     self.count(*result);
                     return Vec::new();
                 }
             },
             Err(none) => none,
         };
+        self.emitter.send(Message::Planned(1));
         let result = case::unexpanded(self.planned(), case, none);
         self.count(result);
         Vec::new()
@@ -304,6 +316,10 @@ fn name_company(result: &mut CaseResult, beside: &BTreeSet<String>) {
         names.push(&more);
     }
     found.evidence.push(("at the same time".to_owned(), names.join(", ")));
+}
+
+fn is_template(case: &Case) -> bool {
+    matches!(case.body, Body::Template(_))
 }
 
 fn words_of(error: JoinError) -> String {

@@ -36,6 +36,7 @@ impl Watch<'_> {
                 self.count(&event);
                 self.event(event);
             }
+            Message::Planned(more) => self.observer.planned(more),
             Message::Session(frames) => {
                 self.judge.session(&frames);
                 self.observer.session(&frames, &self.recordings.redactor);

@@ -1,6 +1,6 @@
-//! Rows of data-driven tests, inline or from a CSV file.
+//! Rows of data-driven tests, inline or from a CSV or JSON file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value as Json;
@@ -13,13 +13,23 @@ use crate::source::{Diagnostic, Node, Value};
 /// The rows of a test; paths are relative to `folder`.
 pub(super) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
     let rows = match &node.value {
-        Value::Text(path) => match from_csv(&folder.join(path), files) {
-            Ok(rows) => rows,
-            Err(reason) => {
-                found.push(Diagnostic::error("bad-csv", format!("`{path}` cannot be used: {reason}"), node.span));
-                return Vec::new();
+        Value::Text(path) => {
+            let file = folder.join(path);
+            let is_json = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+            let unusable = |reason: String| format!("`{path}` cannot be used: {reason}");
+            let rows = if is_json {
+                from_json(&file, files).map_err(|reason| Diagnostic::error("bad-rows", unusable(reason), node.span))
+            } else {
+                from_csv(&file, files).map_err(|reason| Diagnostic::error("bad-csv", unusable(reason), node.span))
+            };
+            match rows {
+                Ok(rows) => rows,
+                Err(mistake) => {
+                    found.push(mistake);
+                    return Vec::new();
+                }
             }
-        },
+        }
         Value::List(items) => {
             report_uneven(items, found);
             items.iter().filter_map(|item| item.to_json().as_object().cloned()).collect()
@@ -53,12 +63,27 @@ fn report_uneven(items: &[Node], found: &mut Vec<Diagnostic>) {
     }
 }
 
+/// A list of objects, all with the names of the first.
+fn from_json(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
+    let text = files.read(path).map_err(|error| why_unreadable(&error))?;
+    let value: Json = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| error.to_string())?;
+    let Json::Array(items) = value else { return Err("it holds no list of objects".to_owned()) };
+    let rows: Option<Vec<Names>> = items.into_iter().map(|item| item.as_object().cloned()).collect();
+    let rows = rows.ok_or_else(|| "its list holds something else than objects".to_owned())?;
+    let names = |row: &Names| row.keys().filter(|name| *name != "name").cloned().collect::<BTreeSet<String>>();
+    let uneven = rows.iter().position(|row| names(row) != names(&rows[0]));
+    match uneven {
+        Some(at) => Err(format!("row {} has other names than the first", at + 1)),
+        None => Ok(rows),
+    }
+}
+
 fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
     let text = files.read(path).map_err(|error| why_unreadable(&error))?;
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.as_bytes());
     let headers: Vec<String> = reader.headers().map_err(|error| error.to_string())?.iter().map(str::to_owned).collect();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     if let Some(twice) = headers.iter().find(|header| !seen.insert(header.as_str())) {
         return Err(format!("the column `{twice}` is there twice"));
     }
@@ -160,14 +185,31 @@ mod tests {
         }
     }
 
+    struct Text(&'static str);
+
+    impl Files for Text {
+        fn read(&self, _: &Path) -> std::io::Result<String> {
+            Ok(self.0.to_owned())
+        }
+    }
+
+    #[test]
+    fn json_rows_keep_their_types_and_have_the_same_names() {
+        let read = |text: &'static str| from_json(Path::new("rows.json"), &Text(text));
+        let rows = read(r#"[{"id": 1, "of": {"a": [null]}}, {"of": "x", "id": "2", "name": "big"}]"#).unwrap();
+        assert_eq!((rows.len(), &rows[0]["of"], &rows[1]["id"]), (2, &json!({"a": [null]}), &json!("2")));
+        for (text, reason) in [
+            ("{", "EOF while parsing an object at line 1 column 1"),
+            ("{}", "it holds no list of objects"),
+            ("[1]", "its list holds something else than objects"),
+            (r#"[{"id": 1}, {"ids": 2}]"#, "row 2 has other names than the first"),
+        ] {
+            assert_eq!(read(text).unwrap_err(), reason, "{text}");
+        }
+    }
+
     #[test]
     fn quoted_csv_values_are_text() {
-        struct Text(&'static str);
-        impl Files for Text {
-            fn read(&self, _: &Path) -> std::io::Result<String> {
-                Ok(self.0.to_owned())
-            }
-        }
         let check = |text: &'static str, expected: Json| {
             let rows = from_csv(Path::new("rows.csv"), &Text(text)).unwrap();
             assert_eq!(Json::from(rows.into_iter().map(Json::Object).collect::<Vec<_>>()), expected, "{text:?}");

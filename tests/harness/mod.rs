@@ -109,7 +109,8 @@ impl Scene {
         let words = shell_words::split(line).unwrap();
         let variables: Vec<(&str, &str)> = words.iter().map_while(|word| word.split_once('=')).collect();
         let (program, arguments) = words[variables.len()..].split_first().unwrap();
-        let shown = |stdout| Seen { line: line.to_owned(), stdout, stderr: String::new(), status: 0 };
+        let shown =
+            |stdout| Seen { line: line.to_owned(), stdout, stderr: String::new(), progress: String::new(), status: 0 };
         match program.as_str() {
             "show" => shown(fs::read_to_string(self.folder.join(&arguments[0])).unwrap_or_else(|why| why.to_string())),
             "list" => shown(self.names(&arguments[0])),
@@ -239,7 +240,9 @@ impl Running {
             panic!("`{}` does not end", self.line);
         };
         let status = self.child.wait().unwrap().code().unwrap_or(-1);
-        Seen { line: self.line, stdout, stderr, status }
+        // How far a run was after some seconds depends on the machine.
+        let (progress, stderr) = stderr.split_inclusive('\n').partition(|line| line.starts_with("… "));
+        Seen { line: self.line, stdout, stderr, progress, status }
     }
 }
 
@@ -262,6 +265,8 @@ pub(crate) struct Seen {
     pub(crate) line: String,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// What was said of a run while it lasted.
+    pub(crate) progress: String,
     pub(crate) status: i32,
 }
 

@@ -97,6 +97,18 @@ fn nothing_is_gone_that_the_last_run_met() {
 }
 
 #[test]
+fn mistakes_of_a_suite_are_no_findings_and_what_still_shows_is_not_pruned() {
+    let tests =
+        "  - { name: t, call: show_basket, expect: [{ is_error: true }] }\nnegative_path: { tools: [no_such_tool] }\n";
+    let scene = scene("findings-mistakes", "fifth-call/server.py", tests);
+    let seen = scene.run("run suite.yml");
+    assert!(seen.stdout.contains("no_such_tool") && seen.stderr.contains("1 finding kept"), "{}", seen.text());
+    let pruned = scene.run("findings prune --times 1");
+    assert_eq!((pruned.status, kept(&scene).len()), (0, 1), "{}", pruned.text());
+    assert!(pruned.stderr.contains("0 of 1 kept findings dropped"), "{}", pruned.text());
+}
+
+#[test]
 fn what_is_too_much_is_counted() {
     let mut tests = String::new();
     for at in 0..205 {
@@ -135,6 +147,9 @@ fn six_kinds_are_kept_played_and_made_small() {
     mended(&scene);
     let gone = scene.run("findings replay --all --times 1");
     assert_eq!((gone.status, gone.stdout.matches("gone").count()), (0, 6), "{}", gone.text());
+    let pruned = scene.run("findings prune --times 1");
+    assert_eq!((pruned.status, kept(&scene).len()), (0, 0), "{}", pruned.text());
+    assert!(pruned.stderr.contains("6 of 6 kept findings dropped"), "{}", pruned.text());
     scene.assert_nothing_survives();
 }
 

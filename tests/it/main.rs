@@ -6,6 +6,7 @@
 //! looks at what many runs leave.
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found; `tame` looks at
 //! what is sent where nobody wrote the arguments; `over_http` makes ports and certificates for servers.
+//! `progress` looks at what logs are told while a run lasts.
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `testing` runs suites on servers in
 //! this process, as the tests of others do.
@@ -30,6 +31,7 @@ mod harness;
 mod interrupted;
 mod leaks;
 mod over_http;
+mod progress;
 mod prove;
 mod readme;
 mod real;

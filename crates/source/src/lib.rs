@@ -18,6 +18,7 @@ mod quote;
 mod render;
 pub mod shape;
 mod suggest;
+mod synonyms;
 mod syntax;
 pub mod template;
 mod texts;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::synonyms::synonym;
 use super::{Diagnostic, Node, Value, did_you_mean, parse_duration};
 
 /// What a value may look like.
@@ -164,7 +165,7 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
             Some(key) => visit(value, &key.shape, found),
             None => found.push(
                 Diagnostic::error("unknown-key", format!("{} has no key `{}`", object.name, name.value), name.span)
-                    .with_help(did_you_mean(&name.value, object.all_keys().map(|key| key.name))),
+                    .with_help(meant(&name.value, object)),
             ),
         }
     }
@@ -174,6 +175,13 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
                 .with_help(format!("`{}`: {}", key.name, key.doc)),
         );
     }
+}
+
+/// The key that may be meant: what another tool calls it, or what is spelt alike.
+fn meant(typed: &str, object: &Object) -> Option<String> {
+    let offered: Vec<&str> = object.all_keys().map(|key| key.name).collect();
+    let synonym = synonym(typed, &offered).map(|write| format!("write `{write}`"));
+    synonym.or_else(|| did_you_mean(typed, offered))
 }
 
 fn report_repeated(node: &Node, found: &mut Vec<Diagnostic>) {

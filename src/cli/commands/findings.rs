@@ -41,6 +41,8 @@ enum Action {
     /// it does not show.
     #[command(alias = "minimize")]
     Minimise(MinimiseArgs),
+    /// Plays every kept finding to fresh servers, and drops those that are gone.
+    Prune(PruneArgs),
     /// Compares the findings of two runs.
     Diff(DiffArgs),
 }
@@ -80,6 +82,17 @@ pub(super) struct ReplayArgs {
     /// The time for one request, and for a server that hangs; what was recorded by default.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
+}
+
+/// How often findings are played before they are dropped.
+#[derive(Debug, Args)]
+struct PruneArgs {
+    /// How often each is played.
+    #[arg(long, value_name = "N", default_value = "3")]
+    times: std::num::NonZero<u32>,
+    /// The time for one request, and for a server that hangs; what was recorded by default.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    timeout: Option<Duration>,
 }
 
 /// What to make small, and with how much effort.
@@ -125,6 +138,10 @@ pub(in crate::cli) fn findings(args: &FindingsArgs, environment: &Environment, o
                 None => all(state, output),
             };
             chosen.map(|chosen| replaying::replay(state, &chosen, wanted, (environment, output)))
+        }
+        Action::Prune(wanted) => {
+            let replay = ReplayArgs { id: None, all: true, times: wanted.times, timeout: wanted.timeout };
+            all(state, output).map(|found| replaying::prune(state, &found, &replay, (environment, output)))
         }
         Action::Minimise(wanted) => one(state, &wanted.id, output)
             .map(|stored| replaying::minimise(state, stored, wanted, (environment, output))),

@@ -18,6 +18,9 @@ use crate::taxonomy::Registry;
 pub(in crate::cli) struct PlanArgs {
     #[command(flatten)]
     suites: SuiteArgs,
+    /// Shows what each case looks at, too.
+    #[arg(long, short)]
+    verbose: bool,
     /// The format.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -45,17 +48,21 @@ pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
     }
     let registry = Registry::builtin();
     output.data(&match args.format {
-        Format::Text => text(&plan, registry),
+        Format::Text => text(&plan, args.verbose.then_some(registry)),
         Format::Json => format!("{:#}\n", as_json(&plan, registry)),
     })
 }
 
-fn text(plan: &Plan, registry: &Registry) -> String {
+/// A line for each case; with the registry, what each of them looks at.
+fn text(plan: &Plan, registry: Option<&Registry>) -> String {
     let mut text = String::new();
     for planned in &plan.suites {
         let _ = writeln!(text, "{}  {}", planned.suite.file, visible_line(&planned.suite.name.value));
         for case in &planned.cases {
-            text += &case_text(planned, case, registry);
+            text += &case_line(planned, case);
+            if let Some(registry) = registry {
+                text += &details(case, registry);
+            }
         }
         text.push('\n');
     }
@@ -66,22 +73,22 @@ fn text(plan: &Plan, registry: &Registry) -> String {
     text
 }
 
-fn case_text(planned: &SuitePlan, case: &Case, registry: &Registry) -> String {
-    let (mark, note) = match &case.body {
-        Body::Script(_) | Body::Probe(_) | Body::Scan(_) | Body::Failed(_) => ("", String::new()),
-        Body::Template(_) => (" …", String::new()),
-        Body::Skipped(reason) => ("", format!("      skipped: {}\n", reason.text())),
-    };
+fn case_line(planned: &SuitePlan, case: &Case) -> String {
     let row = case.row.as_ref().map(|row| format!(" [{}]", visible_line(row))).unwrap_or_default();
+    let mark = if matches!(case.body, Body::Template(_)) { " …" } else { "" };
+    let mut text = format!("  {:>4}  {}{row}{mark}", case.place.line, visible_line(&case.name));
     let lane = &planned.lanes[case.lane];
-    let mut text = format!(
-        "  {:>4}  {}{row}{mark}\n      on {} in {}, {}\n",
-        case.place.line,
-        visible_line(&case.name),
-        lane.server,
-        lane.protocol.as_str(),
-        session_words(case)
-    );
+    if planned.lanes.len() > 1 {
+        let _ = write!(text, "  @{}/{}", lane.server, lane.protocol.as_str());
+    }
+    if let Body::Skipped(reason) = &case.body {
+        let _ = write!(text, "  - skipped: {}", visible_line(&reason.text()));
+    }
+    text + "\n"
+}
+
+fn details(case: &Case, registry: &Registry) -> String {
+    let mut text = format!("      {}\n", session_words(case));
     for (name, words) in
         [("probes", join(&case.probes)), ("leaves", join(&leaves(case, registry))), ("judges", join(&case.variants))]
     {
@@ -89,7 +96,7 @@ fn case_text(planned: &SuitePlan, case: &Case, registry: &Registry) -> String {
             let _ = writeln!(text, "      {name}: {words}");
         }
     }
-    text + &note
+    text
 }
 
 fn session_words(case: &Case) -> &'static str {

@@ -172,24 +172,63 @@ pub(super) fn replay(
         output.error("there is nothing to replay", Some("findings are kept where a run fails"));
         return Exit::Nothing;
     }
+    let mut worst = Verdict::Gone;
+    let mut seen = |_: &Stored, verdict: Verdict| worst = worst.max(verdict);
+    let ended = replay_each(state, chosen, args, (environment, output), &mut seen);
+    match (ended, worst) {
+        (Some(Exit::Interrupted), _) => Exit::Interrupted,
+        (Some(exit), Verdict::Gone) if exit != Exit::Passed => Exit::Environment,
+        (_, Verdict::Gone) => Exit::Passed,
+        (_, Verdict::Undecided) => Exit::Environment,
+        (_, Verdict::Shows) => Exit::Findings,
+    }
+}
+
+/// Drops what no longer shows; the exit code says whether that could be done.
+pub(super) fn prune(
+    state: &Path,
+    found: &[Stored],
+    args: &ReplayArgs,
+    (environment, output): (&Environment, &Output),
+) -> Exit {
+    let (mut dropped, mut failed) = (0, false);
+    let mut drop_gone = |stored: &Stored, verdict: Verdict| {
+        if verdict != Verdict::Gone {
+            return;
+        }
+        match kept::remove(state, &stored.id) {
+            Ok(()) => dropped += 1,
+            Err(error) => {
+                failed = true;
+                output.error(&error.to_string(), None);
+            }
+        }
+    };
+    let ended = replay_each(state, found, args, (environment, output), &mut drop_gone);
+    output.note(&format!("{dropped} of {} kept findings dropped", found.len()));
+    if failed { Exit::Environment } else { ended.unwrap_or(Exit::Passed) }
+}
+
+/// Plays findings one after another; says with which exit code it ended before the last one.
+fn replay_each(
+    state: &Path,
+    chosen: &[Stored],
+    args: &ReplayArgs,
+    (environment, output): (&Environment, &Output),
+    seen: &mut dyn FnMut(&Stored, Verdict),
+) -> Option<Exit> {
     let (wish, _stop) = Stop::new();
     let urgency = signals::listen(wish, Ending::Plain, None);
-    let mut worst = Verdict::Gone;
     for stored in chosen {
         let Ok((line, verdict)) = replay_one(state, stored, args, (environment, output, &urgency)) else {
-            return Exit::Interrupted;
+            return Some(Exit::Interrupted);
         };
-        worst = worst.max(verdict);
+        seen(stored, verdict);
         if let ControlFlow::Break(exit) = output.part(&line) {
-            worst = if exit == Exit::Passed { worst } else { worst.max(Verdict::Undecided) };
-            break;
+            return Some(exit);
         }
     }
-    match worst {
-        Verdict::Gone => Exit::Passed,
-        Verdict::Undecided => Exit::Environment,
-        Verdict::Shows => Exit::Findings,
-    }
+    None
 }
 
 /// What is to be said of one on standard output, and the verdict.

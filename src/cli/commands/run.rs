@@ -16,7 +16,7 @@ use super::run_findings::{KeepArgs, keep};
 use super::run_serving::Serving;
 use super::run_shared::SharedWatch;
 use super::run_update::{self, Consent, UpdateArgs};
-use super::run_watch::RunWatch;
+use super::run_watch::{DetailArgs, RunWatch};
 use super::signals::{self, Ending, Running, Urgency};
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
@@ -57,6 +57,8 @@ pub(in crate::cli) struct RunArgs {
     /// Writes a report, any number of them: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
     pub(super) report: Vec<(Format, PathBuf)>,
+    #[command(flatten)]
+    details: DetailArgs,
     #[command(flatten)]
     recording: UpdateArgs,
     /// Writes everything that travelled into this folder, a file per session.
@@ -292,6 +294,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
 fn watching(args: &RunArgs, plan: &Plan, now: Duration, output: &Output) -> Result<RunWatch, SinkError> {
     let mut watch = RunWatch::new(&args.report, args.transcript.clone(), plan.cases().count(), output)?;
     watch.show(args.proving.survivors());
+    watch.show_details(&args.details);
     if args.proving.records() {
         watch.record();
     }

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+
 use super::run_findings::Severities;
 use super::run_serving::Calls;
 use crate::baseline::Writer;
@@ -15,8 +17,34 @@ use crate::plan::Generated;
 use crate::prove::{Recorder, Recording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
-use crate::report::{self, Format, Live, Report, Survivors};
+use crate::report::{self, Cases, Failures, Families, Format, Live, Report, Survivors, View};
 use crate::runner::{Observer, SessionFrames, Stop};
+
+/// How much is shown at the end of a run.
+#[derive(Debug, Args)]
+pub(super) struct DetailArgs {
+    /// Shows every case with its time.
+    #[arg(long, short)]
+    verbose: bool,
+    /// Shows only what failed, and the totals.
+    #[arg(long, short, conflicts_with_all = ["verbose", "coverage"])]
+    quiet: bool,
+    /// Shows fault coverage family by family; a threshold does so, too.
+    #[arg(long)]
+    coverage: bool,
+}
+
+impl DetailArgs {
+    fn view(&self) -> View {
+        let cases = match (self.quiet, self.verbose) {
+            (true, _) => Cases::Failed,
+            (false, true) => Cases::All,
+            (false, false) => Cases::NotPassed,
+        };
+        let families = if self.coverage { Families::Shown } else { Families::WhereGated };
+        View { failures: Failures::Shown, cases, families, survivors: Survivors::Worst }
+    }
+}
 
 /// Everything that watches one run.
 pub(super) struct RunWatch {
@@ -35,8 +63,8 @@ pub(super) struct RunWatch {
     held: Option<RunFinished>,
     /// Takes secrets out of what was written down.
     redactor: Redactor,
-    /// How many survivors are shown.
-    survivors: Survivors,
+    /// How much of the run is shown at the end.
+    view: View,
     /// Keeps findings, where they are to be kept.
     keeper: Option<Keeper>,
     /// How bad the failures are.
@@ -61,7 +89,7 @@ impl RunWatch {
         let live = Live::new(output.error_style, total);
         let report = Report::default();
         let (failures, problems) = (Writer::default(), Vec::new());
-        let (recorder, held, survivors) = (None, None, Survivors::Worst);
+        let (recorder, held, view) = (None, None, View { families: Families::WhereGated, ..View::WHOLE });
         Ok(Self {
             report,
             live,
@@ -73,7 +101,7 @@ impl RunWatch {
             recorder,
             held,
             redactor: Redactor::default(),
-            survivors,
+            view,
             keeper: None,
             severities: Severities::default(),
             calls: Calls::default(),
@@ -108,7 +136,13 @@ impl RunWatch {
 
     /// Says how many survivors are shown at the end.
     pub(super) fn show(&mut self, survivors: Survivors) {
-        self.survivors = survivors;
+        self.view.survivors = survivors;
+    }
+
+    /// Says how much of the cases and of coverage is shown.
+    pub(super) fn show_details(&mut self, details: &DetailArgs) {
+        self.view = View { survivors: self.view.survivors, ..details.view() };
+        self.live.show(self.view.cases);
     }
 
     /// What was written down, secrets included, and what takes them out.
@@ -128,15 +162,14 @@ impl RunWatch {
 
     /// Writes what is left to write and shows the run; a report that could not be written is told. Returns what failed.
     pub(super) fn finish(mut self, output: &Output) -> Result<Writer, Writer> {
-        let failures = self.live.finish();
+        let view = View { failures: self.live.finish(), ..self.view };
         for (format, path) in &self.targets {
             let document = report::render(format.name, &self.report, &output.style_for(path)).unwrap_or_default();
             self.problems.extend(sink::write(path, &document).err());
         }
         // A document on standard output must stay a document.
         let has_document = self.targets.iter().any(|(_, path)| path == Path::new("-"));
-        let shown = has_document
-            || output.data(&report::summary(&self.report, failures, self.survivors, &output.style)) == Exit::Passed;
+        let shown = has_document || output.data(&report::summary(&self.report, view, &output.style)) == Exit::Passed;
         for problem in &self.problems {
             output.error(&problem.to_string(), None);
         }
@@ -185,6 +218,10 @@ impl Observer for RunWatch {
         }
         self.live.apply(event);
         self.report.apply(event);
+    }
+
+    fn planned(&mut self, more: usize) {
+        self.live.planned(more);
     }
 
     fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {

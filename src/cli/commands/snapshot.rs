@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -21,10 +21,10 @@ use crate::drift::{Answer, Change, Level, Outcome, Recorded, Snapshot, compare};
 use crate::event::Finding;
 use crate::plan::{self, Plan, Selection};
 use crate::probe::{UNANSWERED, Wanted};
-use crate::report::sink;
+use crate::report::{Ticker, sink};
 use crate::runner::{self, Options, Recording, Stop};
 use crate::source::file::{WRITTEN, read_bytes, read_text};
-use crate::source::{Located, SourceFile, Sources, Span, visible_line};
+use crate::source::{Located, SourceFile, Sources, Span, duration_text, visible_line};
 use crate::suite::{self, Files, Recalling, ToolSelection, block_differential, why_unreadable};
 
 const VERB: Verb = Verb { name: "snapshot", does: "record", block: "differential: {}" };
@@ -349,9 +349,16 @@ fn recorded(
     let mut urgency = signals::listen(wish, Ending::Plain, Some(running));
     let wanted = |name: &str, protocol: &str| args.wanted(before.and_then(|before| before.of(name, protocol)));
     let options = Options { environment: Arc::clone(&environment.variables), ..Options::new(0, stop.clone()) };
+    let doing: Arc<Mutex<String>> = Arc::default();
+    let is_done = Arc::clone(&doing);
+    let _ticker = Ticker::start(move |elapsed| {
+        let doing = is_done.lock().unwrap_or_else(PoisonError::into_inner);
+        format!("… {}: {}\n", duration_text(elapsed), visible_line(&doing))
+    });
+    let tell = |text: String| *doing.lock().unwrap_or_else(PoisonError::into_inner) = text;
     let ran = runtime.block_on(async {
         tokio::select! {
-            ran = runner::record(plan, options, &wanted) => Some(ran),
+            ran = runner::record(plan, options, &wanted, &tell) => Some(ran),
             _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
             () = tell_waiting(output) => None,
         }

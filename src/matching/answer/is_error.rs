@@ -36,16 +36,12 @@ impl Check for IsError {
                 format!("found JSON-RPC error {}; for such errors write `error: true`", show::inline(&error["code"])),
             ),
             (_, Reply::ToolError(_)) => {
-                let said = reply.text().map(|text| format!(": {}", show::quoted(&text)));
-                (format!("{deed} reported an error"), format!("found `isError: true`{}", said.unwrap_or_default()))
+                let said = said(&reply);
+                (format!("{deed} reported an error{said}"), format!("found `isError: true`{said}"))
             }
             (false, Reply::Error(error)) => {
-                let said = reply.text().map(|text| format!(": {}", show::quoted(&text)));
-                let code = show::inline(&error["code"]);
-                (
-                    format!("{deed} failed with a JSON-RPC error"),
-                    format!("found error {code}{}", said.unwrap_or_default()),
-                )
+                let (said, code) = (said(&reply), show::inline(&error["code"]));
+                (format!("{deed} failed with a JSON-RPC error{said}"), format!("found error {code}{said}"))
             }
             (_, Reply::Neither) => (
                 format!("{deed} was answered with neither `result` nor `error`"),
@@ -59,6 +55,11 @@ impl Check for IsError {
                 .with_actual(reply.describe()),
         );
     }
+}
+
+/// The server's own words, behind a colon.
+fn said(reply: &Reply<'_>) -> String {
+    reply.text().map(|text| format!(": {}", show::said(&text))).unwrap_or_default()
 }
 
 fn flag_words(flag: Option<&serde_json::Value>) -> String {

@@ -101,12 +101,11 @@ impl OutputSchema {
                 };
             }
         };
-        let (number, label) = match schema_complaint(&judge, content)? {
-            Complaint::Broken(number, label) => (number, label),
+        let (first, label) = match schema_complaint(&judge, content)? {
+            Complaint::Broken { first, label } => (first, label),
             Complaint::TooLong => return unjudged(&format!("judging the answer takes too long: {TOO_LONG}")),
         };
-        let places = show::count(number, "place");
-        let message = format!("the structured content breaks the output schema of `{name}` in {places}");
+        let message = format!("the structured content breaks the output schema of `{name}`{first}");
         Some(
             Mismatch::new("output-schema", self.span, message, label)
                 .with_path("result.structuredContent")

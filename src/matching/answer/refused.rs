@@ -138,7 +138,7 @@ fn forbidden(answer: &Answer<'_>) -> Option<String> {
     let schema = answer.catalog.tool(answer.tool()?)?.input_schema();
     let judge = Judge::of(schema).ok()?;
     match schema_complaint(&judge, &answer.params["arguments"])? {
-        Complaint::Broken(_, complaint) => Some(complaint),
+        Complaint::Broken { label, .. } => Some(label),
         Complaint::TooLong => None,
     }
 }

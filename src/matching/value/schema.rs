@@ -70,8 +70,13 @@ fn wrong(problem: &str, place: Span) -> Diagnostic {
 
 /// What a schema has against a value.
 pub(in super::super) enum Complaint {
-    /// Ways in which the value breaks it: how many there are, and the first few.
-    Broken(usize, String),
+    /// The value breaks it.
+    Broken {
+        /// Where, and how in the first place: what follows "breaks the schema".
+        first: String,
+        /// The first few ways, and how many more there are.
+        label: String,
+    },
     /// Finding out takes too long.
     TooLong,
 }
@@ -84,12 +89,24 @@ pub(in super::super) fn complaint(judge: &Judge, value: &Json) -> Option<Complai
         Some(false) => {}
         None => return Some(Complaint::TooLong),
     }
-    let Some(errors) = judge.errors(value) else { return Some(Complaint::Broken(1, TOO_MANY.to_owned())) };
+    let Some(errors) = judge.errors(value) else {
+        return Some(Complaint::Broken { first: format!(": {TOO_MANY}"), label: TOO_MANY.to_owned() });
+    };
     let errors: Vec<ValidationError<'_>> = errors.take(100).collect();
     let shown: Vec<String> = errors.iter().take(3).map(placed).collect();
     let more = errors.len().saturating_sub(shown.len());
     let tail = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Some(Complaint::Broken(errors.len(), format!("{}{tail}", shown.join("; "))))
+    Some(Complaint::Broken { first: first_place(&errors), label: format!("{}{tail}", shown.join("; ")) })
+}
+
+/// ` at `a.0`: 1 is not of type "string"`, or ` in 3 places, first at …`.
+fn first_place(errors: &[ValidationError<'_>]) -> String {
+    let Some(first) = errors.first() else { return String::new() };
+    let at = if first.instance_path().as_str().is_empty() { ": " } else { " at " };
+    match errors.len() {
+        1 => format!("{at}{}", placed(first)),
+        number => format!(" in {number} places, first{at}{}", placed(first)),
+    }
 }
 
 fn placed(error: &ValidationError<'_>) -> String {
@@ -118,9 +135,8 @@ impl Check for Schema {
     fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
         let mismatch = match complaint(&self.judge, value) {
             None => return,
-            Some(Complaint::Broken(number, label)) => {
-                let message = format!("{place} breaks the schema in {}", show::count(number, "place"));
-                Mismatch::new("schema", self.span, message, label)
+            Some(Complaint::Broken { first, label }) => {
+                Mismatch::new("schema", self.span, format!("{place} breaks the schema{first}"), label)
             }
             Some(Complaint::TooLong) => {
                 Mismatch::unjudged(self.span, format!("{place} takes too long to be judged by the schema"), TOO_LONG)

@@ -26,7 +26,7 @@ pub struct Wanted {
 }
 
 /// Records the server under these names: its own, and the revision that was asked for. What could not be recorded is
-/// told beside it, in sentences.
+/// told beside it, in sentences; `calling` is told which tool is called next.
 ///
 /// # Errors
 ///
@@ -35,6 +35,7 @@ pub async fn record(
     names: (&str, &str),
     wanted: &Wanted,
     ground: &Ground<'_>,
+    calling: &(dyn Fn(&str) + Sync),
 ) -> Result<(Recorded, Vec<String>), Finding> {
     let mut recorded = offered(ground, names)
         .ok_or_else(|| Finding::new("nothing-said", "the server said nothing that could be recorded"))?;
@@ -45,6 +46,7 @@ pub async fn record(
         for tool in tools {
             match calls(tool, wanted, ground) {
                 Ok(calls) => {
+                    calling(&tool.name);
                     for arguments in calls {
                         match twice(ground, (&tool.name, &arguments)).await {
                             Ok(answer) => recorded.answers.push(answer),

@@ -12,6 +12,7 @@ use crate::event::{CaseResult, Figure, Gate, Outcome, RunFinished};
 use crate::source::{Color, Style, duration_text, visible, visible_line};
 use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
 
+use super::cause::Cause;
 use super::fold::{Report, Suite, Totals};
 use super::terminal::{self, Groups, Shown};
 use super::{Format, compliance, limit, wording};
@@ -162,7 +163,7 @@ fn failures(suites: &[Suite<'_>]) -> String {
     for (case, several) in troubled.filter(|(case, _)| terminal::is_trouble(case)) {
         let shown = if text.len() < FAILURES { groups.admit(case) } else { Shown::Name };
         match shown {
-            Shown::Full => text += &failure(case, several),
+            Shown::Full(known) => text += &failure(case, &known, several),
             Shown::Line => text += &line(case, several),
             Shown::Name => left_out += 1,
         }
@@ -175,8 +176,8 @@ fn failures(suites: &[Suite<'_>]) -> String {
     if text.is_empty() { text } else { format!("### What needs attention\n{text}") }
 }
 
-fn failure(case: &CaseResult, several: bool) -> String {
-    let told = limit::cut(&terminal::failure(case, &Style::new(Color::Never, WIDTH))).into_owned();
+fn failure(case: &CaseResult, known: &[Cause], several: bool) -> String {
+    let told = limit::cut(&terminal::further(case, known, &Style::new(Color::Never, WIDTH))).into_owned();
     format!("\n{}\n\n{}", title(case, several), fenced(&told, "text"))
 }
 

@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use indexmap::{IndexMap, IndexSet};
+
 use crate::event::{Attempt, CaseInfo, CaseResult, Exchange, Finding, Outcome};
+use crate::report::cause::{self, Cause};
+use crate::report::wording;
 use crate::source::{Style, duration_text, visible_line};
 
 use super::answer::answer_text;
 use super::finding::finding;
 use super::layout::{self, BOLD, DIM, GREEN, RED, YELLOW};
-use crate::report::wording;
 
 /// The most findings that are quoted for one case.
 const FINDINGS: usize = 5;
@@ -17,6 +20,10 @@ const FINDINGS: usize = 5;
 const LINES: usize = 40;
 /// The most requests that are shown for one case.
 const REQUESTS: usize = 3;
+/// Below this width a request is broken into lines, since little of it would be left on one.
+const NARROW: usize = 60;
+/// The most lines of a request then.
+const SENT_LINES: usize = 6;
 /// The longest name; rows are named by their values, which can be long.
 const NAME: usize = 160;
 
@@ -24,18 +31,24 @@ const NAME: usize = 160;
 ///
 /// Also fit for XML and HTML once escaped: with [`Style::PLAIN`] it holds no control character but the line break.
 pub fn failure(result: &CaseResult, style: &Style) -> String {
-    layout::without_commands(&told(result, style))
+    further(result, &[], style)
 }
 
-fn told(result: &CaseResult, style: &Style) -> String {
+/// Shows a case without the findings whose causes the reader has seen already.
+pub(crate) fn further(result: &CaseResult, known: &[Cause], style: &Style) -> String {
+    layout::without_commands(&told(result, known, style))
+}
+
+fn told(result: &CaseResult, known: &[Cause], style: &Style) -> String {
     let mut text = title(result, style);
     if result.is_flaky() {
         text.push_str(&attempts(result, style));
         return text;
     }
     text.push_str(&reason(result, style));
-    text.push_str(&findings(result, style));
-    text.push_str(&requests(result, style));
+    let shown = Selected::of(result, known);
+    text.push_str(&findings(result, &shown, style));
+    text.push_str(&requests(result, &shown, style));
     text.push_str(&rule(result, style));
     text.push_str(&circumstances(result, style));
     if !result.again.is_empty() {
@@ -51,7 +64,7 @@ pub(crate) fn line(result: &CaseResult, style: &Style) -> String {
 }
 
 /// The mark of an outcome; flaky and warned share one, since both are passes with a doubt.
-pub(super) fn mark(result: &CaseResult) -> (&'static str, anstyle::Style) {
+pub(crate) fn mark(result: &CaseResult) -> (&'static str, anstyle::Style) {
     match result.outcome {
         Outcome::Passed if result.is_flaky() => ("~", YELLOW),
         Outcome::Passed => ("✓", GREEN),
@@ -70,7 +83,7 @@ pub(super) fn name(info: &CaseInfo) -> String {
 }
 
 /// What is said first about a case: its first finding, or why it did not end as it should.
-pub(super) fn said(result: &CaseResult) -> Option<String> {
+pub(crate) fn said(result: &CaseResult) -> Option<String> {
     let first = |findings: &[Finding]| findings.first().map(|finding| format!("{}: {}", finding.code, finding.message));
     let earlier = || result.earlier.first().and_then(|attempt| first(&attempt.findings));
     first(&result.findings).or_else(|| result.reason.clone()).or_else(earlier)
@@ -96,11 +109,50 @@ fn reason(result: &CaseResult, style: &Style) -> String {
         Outcome::Skipped => format!("skipped: {reason}"),
         Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Errored => reason.clone(),
     };
-    layout::indent(&layout::wrap_some(&said, style.width - 2, 6), "  ")
+    let width = style.width - 2;
+    layout::indent(&layout::wrap_some(&said, width, layout::lines_in(6, width)), "  ")
 }
 
-fn findings(result: &CaseResult, style: &Style) -> String {
-    let within = &result.findings[..result.findings.len().min(FINDINGS)];
+/// The findings of a case that are shown: the first with each cause that the reader has not seen.
+struct Selected<'a> {
+    findings: Vec<&'a Finding>,
+    /// How often each code was found beside these, within this case.
+    repeated: IndexMap<&'a str, usize>,
+    /// The codes of what was shown with an earlier case.
+    shown_before: IndexSet<&'a str>,
+}
+
+impl<'a> Selected<'a> {
+    fn of(result: &'a CaseResult, known: &[Cause]) -> Self {
+        let mut seen: Vec<Cause> = Vec::new();
+        let mut selected = Self { findings: Vec::new(), repeated: IndexMap::new(), shown_before: IndexSet::new() };
+        for finding in &result.findings {
+            let cause = cause::of_finding(result, finding);
+            if known.contains(&cause) {
+                selected.shown_before.insert(&finding.code);
+            } else if cause.is_general && seen.contains(&cause) {
+                *selected.repeated.entry(&finding.code).or_default() += 1;
+            } else {
+                selected.findings.push(finding);
+                seen.push(cause);
+            }
+        }
+        selected
+    }
+
+    /// What is said of the others.
+    fn others(&self) -> String {
+        let times = |count: usize| if count == 1 { "once".to_owned() } else { format!("{count} times") };
+        let repeated =
+            self.repeated.iter().map(|(code, count)| format!("  {code} {} more in this case\n", times(*count)));
+        let before = self.shown_before.iter().map(|code| format!("  {code} as well, which is shown above\n"));
+        repeated.chain(before).collect()
+    }
+}
+
+fn findings(result: &CaseResult, selected: &Selected<'_>, style: &Style) -> String {
+    let all = &selected.findings;
+    let within = &all[..all.len().min(FINDINGS)];
     let (mut text, mut shown) = (String::new(), 0);
     for (at, found) in within.iter().enumerate() {
         if text.lines().count() > LINES {
@@ -112,10 +164,11 @@ fn findings(result: &CaseResult, style: &Style) -> String {
         text.push_str(&finding(found, answered, style));
         shown += 1;
     }
-    if shown == result.findings.len() {
+    text.push_str(&selected.others());
+    if shown == all.len() {
         return text;
     }
-    let findings = layout::plural(result.findings.len() - shown, "finding");
+    let findings = layout::plural(all.len() - shown, "finding");
     text + &format!("  and {findings} more; `--report json=report.json` writes all of them\n")
 }
 
@@ -135,8 +188,8 @@ fn exchange_of<'a>(result: &'a CaseResult, found: &Finding) -> Option<&'a Exchan
 }
 
 /// What was sent: the requests that the findings name, or the last one before it went wrong.
-fn requests(result: &CaseResult, style: &Style) -> String {
-    let shown = result.findings.iter().take(FINDINGS);
+fn requests(result: &CaseResult, selected: &Selected<'_>, style: &Style) -> String {
+    let shown = selected.findings.iter().take(FINDINGS);
     let named: BTreeSet<usize> = shown.filter_map(|found| found.exchange).collect();
     let mut exchanges: Vec<&Exchange> = named.iter().filter_map(|at| result.exchanges.get(*at)).collect();
     if exchanges.is_empty() && matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
@@ -155,7 +208,12 @@ fn request(exchange: &Exchange, style: &Style) -> String {
     };
     let phase = if exchange.phase.is_empty() { String::new() } else { format!("{}: ", exchange.phase) };
     let left = format!("{phase}{} {}", exchange.title, exchange.sent);
-    let left = layout::crop(left.trim_end(), style.width.saturating_sub(right.len() + 11));
+    let room = style.width.saturating_sub(right.len() + 11);
+    if style.width < NARROW && layout::columns(left.trim_end()) > room {
+        let left = layout::wrap_some(left.trim_end(), style.width - 9, SENT_LINES);
+        return labelled("sent", &left.replace('\n', "\n         "), style) + &labelled("", &right, style);
+    }
+    let left = layout::crop(left.trim_end(), room);
     let right = layout::flush_right(&format!("  sent   {left}"), &right, style);
     format!("  {}   {left}{}\n", layout::paint("sent", DIM, style), layout::paint(&right, DIM, style))
 }

@@ -24,7 +24,7 @@ pub(super) fn finding(finding: &Finding, answered: Option<&Exchange>, style: &St
     };
     let room = inner.width.saturating_sub(finding.code.len() + 11).max(24);
     let code = layout::crop(&finding.code, 60);
-    let message = layout::wrap_some(&finding.message, room, 6);
+    let message = layout::wrap_some(&finding.message, room, layout::lines_in(6, room));
     let quote = finding.quote.as_ref().map(|quote| with_short_label(quote, &inner));
     let notes = notes(finding, answered, &inner);
     let notes: Vec<(&str, String)> = notes.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
@@ -46,7 +46,9 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
     // The line numbers stand before the notes.
     let gutter = finding.quote.as_ref().map_or(1, |quote| quote.line.to_string().len()) + 3;
     let room = |name: &str| style.width.saturating_sub(gutter + name.len() + 2).max(24);
-    let short = |name: &str, text: &str, lines: usize| (name.to_owned(), layout::wrap_some(text, room(name), lines));
+    let short = |name: &str, text: &str, lines: usize| {
+        (name.to_owned(), layout::wrap_some(text, room(name), layout::lines_in(lines, room(name))))
+    };
     let long = |name: &str, text: &str, keep: Keep| (name.to_owned(), layout::block(text, keep, room(name)));
     let optional = |name: &str, text: &Option<String>, lines: usize| text.as_ref().map(|text| short(name, text, lines));
 

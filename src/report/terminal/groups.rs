@@ -2,39 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{CaseResult, FailureClass, Finding, Outcome};
+use crate::event::CaseResult;
+use crate::report::cause::{self, Cause};
+use crate::report::wording;
 use crate::source::Style;
 
 use super::failure;
 use super::layout;
 
-/// How many cases with one cause are shown.
+/// How many tests with one cause are shown; of a cause that is the same wherever it is met, the first one is enough.
 const PER_CAUSE: usize = 3;
 /// How many cases are quoted in full; those after them get one line.
 const IN_FULL: usize = 20;
 /// How many cases are shown at all.
 const AT_ALL: usize = 100;
-/// How many names are told of those that are not shown.
+/// How many of the cases that are not shown are named.
 const NAMES: usize = 6;
 
 /// How much of a case is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// Everything.
-    Full,
+    /// Everything but the findings with these causes, which were shown before.
+    Full(Vec<Cause>),
     /// Its name and the first finding.
     Line,
     /// Nothing but its name, together with the others of its cause.
     Name,
-}
-
-/// The code, class and message of every finding; the reason where there are none.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Cause {
-    outcome: Outcome,
-    is_flaky: bool,
-    findings: Vec<(String, Option<FailureClass>, String)>,
-    reason: Option<String>,
 }
 
 /// Remembers the causes that were seen.
@@ -42,59 +35,133 @@ struct Cause {
 pub(crate) struct Groups {
     causes: BTreeMap<Cause, Group>,
     shown: usize,
+    /// How many cases are shown nowhere, not even by name.
+    unshown: usize,
 }
 
+/// The cases with one cause.
 #[derive(Debug, Default)]
 struct Group {
+    /// What is said of the last one that is shown.
     said: String,
+    /// The block, or what stands before the row, that the names of shown cases begin with.
+    family: String,
+    /// The server and revision of the last one that is shown.
+    target: Option<String>,
+    /// The ids of those that are shown.
     ids: Vec<String>,
+    /// What is shown: a further row of the same test with the same answer shows nothing new.
+    sights: Vec<Sight>,
+    /// Those that are not shown.
     names: Vec<String>,
+}
+
+/// A test, and what it found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sight {
+    file: String,
+    line: usize,
+    found: Vec<Option<String>>,
+}
+
+impl Sight {
+    fn of(result: &CaseResult) -> Self {
+        let found = result.findings.iter().map(|finding| finding.diff.clone().or_else(|| finding.actual.clone()));
+        Self { file: result.case.file.clone(), line: result.case.line, found: found.collect() }
+    }
 }
 
 impl Groups {
     /// Decides about the next case.
     pub(crate) fn admit(&mut self, result: &CaseResult) -> Shown {
-        let group = self.causes.entry(cause(result)).or_default();
-        if group.ids.contains(&result.case.id) {
+        let causes = cause::causes(result);
+        let sight = Sight::of(result);
+        if causes.iter().any(|cause| self.causes.get(cause).is_some_and(|group| group.ids.contains(&result.case.id))) {
             return Shown::Name;
         }
-        group.said = failure::said(result).unwrap_or_default();
-        if group.ids.len() >= PER_CAUSE || self.shown >= AT_ALL {
-            group.names.push(failure::name(&result.case));
+        let is_full = |cause: &Cause| {
+            let most = if cause.is_general { 1 } else { PER_CAUSE };
+            let is_seen = |group: &Group| group.ids.len() >= most || group.sights.contains(&sight);
+            self.causes.get(cause).is_some_and(is_seen)
+        };
+        let (old, new): (Vec<Cause>, Vec<Cause>) = causes.into_iter().partition(is_full);
+        let has_room = self.shown < AT_ALL;
+        for cause in &old {
+            self.causes.entry(cause.clone()).or_default().add_name(result);
+        }
+        if new.is_empty() || !has_room {
+            self.unshown += usize::from(old.is_empty());
             return Shown::Name;
         }
-        group.ids.push(result.case.id.clone());
+        for cause in new {
+            let group = self.causes.entry(cause).or_default();
+            group.said = failure::said(result).unwrap_or_default();
+            family(&result.case.name).clone_into(&mut group.family);
+            group.ids.push(result.case.id.clone());
+            group.sights.push(sight.clone());
+            group.target = wording::target(&result.case);
+        }
         self.shown += 1;
-        if self.shown <= IN_FULL { Shown::Full } else { Shown::Line }
+        if self.shown <= IN_FULL { Shown::Full(old) } else { Shown::Line }
     }
 
-    /// How many cases with the cause of this one are not shown, and some of their names; `None` where all are.
-    pub(crate) fn more(&self, result: &CaseResult, style: &Style) -> Option<String> {
-        let group = self.causes.get(&cause(result))?;
-        (group.ids.last() == Some(&result.case.id)).then(|| more_of(group, style)).flatten()
+    /// How many cases with a cause of this one are not shown, and some of their names; empty where all are.
+    pub(crate) fn more(&self, result: &CaseResult, style: &Style) -> String {
+        let is_last = |group: &&Group| group.ids.last() == Some(&result.case.id);
+        let causes = cause::causes(result);
+        let of = |cause: &Cause| {
+            let group = self.causes.get(cause).filter(is_last)?;
+            let what = if causes.len() == 1 { "the same cause".to_owned() } else { format!("`{}`", cause.code()) };
+            more_of(group, &what, style)
+        };
+        causes.iter().filter_map(of).collect()
     }
 
     /// The same for every cause, with the cause in words, for a reader who saw the cases as they came.
     pub(crate) fn all_more(&self, style: &Style) -> String {
-        let told =
-            |group: &Group| Some(format!("{}\n{}", layout::crop(&group.said, style.width), more_of(group, style)?));
+        let told = |group: &Group| {
+            let more = more_of(group, "the same cause", style)?;
+            Some(format!("{}\n{more}", layout::crop(&group.said, style.width)))
+        };
         self.causes.values().filter_map(told).collect::<String>() + &self.unshown(style)
     }
 
     /// A word about the cases whose cause is not shown at all.
     pub(crate) fn unshown(&self, style: &Style) -> String {
-        let count: usize =
-            self.causes.values().filter(|group| group.ids.is_empty()).map(|group| group.names.len()).sum();
-        if count == 0 {
+        if self.unshown == 0 {
             return String::new();
         }
-        let cases = layout::plural(count, "case");
+        let cases = layout::plural(self.unshown, "case");
         let text = format!("and {cases} not shown here; `--report json=report.json` writes all of them");
         layout::wrap_some(&text, style.width, 3) + "\n"
     }
+
+    /// How many cases have the first cause of this one and are not shown.
+    pub(crate) fn count_more(&self, result: &CaseResult) -> usize {
+        let groups = cause::causes(result).into_iter().filter_map(|cause| self.causes.get(&cause));
+        let own = groups.filter(|group| group.ids.last() == Some(&result.case.id));
+        own.map(|group| group.names.len()).max().unwrap_or_default()
+    }
 }
 
-fn more_of(group: &Group, style: &Style) -> Option<String> {
+impl Group {
+    fn add_name(&mut self, result: &CaseResult) {
+        let name = failure::name(&result.case);
+        // The block stands in the name of the case that is shown.
+        let name = name.strip_prefix(&self.family).unwrap_or(&name);
+        let target = wording::target(&result.case).filter(|target| self.target.as_ref() != Some(target));
+        let target = target.map(|target| format!(" on {target}")).unwrap_or_default();
+        self.names.push(format!("{name}{target}"));
+    }
+}
+
+/// What the name of a generated case begins with, such as `negative_path / `; empty for the names of tests.
+fn family(name: &str) -> &str {
+    let blocks = ["negative_path / ", "output_schema: ", "fuzz: ", "schema_lint: "];
+    blocks.into_iter().find(|block| name.starts_with(block)).unwrap_or_default()
+}
+
+fn more_of(group: &Group, what: &str, style: &Style) -> Option<String> {
     let more = group.names.len();
     if more == 0 || group.ids.is_empty() {
         return None;
@@ -103,20 +170,6 @@ fn more_of(group: &Group, style: &Style) -> Option<String> {
     if more > NAMES {
         names.push_str(", …");
     }
-    let text = format!("and {more} more with the same cause: {names}");
+    let text = format!("and {more} more with {what}: {names}");
     Some(layout::indent(&layout::wrap_some(&text, style.width - 2, 4), "  "))
-}
-
-fn cause(result: &CaseResult) -> Cause {
-    let findings = match result.earlier.first() {
-        Some(attempt) if result.is_flaky() => &attempt.findings,
-        Some(_) | None => &result.findings,
-    };
-    let told = |finding: &Finding| (finding.code.clone(), finding.class, finding.message.clone());
-    Cause {
-        outcome: result.outcome,
-        is_flaky: result.is_flaky(),
-        findings: findings.iter().map(told).collect(),
-        reason: if findings.is_empty() { result.reason.clone() } else { None },
-    }
 }

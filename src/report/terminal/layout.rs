@@ -93,6 +93,11 @@ pub(super) fn wrap_some(text: &str, width: usize, lines: usize) -> String {
     wrapped.join("\n")
 }
 
+/// How many lines of that width hold as much as so many of an ordinary terminal.
+pub(super) fn lines_in(lines: usize, width: usize) -> usize {
+    lines.max((lines * 60).div_ceil(width.max(1)))
+}
+
 /// Some lines of a text, each cropped, with a word about those left out.
 pub(super) fn block(text: &str, keep: Keep, width: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();

@@ -13,24 +13,27 @@ mod finding;
 mod fuzz;
 mod groups;
 mod layout;
+mod next;
 mod proof;
 mod review;
 mod summary;
+mod view;
 
 pub(super) use self::chosen::writing;
 pub use self::failure::failure;
-pub(super) use self::failure::line;
+pub(super) use self::failure::{further, line, mark, said};
 pub(super) use self::groups::{Groups, Shown};
 pub(crate) use self::layout::without_commands;
 pub(super) use self::layout::{crop, plural, wrap};
 pub use self::proof::{ProofView, Survivors, proof};
-pub use self::summary::{Failures, summary};
-pub(super) use self::summary::{is_trouble, untold};
+pub use self::summary::summary;
+pub(super) use self::summary::{counts, is_trouble, totals_mark, untold};
+pub use self::view::{Cases, Failures, Families, View};
 
 use super::Format;
 
 pub(super) const FORMAT: Format = Format {
     name: "text",
     about: "what the terminal shows at the end of a run",
-    render: |report, style| summary(report, Failures::Shown, Survivors::Worst, style),
+    render: |report, style| summary(report, View::WHOLE, style),
 };

@@ -9,8 +9,9 @@ use crate::event::{CHANGED, CaseResult, Gate, Outcome, RECORDED, ServerReady};
 use crate::source::{Style, duration_text, visible_line};
 use crate::taxonomy::score::Score;
 
-use super::super::coverage::levels;
+use super::super::coverage::{figures_line, levels};
 use super::super::fold::{Report, Suite, Totals};
+use super::super::wording;
 use super::chosen;
 use super::comparison::comparisons;
 use super::failure;
@@ -18,7 +19,8 @@ use super::fuzz;
 use super::groups::{Groups, Shown};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
-use super::{compliance, review};
+use super::view::{Cases, Failures, Families, View};
+use super::{compliance, next, review};
 
 /// Suites in which everything passed are listed up to this number of suites.
 const SUITES: usize = 20;
@@ -26,21 +28,17 @@ const SUITES: usize = 20;
 /// The most reasons for which cases were skipped.
 const REASONS: usize = 8;
 
-/// Whether the failures are part of a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failures {
-    /// They are shown.
-    Shown,
-    /// The reader saw them as they came.
-    SeenLive,
-}
-
 /// Shows the run; ends with a line break.
-pub fn summary(report: &Report, failures: Failures, survivors: Survivors, style: &Style) -> String {
+pub fn summary(report: &Report, view: View, style: &Style) -> String {
     let suites = report.suites();
-    let mut sections = vec![order(report) + &servers(report, style) + &suite_lines(report, &suites, style)];
-    if failures == Failures::Shown {
-        sections.extend(troubles(&suites, style));
+    if view.cases == Cases::Failed {
+        let mut sections = if view.failures == Failures::Shown { troubles(&suites, view, style) } else { Vec::new() };
+        sections.push(total(report, &suites, style));
+        return layout::without_commands(&sections.join("\n"));
+    }
+    let mut sections = vec![order(report) + &servers(report, style) + &suite_lines(report, &suites, view, style)];
+    if view.failures == Failures::Shown {
+        sections.extend(troubles(&suites, view, style));
     }
     sections.push(reasons(&suites, style));
     sections.push(chosen::left_alone(report, style));
@@ -49,8 +47,8 @@ pub fn summary(report: &Report, failures: Failures, survivors: Survivors, style:
     sections.extend(comparisons(report, style));
     sections.extend(report.finished().into_iter().flat_map(|finished| compliance::tables(finished, style)));
     sections.extend(report.finished().into_iter().flat_map(|finished| review::tables(finished, style)));
-    sections.push(coverage(report, style));
-    sections.extend(proven(report, survivors, style));
+    sections.push(coverage(report, view.families, style));
+    sections.extend(proven(report, view.survivors, style));
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
     layout::without_commands(&sections.join("\n"))
@@ -96,7 +94,9 @@ fn further_starts(report: &Report, style: &Style) -> String {
     let each = starts.waited_us / u64::try_from(starts.processes).unwrap_or(u64::MAX);
     let each = duration_text(Duration::from_micros(each));
     let text = format!("{} starts of servers in all, {each} each on average", starts.processes);
-    format!("  {}\n", layout::paint(&text, DIM, style))
+    let lines = layout::wrap(&text, style.width - 2);
+    let lines: Vec<String> = lines.iter().map(|line| layout::paint(line, DIM, style)).collect();
+    format!("  {}\n", lines.join("\n  "))
 }
 
 fn server(ready: &[&ServerReady], width: usize, style: &Style) -> String {
@@ -111,11 +111,18 @@ fn server(ready: &[&ServerReady], width: usize, style: &Style) -> String {
     let told: Vec<&str> = told.into_iter().filter(|part| !part.is_empty()).collect();
     let name = layout::crop(&first.server, width);
     let gap = " ".repeat(width - layout::columns(&name));
-    let told = layout::crop(&told.join(", "), style.width.saturating_sub(width + 5));
-    format!("  {name}{gap}   {}\n", layout::paint(&told, DIM, style))
+    let lines = layout::wrap(&told.join(", "), style.width.saturating_sub(width + 5));
+    let below = format!("\n{}", " ".repeat(width + 5));
+    let told: Vec<String> = lines.iter().map(|line| layout::paint(line, DIM, style)).collect();
+    format!("  {name}{gap}   {}\n", told.join(&below))
 }
 
-fn suite_lines(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
+fn suite_lines(report: &Report, suites: &[Suite<'_>], view: View, style: &Style) -> String {
+    if view.cases == Cases::All {
+        let width = style.width / 2;
+        let with_cases = |suite: &Suite<'_>| suite_line(report, suite, width, style) + &case_lines(suite, style);
+        return suites.iter().map(with_cases).collect();
+    }
     let clean = |suite: &Suite<'_>| suite_mark(suite).0 == "✓";
     let width = suites.iter().map(|suite| layout::columns(suite.file)).max().unwrap_or(0).min(style.width / 2);
     let shown = suites.iter().filter(|suite| suites.len() <= SUITES || !clean(suite));
@@ -143,6 +150,21 @@ fn suite_line(report: &Report, suite: &Suite<'_>, width: usize, style: &Style) -
     format!("  {}{rest}{}\n{below}", layout::paint(mark, look, style), layout::paint(&time, DIM, style))
 }
 
+/// Every case of a suite on a line, with its time.
+fn case_lines(suite: &Suite<'_>, style: &Style) -> String {
+    let several = suite.has_several_servers();
+    let line = |case: &&CaseResult| {
+        let (mark, look) = failure::mark(case);
+        let was_run = case.outcome != Outcome::Skipped;
+        let time = if was_run { duration_text(Duration::from_micros(case.duration_us)) } else { String::new() };
+        let room = style.width.saturating_sub(layout::columns(&time) + 8);
+        let name = layout::crop(&wording::name(&case.case, several), room);
+        let time = layout::flush_right(&format!("    {mark} {name}"), &time, style);
+        format!("    {} {name}{}\n", layout::paint(mark, look, style), layout::paint(&time, DIM, style))
+    };
+    suite.cases.iter().map(line).collect()
+}
+
 fn suite_mark(suite: &Suite<'_>) -> (&'static str, anstyle::Style) {
     let session = |outcome| suite.sessions.iter().filter(|case| case.outcome == outcome && !case.is_known()).count();
     let mut totals = suite.totals;
@@ -152,7 +174,7 @@ fn suite_mark(suite: &Suite<'_>) -> (&'static str, anstyle::Style) {
 }
 
 /// The mark of the worst thing that happened.
-fn totals_mark(totals: &Totals) -> (&'static str, anstyle::Style) {
+pub(crate) fn totals_mark(totals: &Totals) -> (&'static str, anstyle::Style) {
     match *totals {
         Totals { failed: 1.., .. } => ("✗", RED),
         Totals { errored: 1.., .. } => ("!", RED),
@@ -164,7 +186,7 @@ fn totals_mark(totals: &Totals) -> (&'static str, anstyle::Style) {
 }
 
 /// `13 passed, 1 failed, 1 flaky, 2 skipped`; what did not happen is left out.
-fn counts(totals: &Totals) -> String {
+pub(crate) fn counts(totals: &Totals) -> String {
     let named = [
         (totals.passed, "passed"),
         (totals.failed, "failed"),
@@ -189,14 +211,15 @@ fn counts(totals: &Totals) -> String {
 }
 
 /// The cases that need attention, the worst kind first, each in declared order.
-fn troubles(suites: &[Suite<'_>], style: &Style) -> Vec<String> {
+fn troubles(suites: &[Suite<'_>], view: View, style: &Style) -> Vec<String> {
     let all = || suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
     let kinds = [Outcome::Failed, Outcome::Errored, Outcome::Warned, Outcome::Inconclusive, Outcome::Passed];
+    let kinds = if view.cases == Cases::Failed { &kinds[..2] } else { &kinds[..] };
     let troubled = kinds.iter().flat_map(|kind| all().filter(|case| case.outcome == *kind && is_trouble(case)));
     let mut groups = Groups::default();
     let admitted: Vec<(&CaseResult, Shown)> = troubled.map(|case| (case, groups.admit(case))).collect();
     let mut shown: Vec<String> =
-        admitted.iter().filter_map(|(case, shown)| trouble(case, *shown, &groups, style)).collect();
+        admitted.iter().filter_map(|(case, shown)| trouble(case, shown, &groups, style)).collect();
     shown.extend(Some(groups.unshown(style)).filter(|text| !text.is_empty()));
     shown
 }
@@ -211,13 +234,13 @@ pub(crate) fn is_trouble(case: &CaseResult) -> bool {
     }
 }
 
-fn trouble(case: &CaseResult, shown: Shown, groups: &Groups, style: &Style) -> Option<String> {
+fn trouble(case: &CaseResult, shown: &Shown, groups: &Groups, style: &Style) -> Option<String> {
     let text = match shown {
-        Shown::Full => failure::failure(case, style),
+        Shown::Full(known) => failure::further(case, known, style),
         Shown::Line => failure::line(case, style),
         Shown::Name => return None,
     };
-    Some(text + &groups.more(case, style).unwrap_or_default())
+    Some(text + &groups.more(case, style))
 }
 
 /// What a case that is not shown is told by: whether it was skipped or recorded or its failure is known, and why.
@@ -272,7 +295,7 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
 }
 
 /// What the run says about fault coverage, and what was proven.
-fn coverage(report: &Report, style: &Style) -> String {
+fn coverage(report: &Report, families: Families, style: &Style) -> String {
     let Some(finished) = report.finished() else { return String::new() };
     let mut scores: Vec<&Score> = Vec::new();
     let mut gates: &[Gate] = &[];
@@ -280,7 +303,10 @@ fn coverage(report: &Report, style: &Style) -> String {
         scores.extend([&found.declared, &found.exercised]);
         gates = &found.gates;
     }
-    let Some(proof) = &finished.proof else { return levels(&scores, gates, style) };
+    let Some(proof) = &finished.proof else {
+        let is_asked = families == Families::Shown || !gates.is_empty();
+        return if is_asked { levels(&scores, gates, style) } else { figures_line(&scores, style) };
+    };
     scores.push(&proof.proven);
     levels(&scores, &proof.gates, style) + &proof::figures(proof, style)
 }
@@ -288,7 +314,7 @@ fn coverage(report: &Report, style: &Style) -> String {
 /// What became of the mutants.
 fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
     let Some(proof) = report.finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
-    let command = format!("mcprove prove {}", files(report));
+    let command = format!("mcprove prove {}", next::files(report));
     proof::parts(proof, &ProofView { survivors, command: &command }, style)
 }
 
@@ -315,7 +341,7 @@ fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
     let time = report.duration().map(duration_text).unwrap_or_default();
     let time = layout::flush_right(&format!("  {}", lines.last().map_or("", String::as_str)), &time, style);
     let (mark, time) = (layout::paint(mark, look, style), layout::paint(&time, DIM, style));
-    let next = next(report, &all, suites, style);
+    let next = next::command(report, &all, suites, style);
     format!("{mark} {}{time}\n{}{next}", lines.join("\n  "), repetition(report))
 }
 
@@ -327,63 +353,4 @@ fn ending(report: &Report) -> String {
         Some(finished) if finished.interrupted => "; interrupted".to_owned(),
         Some(_) => String::new(),
     }
-}
-
-/// Whether `--last-failed` finds anything to run: that cases depend on one another shows in all of them only.
-fn is_remembered(suites: &[Suite<'_>]) -> bool {
-    let broken = |case: &CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
-    let mut broken = suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| broken(case))).peekable();
-    let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == "not-isolated");
-    broken.peek().is_none() || !broken.all(is_of_order)
-}
-
-/// The suites as they are typed.
-fn files(report: &Report) -> String {
-    let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
-    let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
-    visible_line(&files).into_owned()
-}
-
-/// The command that explains the first rule that was broken, where the suite is no file that could be run again.
-fn explained(suites: &[Suite<'_>]) -> Option<String> {
-    let mut cases = suites.iter().flat_map(|suite| suite.cases.iter().copied());
-    // Where there is no suite to run again, cases say themselves how to run them.
-    if ["mcprove fuzz ", "mcprove ci "].iter().any(|command| cases.clone().any(|case| case.again.starts_with(command)))
-    {
-        return Some(String::new());
-    }
-    let again = cases.clone().next()?.again.strip_prefix("mcprove ")?;
-    let command = ["compliance", "lint"].into_iter().find(|command| again.split(' ').next() == Some(command))?;
-    let broken = cases.find(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
-    let id = broken.and_then(|case| match command {
-        "lint" => case.findings.first().map(|found| found.code.clone()),
-        _ => case.case.rule.as_ref().map(|rule| rule.id.clone()),
-    });
-    Some(id.map_or(String::new(), |id| format!("mcprove {command} --explain {id}")))
-}
-
-/// The command that looks closer at what went wrong.
-fn next(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
-    // Where no command runs a case again, none runs all of them: the run was part of a program.
-    if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.again.is_empty()) {
-        return String::new();
-    }
-    if let Some(explain) = explained(suites) {
-        if explain.is_empty() {
-            return explain;
-        }
-        return format!("  {}   {explain}\n", layout::paint("next", DIM, style));
-    }
-    let files = files(report);
-    if !is_remembered(suites) {
-        return String::new();
-    }
-    let command = match *totals {
-        Totals { failed: 1.., .. } | Totals { errored: 1.., .. } => format!("mcprove run {files} --last-failed"),
-        Totals { passed: 0, flaky: 0, warned: 0, known: 0, .. } if !suites.is_empty() => {
-            format!("mcprove plan {files}")
-        }
-        Totals { .. } => return String::new(),
-    };
-    format!("  {}   {command}\n", layout::paint("next", DIM, style))
 }

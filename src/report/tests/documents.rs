@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::source::{Color, Style, is_hidden};
 
-use super::super::{Failures, Report, Survivors, ndjson, render, schema_of_event, schema_of_report, terminal};
+use super::super::{Failures, Report, View, ndjson, render, schema_of_event, schema_of_report, terminal};
 use super::{check_generated, fixture, read, rich};
 
 #[test]
@@ -42,7 +42,8 @@ fn colour_adds_nothing_but_colour() {
 
 #[test]
 fn what_was_seen_live_is_not_repeated() {
-    let text = terminal::summary(&rich(), Failures::SeenLive, Survivors::Worst, &Style::new(Color::Never, 80));
+    let text =
+        terminal::summary(&rich(), View { failures: Failures::SeenLive, ..View::WHOLE }, &Style::new(Color::Never, 80));
     assert_snapshot!("text-after-live", text);
 }
 

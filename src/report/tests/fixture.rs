@@ -135,6 +135,7 @@ fn info(line: usize, name: &str, row: Option<&str>) -> CaseInfo {
         line,
         column: 5,
         from_command_line: false,
+        position: Vec::new(),
         suite: "Users service".into(),
         name: name.into(),
         row: row.map(str::to_owned),
@@ -148,7 +149,7 @@ fn info(line: usize, name: &str, row: Option<&str>) -> CaseInfo {
 }
 
 /// A case that passed, which the others are made from.
-pub(super) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
+pub(in super::super) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
     let again = match row {
         Some(row) => format!("mcprove run examples/users.yml:{line} --row '{row}'"),
         None => format!("mcprove run examples/users.yml:{line}"),
@@ -194,7 +195,7 @@ fn quote(line: usize, text: &str, marked: &str, label: &str) -> Quote {
 }
 
 /// The same case, failed.
-pub(super) fn failed(result: CaseResult, findings: Vec<Finding>) -> CaseResult {
+pub(in super::super) fn failed(result: CaseResult, findings: Vec<Finding>) -> CaseResult {
     CaseResult { outcome: Outcome::Failed, findings, judged: Vec::new(), ..result }
 }
 

@@ -206,6 +206,31 @@ fn results_for_code_scanning() {
     check_sarif(&serde_json::from_str(&of("sarif", &Report::default())).unwrap());
 }
 
+#[test]
+fn only_what_is_about_security_weighs_so() {
+    let found = |code: &str, variants: &[&str]| {
+        let mut case = failed(passed(1, code, None), vec![Finding::new(code, "it is wrong")]);
+        case.case.variants = variants.iter().map(|variant| (*variant).to_owned()).collect();
+        Event::CaseFinished(Box::new(case))
+    };
+    let events = [
+        found("path-escape", &["SECURITY-PATH-ESCAPE"]),
+        found("equals", &["TOOL-WRONG-RESULT"]),
+        found("mixed", &["SECURITY-SSRF", "TOOL-WRONG-RESULT"]),
+        found("plain", &[]),
+    ];
+    let document: Value = serde_json::from_str(&of("sarif", &Report::of(&events))).unwrap();
+    let rules = document["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    let weighed: Vec<&str> = rules
+        .iter()
+        .filter(|rule| rule["properties"].get("security-severity").is_some())
+        .map(|rule| rule["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(weighed, ["path-escape"]);
+    let others = rules.iter().filter(|rule| rule["id"] != "path-escape");
+    assert!({ others }.all(|rule| rule["properties"]["problem.severity"] == "error"), "{rules:?}");
+}
+
 /// What the specification requires of the properties that are written (section 3 of SARIF 2.1.0).
 pub(super) fn check_sarif(document: &Value) {
     assert_eq!((document["version"].as_str(), document["runs"].as_array().map(Vec::len)), (Some("2.1.0"), Some(1)));

@@ -2,7 +2,7 @@
 
 mod documents;
 mod files;
-mod fixture;
+pub(super) mod fixture;
 mod machines;
 mod parity;
 mod proofs;

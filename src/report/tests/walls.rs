@@ -23,6 +23,55 @@ fn one_cause_is_shown_three_times() {
 }
 
 #[test]
+fn rows_of_a_test_with_one_cause_are_shown_once() {
+    let row = |number: usize| {
+        let mut case = broken(0, Finding::new("equals", "the value differs"));
+        case.case.id = format!("row {number}");
+        case.case.row = Some(format!("id={number}"));
+        case
+    };
+    let text = text_of((0..12).map(row));
+    assert_eq!(text.matches("error[equals]").count(), 1, "{text}");
+    assert!(text.contains("and 11 more with the same cause: case 0 [id=1],"), "{text}");
+}
+
+#[test]
+fn what_a_scan_found_everywhere_is_shown_once_and_hides_nothing_else() {
+    let scanned = |number: usize| {
+        let message = format!("the key `key {number}` of a `_meta` breaks the grammar");
+        Finding { frame: Some(7), ..Finding::new("meta-key", message) }
+    };
+    let mut cases: Vec<CaseResult> = (0..39).map(|number| broken(number, scanned(number))).collect();
+    cases[0].findings.extend([scanned(40), scanned(41)]);
+    cases[5].findings.push(Finding::new("equals", "the value differs"));
+    let text = text_of(cases.into_iter());
+    assert_eq!(text.matches("error[meta-key]").count(), 1, "{text}");
+    assert!(text.contains("meta-key 2 times more in this case"), "{text}");
+    assert!(text.contains("and 38 more with the same cause: case 1, case 2,"), "{text}");
+    assert!(text.contains("error[equals]: the value differs"), "{text}");
+    assert!(text.contains("meta-key as well, which is shown above"), "{text}");
+}
+
+#[test]
+fn one_missing_validation_is_one_failure() {
+    let case = |number: usize| {
+        let tool = if number < 20 { "add" } else { "echo" };
+        let message = format!("the call of `{tool}` was served although the tool's own schema forbids it");
+        let mut case = broken(number, Finding::new("forbidden-served", message));
+        case.case.name = format!("negative_path / {tool} without argument {number}");
+        case.case.probes = vec!["negative-path".to_owned()];
+        case
+    };
+    let text = text_of((0..42).map(case));
+    assert_eq!(text.matches("error[forbidden-served]").count(), 1, "{text}");
+    assert!(text.contains("and 41 more with the same cause: add without argument 1, add without"), "{text}");
+    let events: Vec<Event> = (0..42).map(|number| Event::CaseFinished(Box::new(case(number)))).collect();
+    let annotations = render("github", &Report::of(&events), &Style::PLAIN).unwrap();
+    assert_eq!(annotations.lines().count(), 1, "{annotations}");
+    assert!(annotations.contains("and 41 more cases with the same cause"), "{annotations}");
+}
+
+#[test]
 fn one_case_with_everything_wrong_fits_on_a_page() {
     let long = "a line of evidence\n".repeat(1000);
     let mut found = Finding::new("contains", "word ".repeat(1000)).with_evidence("stderr", long.as_str());
@@ -43,6 +92,24 @@ fn names_of_any_length_leave_room() {
         let text = failure(&case, &Style::new(Color::Never, width));
         assert!(text.contains("examples/users.yml:7"), "{text}");
     }
+}
+
+#[test]
+fn forty_columns_lose_nothing() {
+    let mut case = failed(
+        passed(7, "a case", None),
+        vec![Finding::new("missing-value", format!("{}and its end", "some words ".repeat(16)))],
+    );
+    let reason = format!("{}and its last word", "a reason ".repeat(14));
+    case.exchanges[0].sent =
+        r#"{"name":"Ann","email":"ann@example.com","roles":["reader","writer","owner"]}"#.to_owned();
+    let text = failure(&case, &Style::new(Color::Never, 40));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("and its end"), "{text}");
+    assert!(text.replace("\n         ", "").contains(r#"["reader","writer","owner"]}"#), "{text}");
+    (case.findings, case.reason, case.outcome) = (Vec::new(), Some(reason), Outcome::Inconclusive);
+    let text = failure(&case, &Style::new(Color::Never, 40));
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("and its last word"), "{text}");
 }
 
 #[test]

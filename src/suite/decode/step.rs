@@ -4,6 +4,7 @@ use super::{duration, flag, misplaced, raw, snapshot, stray};
 use crate::matching::{EXPECTATION, Expectation, Path};
 use crate::source::shape::{self, Shape};
 use crate::source::{Diagnostic, Located, Node, parse_duration};
+use crate::suite::grammar::TEST;
 use crate::suite::model::{Action, Step};
 use crate::wire::ListKind;
 
@@ -36,6 +37,10 @@ pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Dia
 pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
     let keys: Vec<&str> = ACTIONS.into_iter().filter(|key| node.get(key).is_some()).collect();
     let [key] = keys.as_slice() else {
+        // A misspelt action was reported as such; that the step does nothing is no second mistake.
+        if keys.is_empty() && has_unknown_key(node) {
+            return None;
+        }
         let problem = if keys.is_empty() {
             Diagnostic::error("missing-action", "the step does nothing", node.span)
                 .with_help(format!("say what it does with one of {}", ACTIONS.map(|key| format!("`{key}`")).join(", ")))
@@ -67,6 +72,11 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
         progress: flag(node, "progress"),
         cancel: raw::cancel(node, found),
     })
+}
+
+fn has_unknown_key(node: &Node) -> bool {
+    // A test may be a step, and has all of its keys.
+    node.entries().iter().any(|(name, _)| TEST.all_keys().all(|key| key.name != name.value))
 }
 
 fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {

@@ -7,7 +7,7 @@ use super::rule::RULE_KEYS;
 use super::server::ANSWERS;
 use super::step::{STEP, STEP_KEYS};
 
-pub(super) static TEST: Object = Object {
+pub(in crate::suite) static TEST: Object = Object {
     name: "a test",
     doc: "One thing that can pass or fail; the keys of a single step may stand here without `steps`.",
     keys: &[TEST_KEYS, RULE_KEYS, STEP_KEYS],
@@ -25,7 +25,7 @@ pub(super) static TEST_KEYS: &[Key] = &[
     key(
         "rows",
         Shape::Either(&[Shape::List(&Shape::Map(&Shape::Any)), Shape::Text]),
-        "Runs the test once per row; a row is a mapping of names to values, or a line of this CSV file.",
+        "Runs the test once per row; a row is a mapping of names to values, or a line of this CSV file, or an object of this JSON file.",
     ),
     key(
         "for_each",

@@ -1,0 +1,100 @@
+//! Which failures have one cause: what is mended once is shown once, with the first place and the number of the others.
+
+use crate::event::{CaseResult, FailureClass, Finding, Outcome};
+
+/// What failures have in common that have one cause.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cause {
+    outcome: Outcome,
+    is_flaky: bool,
+    code: String,
+    class: Option<FailureClass>,
+    /// The message, or the reason where there is no finding, without what differs from place to place.
+    says: String,
+    /// Whether it is the same wherever it is met, so that one place shows all there is to see.
+    pub(super) is_general: bool,
+}
+
+impl Cause {
+    /// The code of its findings; empty for cases without any.
+    pub(super) fn code(&self) -> &str {
+        &self.code
+    }
+}
+
+/// The causes of a case, each once, in the order of its findings.
+pub(super) fn causes(result: &CaseResult) -> Vec<Cause> {
+    let findings = match result.earlier.first() {
+        Some(attempt) if result.is_flaky() => &attempt.findings,
+        Some(_) | None => &result.findings,
+    };
+    if findings.is_empty() {
+        return vec![of_reason(result)];
+    }
+    let mut causes: Vec<Cause> = Vec::new();
+    for cause in findings.iter().map(|finding| of_finding(result, finding)) {
+        if !causes.contains(&cause) {
+            causes.push(cause);
+        }
+    }
+    causes
+}
+
+/// The cause of one of a case's findings.
+pub(super) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
+    let is_general = is_general(result, finding);
+    let message = &finding.message;
+    Cause {
+        outcome: result.outcome,
+        is_flaky: result.is_flaky(),
+        code: finding.code.clone(),
+        class: finding.class,
+        says: if is_general { without_names(message) } else { message.clone() },
+        is_general,
+    }
+}
+
+/// Why a case was not judged; what the server answered differs from call to call.
+fn of_reason(result: &CaseResult) -> Cause {
+    let reason = result.reason.as_deref().unwrap_or_default();
+    let says = reason.split('{').next().unwrap_or_default().to_owned();
+    let (outcome, is_flaky) = (result.outcome, result.is_flaky());
+    Cause { outcome, is_flaky, code: String::new(), class: None, says, is_general: false }
+}
+
+/// Whether a finding says the same of every message, tool or argument: those of scans, of refusals that cases are
+/// generated for, and of built-in rules. What somebody wrote in a suite is about what it says.
+fn is_general(result: &CaseResult, finding: &Finding) -> bool {
+    if finding.class.is_some() || finding.reproduction.is_some() {
+        return false;
+    }
+    if let Some(quote) = &finding.quote {
+        return quote.file.starts_with("<builtin:");
+    }
+    let is_of_scan = finding.frame.is_some() && finding.exchange.is_none();
+    is_of_scan || result.case.probes.iter().any(|probe| probe == "negative-path")
+}
+
+/// A message without what stands in backticks, and without its numbers.
+fn without_names(message: &str) -> String {
+    let parts = message.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "…" });
+    let text = parts.collect::<Vec<_>>().join("`");
+    text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_make_no_other_cause() {
+        for (one, other, is_same) in [
+            ("the key `a b` of a `_meta` breaks", "the key `c` of a `_meta` breaks", true),
+            ("the answer 12 came twice", "the answer 7 came twice", true),
+            ("the answer came twice", "the answer came late", false),
+            ("an `open", "an `other", true),
+        ] {
+            assert_eq!(without_names(one) == without_names(other), is_same, "{one} | {other}");
+        }
+    }
+}

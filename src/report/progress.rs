@@ -1,0 +1,214 @@
+//! How far a run is, for a log: a few lines on standard error every few seconds, where nothing can be drawn.
+//!
+//! A run that is over sooner says nothing here; its summary follows.
+
+use std::fmt::Write as _;
+use std::io::{Write as _, stderr};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::event::CaseResult;
+use crate::source::{Style, duration_text, visible_line};
+
+use super::fold::Totals;
+use super::terminal::{self, Groups, Shown};
+use super::wording;
+
+/// How often something is written.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// How every line begins, so that it can be told from what is said at the end.
+const MARK: &str = "…";
+/// The most names of running cases.
+const RUNNING: usize = 3;
+
+/// Writes what a function says every few seconds, until it is dropped.
+#[derive(Debug)]
+pub struct Ticker {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    /// Begins; the function is told how long that is ago.
+    pub fn start(mut text: impl FnMut(Duration) -> String + Send + 'static) -> Self {
+        let (stop, stopped) = channel();
+        let begun = Instant::now();
+        let thread = std::thread::spawn(move || {
+            while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let seconds = Duration::from_secs(begun.elapsed().as_secs());
+                // Nobody can be told that standard error is closed.
+                let _ = stderr().write_all(text(seconds).as_bytes());
+            }
+        });
+        Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.stop = None;
+        // Joined, so that nothing is written between the lines of what follows.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a log is told of a run while it lasts.
+#[derive(Debug)]
+pub(super) struct Progress {
+    state: Arc<Mutex<State>>,
+    _ticker: Ticker,
+}
+
+#[derive(Debug)]
+struct State {
+    style: Style,
+    total: usize,
+    totals: Totals,
+    running: Vec<String>,
+    /// The file of the suite that runs, and how its cases ended.
+    suite: Option<(String, Totals)>,
+    groups: Groups,
+    /// What has not been written yet.
+    news: String,
+}
+
+impl Progress {
+    /// Begins to write about a run of that many cases.
+    pub(super) fn begin(style: Style, total: usize) -> Self {
+        let state = Arc::new(Mutex::new(State::new(style, total)));
+        let told = Arc::clone(&state);
+        let text = move |elapsed| told.lock().unwrap_or_else(PoisonError::into_inner).take_text(elapsed);
+        Self { state, _ticker: Ticker::start(text) }
+    }
+
+    /// More cases are known.
+    pub(super) fn planned(&self, more: usize) {
+        self.with(|state| state.total += more);
+    }
+
+    /// A case begins.
+    pub(super) fn started(&self, id: &str) {
+        self.with(|state| state.started(id));
+    }
+
+    /// A case is decided.
+    pub(super) fn finished(&self, result: &CaseResult) {
+        self.with(|state| state.finished(result));
+    }
+
+    /// A server broke the protocol outside of cases.
+    pub(super) fn judged(&self, result: &CaseResult) {
+        self.with(|state| state.tell(result));
+    }
+
+    fn with(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl State {
+    fn new(style: Style, total: usize) -> Self {
+        let (totals, running, suite) = (Totals::default(), Vec::new(), None);
+        Self { style, total, totals, running, suite, groups: Groups::default(), news: String::new() }
+    }
+
+    fn started(&mut self, id: &str) {
+        self.end_suite_unless(id.split("::").next().unwrap_or_default());
+        if !self.running.iter().any(|running| running == id) {
+            self.running.push(id.to_owned());
+        }
+    }
+
+    fn finished(&mut self, result: &CaseResult) {
+        self.running.retain(|running| *running != result.case.id);
+        let file = &result.case.file;
+        self.end_suite_unless(file);
+        self.suite.get_or_insert_with(|| (file.clone(), Totals::default())).1.count(result);
+        self.totals.count(result);
+        self.tell(result);
+    }
+
+    /// Suites run one after another: the one before is over where a case of another one is met.
+    fn end_suite_unless(&mut self, file: &str) {
+        if let Some((file, totals)) = self.suite.take_if(|(known, _)| known != file) {
+            self.say(&format!("{} {file}: {}", terminal::totals_mark(&totals).0, terminal::counts(&totals)));
+        }
+    }
+
+    /// What went wrong, each cause once.
+    fn tell(&mut self, result: &CaseResult) {
+        if !terminal::is_trouble(result) || self.groups.admit(result) == Shown::Name {
+            return;
+        }
+        let place = wording::line(&result.case).map(|place| format!("{place} ")).unwrap_or_default();
+        let said = terminal::said(result).unwrap_or_default();
+        self.say(&format!("{} {place}{}: {said}", terminal::mark(result).0, wording::name(&result.case, false)));
+    }
+
+    fn say(&mut self, text: &str) {
+        let line = terminal::crop(&format!("{MARK} {}", visible_line(text)), self.style.width);
+        self.news.push_str(&terminal::without_commands(&line));
+        self.news.push('\n');
+    }
+
+    /// What is to be written next.
+    fn take_text(&mut self, elapsed: Duration) -> String {
+        let Totals { failed, errored, .. } = self.totals;
+        let done = self.totals.cases();
+        let mut text =
+            format!("{}: {done} of {} done", duration_text(elapsed), terminal::plural(self.total.max(done), "case"));
+        for (count, word) in [(failed, "failed"), (errored, "errored")] {
+            if count > 0 {
+                let _ = write!(text, ", {count} {word}");
+            }
+        }
+        let names: Vec<&str> = self.running.iter().take(RUNNING).map(|id| name_of(id)).collect();
+        if !names.is_empty() {
+            let _ = write!(text, "; running: {}", names.join(", "));
+        }
+        if self.running.len() > RUNNING {
+            let _ = write!(text, " and {} more", self.running.len() - RUNNING);
+        }
+        self.say(&text);
+        std::mem::take(&mut self.news)
+    }
+}
+
+/// The name within a case id: `file::name[row]@server/revision`.
+pub(super) fn name_of(id: &str) -> &str {
+    let name = id.split_once("::").map_or(id, |(_, name)| name);
+    name.rsplit_once('@').map_or(name, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::fixture::{failed, passed};
+    use super::*;
+    use crate::event::Finding;
+
+    #[test]
+    fn a_log_is_told_what_is_new() {
+        let mut state = State::new(Style::PLAIN, 2);
+        state.running.push("a.yml::slow[n=1]@server/auto".to_owned());
+        assert_eq!(state.take_text(Duration::from_secs(5)), "… 5 s: 0 of 2 cases done; running: slow[n=1]\n");
+        let broken = failed(passed(3, "broken", None), vec![Finding::new("equals", "::error:: differs")]);
+        state.finished(&broken);
+        let mut same = broken.clone();
+        (same.case.file, same.case.id) = ("other.yml".to_owned(), "other".to_owned());
+        state.finished(&same);
+        state.running.clear();
+        let text = state.take_text(Duration::from_secs(10));
+        insta::assert_snapshot!(text, @r"
+        … ✗ examples/users.yml:3 broken: equals: ::error:: differs
+        … ✗ examples/users.yml: 1 failed
+        … ✗ other.yml:3 broken: equals: ::error:: differs
+        … 10 s: 2 of 2 cases done, 2 failed
+        ");
+        state.total += 7;
+        assert_eq!(state.take_text(Duration::from_secs(65)), "… 1 min 5 s: 2 of 9 cases done, 2 failed\n");
+    }
+}
