@@ -39,7 +39,9 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
     }
     cases.splice(..0, valid::cases(&planner, suite, case, catalog));
     let is_derived = !matches!(**template, Template::ForEach(_) | Template::Particular(_) | Template::NegativeTest(..));
-    cases.iter_mut().for_each(|case| case.is_derived = is_derived);
+    for case in &mut cases {
+        case.is_derived = is_derived;
+    }
     // Numbered before the selection, so that a case has the same id whatever else runs.
     let mut taken = suite.cases.iter().map(|case| case.id.clone()).filter(|id| *id != case.id).collect();
     planner.number(&mut cases, &mut taken);

@@ -51,4 +51,4 @@ pub use self::select::{Failed, LineSelection, Selection};
 pub use self::serving::Generated;
 pub use self::snapshot::{SnapshotFiles, snapshot_files};
 pub use self::unmatched::{unmatched_places, unmatched_words};
-pub use self::valid::rests_on_valid_calls;
+pub use self::valid::{rests_on_valid_calls, vouched};

@@ -10,32 +10,30 @@ use super::given::objection;
 use super::planner::Planner;
 use super::witness::called_tool;
 use crate::source::template::has_template;
-use crate::suite::Action;
+use crate::suite::{Action, Suite};
 use crate::wire::{Catalog, Tool};
 
 /// The cases of a lane that come before the first of its generated ones; `case` is about to be expanded.
-pub(super) fn cases(planner: &Planner<'_>, planned: &SuitePlan, case: &Case, catalog: &Catalog) -> Vec<Case> {
-    let first = planned.cases.iter().find(|other| other.lane == planner.index && rests_on_calls(&other.body));
+pub(super) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catalog: &Catalog) -> Vec<Case> {
+    let first = suite.cases.iter().find(|other| other.lane == planner.index && rests_on_calls(&other.body));
     if first.is_none_or(|first| first.id != case.id) {
         return Vec::new();
     }
-    let is_called = |tool: &&Tool| planned.cases.iter().any(|case| calls(&case.body, &tool.name));
+    let begins_with_it = |body: &Body, tool: &str| !is_fuzz(body) && calls(body, tool);
+    let is_called = |tool: &&Tool| suite.cases.iter().any(|case| begins_with_it(&case.body, &tool.name));
     catalog.tools.iter().filter(is_called).filter_map(|tool| of_tool(planner, case, tool)).collect()
 }
 
 fn of_tool(planner: &Planner<'_>, template: &Case, tool: &Tool) -> Option<Case> {
     let suite = planner.suite;
     let is_task = tool.raw["execution"]["taskSupport"] == "required";
-    if is_task || suite.allow_unjudged.contains(&tool.name) || suite.hazard(&planner.lane.server, tool).is_some() {
+    if is_task || suite.hazard(&planner.lane.server, tool).is_some() {
         return None;
     }
-    let (args, vouched, span) = match suite.arguments.get(&tool.name) {
-        // What breaks the schema is a case of its own.
-        Some(args) if !has_template(args) && objection(tool, &args.to_json()).is_some() => return None,
-        Some(args) => (Some(args.clone()), Vouched::Arguments, args.span),
-        None if takes_nothing(tool) => (None, Vouched::NoArguments, template.span),
-        None => return None,
-    };
+    let vouched = vouched(suite, tool)?;
+    let args = suite.arguments.get(&tool.name);
+    let span = args.map_or(template.span, |args| args.span);
+    let args = args.cloned();
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args }, span);
     let script = Script { witness: vec![call], vouched: Some(vouched), ..Script::default() };
     let name = format!("valid call / {}", tool.name);
@@ -44,13 +42,26 @@ fn of_tool(planner: &Planner<'_>, template: &Case, tool: &Tool) -> Option<Case> 
     Some(case)
 }
 
+/// Why a call of a tool must be served, whatever else is known of it; `None` where nobody can say that it must.
+pub fn vouched(suite: &Suite, tool: &Tool) -> Option<Vouched> {
+    if suite.allow_unjudged.contains(&tool.name) {
+        return None;
+    }
+    match suite.arguments.get(&tool.name) {
+        // What breaks the schema is a case of its own.
+        Some(args) if !has_template(args) && objection(tool, &args.to_json()).is_some() => None,
+        Some(_) => Some(Vouched::Arguments),
+        None => takes_nothing(tool).then_some(Vouched::NoArguments),
+    }
+}
+
 /// Whether a schema describes no argument and asks for none.
 fn takes_nothing(tool: &Tool) -> bool {
     let schema = tool.input_schema();
-    let describes = ["properties", "patternProperties", "required"].iter().any(|key| match &schema[key] {
-        serde_json::Value::Object(members) => !members.is_empty(),
-        serde_json::Value::Array(items) => !items.is_empty(),
-        _ => false,
+    let describes = ["properties", "patternProperties", "required"].iter().any(|key| {
+        let value = &schema[key];
+        value.as_object().is_some_and(|members| !members.is_empty())
+            || value.as_array().is_some_and(|items| !items.is_empty())
     });
     let says = |key: &str| {
         matches!(key, "type" | "properties" | "additionalProperties" | "required" | "$schema" | "title" | "description")
@@ -79,6 +90,11 @@ pub(super) fn calls(body: &Body, tool: &str) -> bool {
         | Template::Lint(_)
         | Template::Drift(_) => false,
     }
+}
+
+/// Whether a case becomes generated calls, which are judged by themselves where all are refused.
+fn is_fuzz(body: &Body) -> bool {
+    matches!(body, Body::Template(template) if matches!(**template, Template::Fuzz(_)))
 }
 
 /// Whether a case becomes calls that say nothing where valid ones are refused.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::event::Exchange;
-use crate::wire::Catalog;
+use crate::wire::{Catalog, Tool};
 
 /// How the titles of exchanges begin that are calls of tools.
 pub(super) const CALL: &str = "tools/call ";
@@ -24,7 +24,7 @@ impl History {
     pub(super) fn sending(&self, exchange: &Exchange, catalog: &Catalog) {
         let only_reads = exchange.title.strip_prefix(CALL).is_none_or(|tool| {
             // A tool that the server does not have changes nothing.
-            catalog.tool(tool).is_none_or(|tool| tool.only_reads())
+            catalog.tool(tool).is_none_or(Tool::only_reads)
         });
         if !only_reads {
             self.has_written.store(true, Ordering::Relaxed);

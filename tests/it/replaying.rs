@@ -154,7 +154,7 @@ fn what_ends_under_several_cases_keeps_their_calls() {
                     open('ended', 'w').close()\n        os._exit(3)\n    return text('ok')";
     let scene = scene("replaying-together", &look(), together);
     scene.write("suite.yml", &WRONG.replace("is_error: true", "is_error: false"));
-    let seen = scene.run("run suite.yml");
+    let seen = scene.run("run suite.yml --parallel 2");
     assert_eq!(seen.status, 1, "{}", seen.text());
     let stored = kept(&scene).remove(0);
     assert_eq!((&stored["kind"], &stored["reproduction"]["doubt"]), (&"crash".into(), &"side-by-side".into()));

@@ -7,17 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use tokio::sync::watch;
 
 use super::fault_coverage::gate;
 use super::parsing::{at_a_time, duration, positive};
 use super::proving::{Gating, ProvingArgs, Wanted};
 use super::run_findings::{KeepArgs, keep};
 use super::run_serving::Serving;
-use super::run_shared::SharedWatch;
+use super::run_shared::run_plan;
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::{DetailArgs, RunWatch};
-use super::signals::{self, Ending, Running, Urgency};
+use super::signals::Urgency;
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
 use crate::cli::environment::Environment;
@@ -33,7 +32,7 @@ use crate::recorded;
 use crate::redact::Redactor;
 use crate::report::Format;
 use crate::report::sink::{SinkError, parse_target};
-use crate::runner::{self, Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds, redactor};
+use crate::runner::{Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds, redactor};
 use crate::source::visible_line;
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -317,34 +316,6 @@ fn remember(
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let ran = state::Ran { files: &files, summary, fails_on_flaky: args.trust.fail_on_flaky, selection, exit };
     state::remember(&args.suites.state_folder(first), &ran)
-}
-
-fn run_plan(
-    options: &dyn Fn(Stop) -> Options,
-    (plan, registry): (Plan, &Registry),
-    (watch, output): (RunWatch, Output),
-    budget: Option<Duration>,
-) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>, Stop)> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let (wish, stop) = Stop::new();
-    let options = options(stop.clone());
-    let mut watch = SharedWatch::new(watch);
-    let last: Box<dyn FnOnce() + Send> = Box::new({
-        let watch = watch.clone();
-        move || watch.abandon(&output)
-    });
-    let running = Running { on: runtime.handle().clone(), last };
-    let mut urgency = signals::listen_for(wish, Ending::Reports, Some(running), budget);
-    let summary = runtime.block_on(async {
-        tokio::select! {
-            summary = runner::run(plan, options, registry, &mut watch) => Some(summary),
-            _ = urgency.wait_for(|urgency| matches!(urgency, Urgency::Overdue | Urgency::Now)) => None,
-        }
-    });
-    let watch = watch.into_watch();
-    // What still runs ends here: servers end with the tasks that hold them.
-    runtime.shutdown_timeout(Duration::from_millis(200));
-    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), watch, urgency, stop))
 }
 
 /// The exit code, most pressing reason first (docs/semantics.md).

@@ -50,6 +50,8 @@ struct Answers {
     declares_tools: bool,
     /// The tools that it lists.
     listed: BTreeSet<String>,
+    /// Those that are served as tasks only, which generated calls are not.
+    only_tasks: BTreeSet<String>,
     /// The tools that each case called.
     called: BTreeMap<String, BTreeSet<String>>,
     /// How the calls of each tool went.
@@ -169,7 +171,9 @@ impl Calls {
         let each = self.servers.iter().flat_map(|((file, name), server)| {
             self.generated_tools(server).into_iter().filter_map(move |tool| {
                 let tally = server.tools.get(tool)?;
-                let is_unknown = tally.served == 0 && !self.generated.may_be_unjudged(file, tool);
+                let is_unknown = tally.served == 0
+                    && !server.only_tasks.contains(tool)
+                    && !self.generated.may_be_unjudged(file, tool);
                 is_unknown.then(|| Unjudged { server: name, tool, refusal: tally.refusal() })
             })
         });
@@ -215,6 +219,8 @@ impl Answers {
     fn said(&mut self, result: &Value) {
         self.declares_tools |= result["capabilities"]["tools"].is_object();
         let tools = result["tools"].as_array().into_iter().flatten();
+        let only_tasks = tools.clone().filter(|tool| tool["execution"]["taskSupport"] == "required");
+        self.only_tasks.extend(only_tasks.filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
         self.listed.extend(tools.filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
     }
 }
@@ -280,18 +286,18 @@ impl RunArgs {
 
 /// `2 tools served no call, so they were not judged: a, b; a answered: database is down`.
 fn unjudged_message(unjudged: &[Unjudged<'_>], servers: usize) -> String {
-    let named = |one: &Unjudged<'_>| match servers {
+    let title = |one: &Unjudged<'_>| match servers {
         0 | 1 => format!("`{}`", visible_line(one.tool)),
         _ => format!("`{}` of `{}`", visible_line(one.tool), one.server),
     };
     let count = unjudged.len();
-    let names: Vec<String> = unjudged.iter().take(MOST_NAMES).map(named).collect();
+    let names: Vec<String> = unjudged.iter().take(MOST_NAMES).map(title).collect();
     let more = if count > MOST_NAMES { format!(" and {} more", count - MOST_NAMES) } else { String::new() };
     let names = names.join(", ") + &more;
     let which = if count == 1 { "1 tool was".to_owned() } else { format!("{count} tools were") };
     let of_first = match unjudged.first() {
         Some(first) if !first.refusal.is_empty() => {
-            let who = if count == 1 { "it".to_owned() } else { named(first) };
+            let who = if count == 1 { "it".to_owned() } else { title(first) };
             format!("; {who} answered: {}", first.refusal)
         }
         Some(_) | None => String::new(),
@@ -335,9 +341,9 @@ mod tests {
         let mut server = Answers::default();
         server.said(&json!({"tools": [{"name": "add"}, {"name": "get"}, {"name": "by_hand"}]}));
         let down = json!({"result": {"isError": true, "content": [{"type": "text", "text": "database is down\n"}]}});
-        let served = json!({"result": {"content": []}});
+        let good = json!({"result": {"content": []}});
         for (case, tool, answer) in [
-            ("generated", "add", &served),
+            ("generated", "add", &good),
             ("generated", "add", &down),
             ("generated", "get", &down),
             ("generated", "nobody has this", &down),

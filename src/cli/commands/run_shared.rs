@@ -4,12 +4,48 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
+
+use tokio::sync::watch;
 
 use super::run_watch::RunWatch;
+use super::signals::{self, Ending, Running, Urgency};
 use crate::cli::output::Output;
 use crate::event::Event;
+use crate::plan::Plan;
 use crate::redact::Redactor;
-use crate::runner::{Observer, SessionFrames};
+use crate::runner::{self, Observer, Options, SessionFrames, Stop, Summary};
+use crate::taxonomy::Registry;
+
+/// Runs a plan while signals are heard; `None` where the system gives no runtime. Once the budget is spent, the run
+/// ends as if somebody had asked for it.
+pub(super) fn run_plan(
+    options: &dyn Fn(Stop) -> Options,
+    (plan, registry): (Plan, &Registry),
+    (watch, output): (RunWatch, Output),
+    budget: Option<Duration>,
+) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>, Stop)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+    let (wish, stop) = Stop::new();
+    let options = options(stop.clone());
+    let mut watch = SharedWatch::new(watch);
+    let last: Box<dyn FnOnce() + Send> = Box::new({
+        let watch = watch.clone();
+        move || watch.abandon(&output)
+    });
+    let running = Running { on: runtime.handle().clone(), last };
+    let mut urgency = signals::listen_for(wish, Ending::Reports, Some(running), budget);
+    let summary = runtime.block_on(async {
+        tokio::select! {
+            summary = runner::run(plan, options, registry, &mut watch) => Some(summary),
+            _ = urgency.wait_for(|urgency| matches!(urgency, Urgency::Overdue | Urgency::Now)) => None,
+        }
+    });
+    let watch = watch.into_watch();
+    // What still runs ends here: servers end with the tasks that hold them.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), watch, urgency, stop))
+}
 
 /// A watch that is taken once: after the run, or in the middle of it, and then nothing goes on.
 #[derive(Clone)]
@@ -61,6 +97,10 @@ impl SharedWatch {
 impl Observer for SharedWatch {
     fn event(&mut self, event: &Event) {
         self.with(|watch| watch.event(event));
+    }
+
+    fn planned(&mut self, more: usize) {
+        self.with(|watch| watch.planned(more));
     }
 
     fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {

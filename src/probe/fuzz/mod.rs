@@ -25,8 +25,8 @@ use self::drive::{Driver, Ended, Log};
 use self::ledger::Stage;
 use super::{Ground, Probed};
 use crate::event::{Finding, Kind, Level, Outcome};
-use crate::plan::Hazards;
 use crate::plan::made::Cure;
+use crate::plan::{Hazards, Vouched, vouched};
 use crate::suite::Fuzz;
 use crate::wire::Tool;
 
@@ -155,6 +155,9 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     if vanished > 0 {
         reason = format!("{reason}; a call got no answer, and did when it was tried again");
     }
+    if findings.is_empty() && tally.served == 0 && tally.refused > 0 && stopped.is_none() {
+        findings.extend(ground.catalog.tool(&calls.callees[0].name).and_then(|tool| refused_throughout(ground, tool)));
+    }
     let outcome = outcome(&findings, tally.served, stopped.is_some() || tally.unjudged > 0);
     if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
         let name = &calls.callees[0].name;
@@ -171,6 +174,23 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
         reason = format!("{why} ({reason})");
     }
     Probed { findings, exchanges, frames, ..Probed::because(outcome, reason) }
+}
+
+/// A tool that serves no call at all, although one of them must be served.
+fn refused_throughout(ground: &Ground<'_>, tool: &Tool) -> Option<Finding> {
+    let name = &tool.name;
+    let cure = Cure::of(ground.suite);
+    let (message, help) = match vouched(ground.suite, tool)? {
+        Vouched::Arguments => (
+            format!("`{name}` refused every call, also with the arguments that are given as valid"),
+            format!("give arguments that it serves {}", cure.give(name)),
+        ),
+        Vouched::NoArguments => (
+            format!("`{name}` takes no arguments and refused every call"),
+            format!("if it cannot be served here, say so {}", cure.leave_unjudged(name)),
+        ),
+    };
+    Some(Finding { help: Some(help), ..Finding::new("valid-call-refused", message) })
 }
 
 fn outcome(findings: &[Finding], served: u64, is_partial: bool) -> Outcome {

@@ -55,7 +55,7 @@ impl Tool {
     fn sounds_like_a_reader(&self) -> bool {
         let name = words(&self.name);
         let description = self.raw["description"].as_str().unwrap_or_default();
-        let reads = has_any(&name, READING_VERBS) || first_verb(description).is_some_and(is_reading);
+        let reads = has_any(&name, READING_VERBS) || first_verb(description).is_some_and(|verb| is_reading(&verb));
         reads && !names_a_change(&name) && !describes_a_change(description)
     }
 }
@@ -92,8 +92,8 @@ fn first_verb(description: &str) -> Option<String> {
     Some(first.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
 }
 
-fn is_reading(word: String) -> bool {
-    READING_VERBS.iter().any(|verb| is_form_of(&word, verb))
+fn is_reading(word: &str) -> bool {
+    READING_VERBS.iter().any(|verb| is_form_of(word, verb))
 }
 
 fn name_sounds_destructive(name: &str) -> bool {

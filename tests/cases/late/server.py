@@ -19,7 +19,7 @@ def answer(message):
         return {"result": {"tools": TOOLS}}
     if method == "tools/call":
         if params["name"] == "get_slow":
-            time.sleep(4)
+            time.sleep(9)
         return {"result": {"content": [{"type": "text", "text": "done"}]}}
     return {"result": {}}
 

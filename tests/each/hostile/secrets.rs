@@ -62,7 +62,7 @@ fn secrets_in_names_of_tools() {
     }
     scene.assert_nothing_survives();
     let printed = fs::read_to_string(scene.folder.join("printed-0")).unwrap();
-    assert!(printed.contains("negative_path / [redacted] without `text`"), "{printed}");
+    assert!(printed.contains("[redacted] without `text`"), "{printed}");
     assert_nowhere(&scene, "hunter2s3cret");
 }
 
