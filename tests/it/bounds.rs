@@ -12,10 +12,10 @@ fn suite(mode: &str, number: u32, calls: u32) -> String {
         "suite: Greedy\nserver: {{ command: [python3, servers/greedy.py, {mode}, '{number}'] }}\n\
          run_options: {{ timeout: 600s, request_timeout: 600s }}\ntests:\n"
     );
-    let more = if mode == "long-answer" { ", { text: { contains: xxx } }" } else { "" };
+    let expected = if mode == "long-answer" { ", { text: { contains: xxx } }" } else { "" };
     let case = |call| {
         format!(
-            "  - {{ name: call {call}, call: echo, args: {{ text: hello }}, expect: [{{ is_error: false }}{more}] }}\n"
+            "  - {{ name: call {call}, call: echo, args: {{ text: hello }}, expect: [{{ is_error: false }}{expected}] }}\n"
         )
     };
     head + &(0..calls).map(case).collect::<String>()
