@@ -19,8 +19,9 @@ pub(super) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catal
     if first.is_none_or(|first| first.id != case.id) {
         return Vec::new();
     }
-    let begins_with_it = |body: &Body, tool: &str| !is_fuzz(body) && calls(body, tool);
-    let is_called = |tool: &&Tool| suite.cases.iter().any(|case| begins_with_it(&case.body, &tool.name));
+    // Generated calls of a tool that takes no arguments are all the same, and judge by themselves.
+    let begins_with_it = |body: &Body, tool: &Tool| calls(body, &tool.name) && !(is_fuzz(body) && takes_nothing(tool));
+    let is_called = |tool: &&Tool| suite.cases.iter().any(|case| begins_with_it(&case.body, tool));
     catalog.tools.iter().filter(is_called).filter_map(|tool| of_tool(planner, case, tool)).collect()
 }
 
@@ -92,7 +93,7 @@ pub(super) fn calls(body: &Body, tool: &str) -> bool {
     }
 }
 
-/// Whether a case becomes generated calls, which are judged by themselves where all are refused.
+/// Whether a case becomes generated calls.
 fn is_fuzz(body: &Body) -> bool {
     matches!(body, Body::Template(template) if matches!(**template, Template::Fuzz(_)))
 }

@@ -17,6 +17,9 @@ use crate::wire::Tool;
 /// How many valid values at edges are tried one after the other.
 const TOUR: usize = 400;
 
+/// How many calls that the suite gives come first.
+const MOST_GIVEN: usize = 4;
+
 /// In how many of 100 valid calls an argument is taken from an earlier answer, where one held what fits.
 const BORROWED: u32 = 35;
 
@@ -50,6 +53,8 @@ pub(super) struct Callee {
     pub(super) output: Option<Result<Judge, Unusable>>,
     /// The suite's arguments, and values at the edges.
     tour: Vec<Value>,
+    /// How many of them are the suite's.
+    given: usize,
     /// Arguments that take any text, each with the most characters that it takes.
     texts: Vec<(String, usize)>,
     /// Arguments that take what answers hold: the name, and the number in the pool.
@@ -99,6 +104,10 @@ impl Calls {
     /// The call of that number.
     pub(super) fn make(&self, number: u64, pool: &Pool) -> Made {
         let mut draw = self.draw.fork(number);
+        // What somebody vouches for is sent first, whatever is drawn.
+        if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given().get(at)) {
+            return Made { tool: 0, arguments: arguments.clone(), breach: None };
+        }
         let tool = if self.callees.len() > 1 && draw.chance(ELSEWHERE) { self.other(&mut draw) } else { 0 };
         let callee = &self.callees[tool];
         if draw.chance(self.invalid) && !callee.violations.is_empty() {
@@ -181,12 +190,18 @@ impl Callee {
             violations,
             binding,
             output: tool.output_schema().map(Judge::of).filter(|judge| !matches!(judge, Err(Unusable::NotASchema(_)))),
+            given: given.len().min(MOST_GIVEN),
             tour: given.into_iter().chain(tamer.boundaries()).take(TOUR).collect(),
             texts,
             wanted: own,
             is_plain: is_plain(schema),
             tamer,
         })
+    }
+
+    /// The arguments that the suite itself gives.
+    fn given(&self) -> &[Value] {
+        &self.tour[..self.given]
     }
 
     /// What makes valid calls, as far as the schema goes.

@@ -179,17 +179,10 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
 /// A tool that serves no call at all, although one of them must be served.
 fn refused_throughout(ground: &Ground<'_>, tool: &Tool) -> Option<Finding> {
     let name = &tool.name;
-    let cure = Cure::of(ground.suite);
-    let (message, help) = match vouched(ground.suite, tool)? {
-        Vouched::Arguments => (
-            format!("`{name}` refused every call, also with the arguments that are given as valid"),
-            format!("give arguments that it serves {}", cure.give(name)),
-        ),
-        Vouched::NoArguments => (
-            format!("`{name}` takes no arguments and refused every call"),
-            format!("if it cannot be served here, say so {}", cure.leave_unjudged(name)),
-        ),
-    };
+    // Arguments that are given as valid need not be among those that were sent, and have a case of their own.
+    vouched(ground.suite, tool).filter(|vouched| *vouched == Vouched::NoArguments)?;
+    let message = format!("`{name}` takes no arguments and refused every call");
+    let help = format!("if it cannot be served here, say so {}", Cure::of(ground.suite).leave_unjudged(name));
     Some(Finding { help: Some(help), ..Finding::new("valid-call-refused", message) })
 }
 
