@@ -21,6 +21,7 @@ pub use boundary::Boundary;
 pub use branches::Seen;
 pub use draw::Draw;
 pub use judge::{Formats, Judge, compile};
+pub use make::PLACEHOLDER;
 pub use maker::{Limits, Maker, Unusable};
 pub use question::{objection, refuses, satisfies, valid};
 pub use schema::{References, compare, written};

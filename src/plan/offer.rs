@@ -36,7 +36,7 @@ impl Offer<'_> {
         let listed = hints.get("safe_tools").and_then(Json::as_array);
         let safe = |tool: &Tool| match listed {
             Some(listed) if !listed.iter().any(|name| name.as_str() == Some(&tool.name)) => None,
-            Some(_) => made::arguments_of_asked(suite, tool).ok(),
+            Some(_) => made::arguments_of_asked(suite, &planner.lane.server, tool).ok(),
             None => made::arguments(suite, &planner.lane.server, tool).ok(),
         };
         let safe = self.catalog.tools.iter().filter_map(|tool: &Tool| Some((tool, safe(tool)?.to_json())));
@@ -83,7 +83,7 @@ impl Offer<'_> {
     fn tool_hint(&self, suite: &Suite, value: &Node) -> Json {
         let name = value.text().or_else(|| value.get("name").and_then(Node::text)).unwrap_or_default();
         // Who names a tool that is slow does not want it quick.
-        let made = || Some(made::tamer(self.catalog.tool(name)?).ok()?.unhurried());
+        let made = || Some(made::tamer(self.catalog.tool(name)?, None).ok()?.unhurried());
         let given = value.get("arguments").or_else(|| suite.arguments.get(name)).map(Node::to_json);
         let arguments = given.or_else(made).unwrap_or_else(|| json!({}));
         json!({"name": name, "arguments": arguments})

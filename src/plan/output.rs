@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::case::{Body, Case, Script, SkipReason};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, bare, output_schema, text_node};
-use super::made::tamer;
+use super::made::{Tamer, folder_of, tamer};
 use super::planner::Planner;
 use super::witness::{Witness, witness};
 use crate::source::template::{Names, from_json, has_template};
@@ -28,7 +28,8 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
             (Some(_), Err(reason)) => skipped(reason),
             (Some(_), Ok(witness)) => {
                 names.clone_from(&witness.names);
-                Body::Script(Box::new(script(tool, witness, template.span)))
+                let tamer = tamer(tool, folder_of(planner.suite, &planner.lane.server)).ok();
+                Body::Script(Box::new(script(tool, witness, tamer.as_ref(), template.span)))
             }
         };
         let mut case = planner.case(&name, None, template.span, body);
@@ -42,8 +43,9 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
 
 /// The call is its own witness: what a server refuses to do says nothing about its schema. Of the calls at the edges,
 /// those that are refused say nothing either.
-fn script(tool: &Tool, witness: Witness, span: Span) -> Script {
-    let steps = witness.last_args().map(|args| edges(tool, &args, span)).unwrap_or_default();
+fn script(tool: &Tool, witness: Witness, tamer: Option<&Tamer>, span: Span) -> Script {
+    let calls = tamer.zip(witness.last_args());
+    let steps = calls.map(|(tamer, args)| edges(tool, tamer, &args, span)).unwrap_or_default();
     let mut served = witness.steps;
     if let Some(call) = served.last_mut() {
         call.expect = vec![output_schema(span)];
@@ -52,12 +54,11 @@ fn script(tool: &Tool, witness: Witness, span: Span) -> Script {
 }
 
 /// Calls with valid input at the edges of what the schema allows.
-fn edges(tool: &Tool, args: &Node, span: Span) -> Vec<Step> {
+fn edges(tool: &Tool, tamer: &Tamer, args: &Node, span: Span) -> Vec<Step> {
     // What a tool leaves behind that says that it changes something need not be odd as well.
     if tool.raw["annotations"]["readOnlyHint"] == false {
         return Vec::new();
     }
-    let Ok(tamer) = tamer(tool) else { return Vec::new() };
     let ordinary = args.to_json();
     let made = tamer.boundaries().into_iter().filter(|value| *value != ordinary);
     let made = made.map(|value| from_json(&value, span)).filter(|args| !has_template(args));

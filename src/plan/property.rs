@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::case::{Body, Case, Script, SkipReason};
-use super::made::{Cure, Why};
+use super::made::{Cure, Why, folder_of};
 use super::planner::Planner;
 use super::witness::known_arguments;
 use crate::source::Node;
@@ -21,6 +21,8 @@ pub struct Rounds {
     pub forbidden: BTreeMap<String, Hazard>,
     /// Arguments by tool that are known to be valid, unfilled.
     pub known: BTreeMap<String, Node>,
+    /// The folder that the server was started with.
+    pub folder: Option<String>,
     /// What the draws of this case are told apart by.
     pub key: String,
 }
@@ -45,6 +47,7 @@ pub(super) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mu
         property: Arc::clone(property),
         forbidden: forbidden.collect(),
         known: catalog.tools.iter().filter_map(|tool| known_arguments(suite, tool)).collect(),
+        folder: folder_of(suite, server),
         key: format!("{}/{}", test.name.value, case.row.as_deref().unwrap_or(&case.name)),
     };
     let refused = steps(script).filter_map(|step| called(step, &names)).find_map(|tool| rounds.refusal(&tool));

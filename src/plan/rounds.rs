@@ -231,7 +231,7 @@ impl Making<'_> {
             None => Map::new(),
         };
         let known = self.rounds.known.get(&tool.name).map(|known| self.fill(known)).transpose()?;
-        let tamer = tamer(tool);
+        let tamer = tamer(tool, self.rounds.folder.clone());
         let base = match (&known, &tamer) {
             (Some(known), _) => known.clone(),
             (None, Ok(tamer)) => tamer.smallest().clone(),

@@ -14,6 +14,7 @@ use super::shape::{Graph, LARGEST, Node, NodeId, Shape};
 
 pub(super) use number::{SAFE, number_near, whole_value};
 pub(super) use object::with;
+pub use text::PLACEHOLDER;
 pub(super) use text::{text, text_of_length};
 
 /// How often a place is made anew until it fits.

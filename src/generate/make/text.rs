@@ -12,6 +12,9 @@ const TRIES: usize = 12;
 /// Texts that have to be this long are tried once.
 const LONG: usize = 2_000;
 
+/// What a plain text says where nothing asks for more.
+pub const PLACEHOLDER: &str = "text";
+
 /// Pieces of text that servers like to stumble over.
 const ODD: [&str; 24] = [
     " ",
@@ -66,9 +69,9 @@ pub(super) fn plain_text(plain: &Plain, draw: &mut Draw, limits: Limits) -> Stri
     let (min, max) = lengths(plain, limits);
     if plain.patterns.is_empty() {
         let shown = plain.format.as_deref().and_then(format::example).filter(|shown| fits(shown, (min, max)));
-        return shown.map_or_else(|| text_of_length("text", min, max), ToOwned::to_owned);
+        return shown.map_or_else(|| text_of_length(PLACEHOLDER, min, max), ToOwned::to_owned);
     }
-    asked_for(plain, draw, (min, max)).unwrap_or_else(|| text_of_length("text", min, max))
+    asked_for(plain, draw, (min, max)).unwrap_or_else(|| text_of_length(PLACEHOLDER, min, max))
 }
 
 /// A short text of letters.

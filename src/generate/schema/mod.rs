@@ -3,6 +3,7 @@
 //! Knows how schemas are written and what they mean; knows nothing about making values.
 
 mod cost;
+mod described;
 mod fits;
 mod kind;
 mod meter;

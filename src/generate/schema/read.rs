@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jsonschema::Draft;
 use serde_json::{Map, Number, Value};
 
+use super::described;
 use super::reference::{References, below};
 use super::{Bound, Condition, Contains, Kinds, Rules, SchemaId, Schemas, same};
 
@@ -193,6 +194,10 @@ fn values(draft: Draft, members: &Map<String, Value>, rules: &mut Rules) {
     }
     rules.shown.extend(members.get("examples").and_then(Value::as_array).into_iter().flatten().cloned());
     rules.shown.extend(members.get("default").cloned());
+    if rules.shown.is_empty() && rules.values.is_none() && rules.named == [Kinds::TEXT] {
+        let description = members.get("description").and_then(Value::as_str);
+        rules.shown.extend(description.map(described::examples).unwrap_or_default());
+    }
 }
 
 fn numbers(members: &Map<String, Value>, rules: &mut Rules) {

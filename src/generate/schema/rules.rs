@@ -47,7 +47,7 @@ pub(in crate::generate) struct Rules {
     /// `const` in contrast to `enum`.
     pub(in crate::generate) constant: bool,
     pub(in crate::generate) forbidden: Vec<Value>,
-    /// What the schema shows: `examples`, then `default`.
+    /// What the schema shows: `examples`, then `default`; where it has neither, what its description names.
     pub(in crate::generate) shown: Vec<Value>,
 
     pub(in crate::generate) low: Vec<Bound>,

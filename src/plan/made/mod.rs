@@ -2,10 +2,12 @@
 //!
 //! Whoever needs a valid call asks [`arguments`]; whoever needs many keeps a [`Tamer`].
 
+mod folder;
 mod nowhere;
 mod pace;
 mod tame;
 
+pub use self::folder::of as folder_of;
 pub use self::tame::Tamer;
 use crate::source::Node;
 use crate::source::template::from_json;
@@ -93,7 +95,7 @@ impl Why {
 pub fn arguments(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, Why> {
     match suite.hazard(server, tool) {
         Some(hazard) => Err(Why::Hazard(hazard)),
-        None => arguments_of_asked(suite, tool),
+        None => arguments_of_asked(suite, server, tool),
     }
 }
 
@@ -102,18 +104,18 @@ pub fn arguments(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, Why> 
 /// # Errors
 ///
 /// Says what is wrong with its schema.
-pub fn arguments_of_asked(suite: &Suite, tool: &Tool) -> Result<Node, Why> {
+pub fn arguments_of_asked(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, Why> {
     match suite.arguments.get(&tool.name) {
         Some(given) => Ok(given.clone()),
-        None => Ok(from_json(tamer(tool)?.smallest(), suite.name.span)),
+        None => Ok(from_json(tamer(tool, folder_of(suite, server))?.smallest(), suite.name.span)),
     }
 }
 
-/// What makes arguments of a tool.
+/// What makes arguments of a tool, for a server that was started with that folder.
 ///
 /// # Errors
 ///
 /// Says what is wrong with its schema.
-pub fn tamer(tool: &Tool) -> Result<Tamer, Why> {
-    Tamer::new(&tool.arguments_schema()).map_err(|unusable| Why::NothingFits(unusable.to_string()))
+pub fn tamer(tool: &Tool, folder: Option<String>) -> Result<Tamer, Why> {
+    Tamer::new(&tool.arguments_schema(), folder).map_err(|unusable| Why::NothingFits(unusable.to_string()))
 }

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::folder::is_path;
 use super::nowhere::{is_host, nearer};
 use super::pace;
-use crate::generate::{Draw, Judge, Maker, Unusable, Violation};
+use crate::generate::{Draw, Judge, Maker, PLACEHOLDER, Unusable, Violation};
 
 /// Makes arguments of one tool.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Tamer {
     given: Vec<(String, Vec<Value>)>,
     /// Members whose schema says that they are names of machines.
     hosts: BTreeSet<String>,
+    /// The folder that the server was started with, for arguments that are paths and of which the schema shows none.
+    folder: Option<String>,
     smallest: Value,
 }
 
@@ -34,16 +37,16 @@ struct Change {
 
 impl Tamer {
     /// Makes a schema of arguments ready; `Err` says why nothing can be made from it.
-    pub fn new(schema: &Value) -> Result<Self, Unusable> {
-        Ok(Self::with_maker(schema, Maker::new(schema)?))
+    pub fn new(schema: &Value, folder: Option<String>) -> Result<Self, Unusable> {
+        Ok(Self::with_maker(schema, Maker::new(schema)?, folder))
     }
 
     /// The same with a maker of the caller's, which is one of that schema.
-    pub fn with_maker(schema: &Value, maker: Maker) -> Self {
+    pub fn with_maker(schema: &Value, maker: Maker, folder: Option<String>) -> Self {
         let mut hosts = BTreeSet::new();
         hosts_of(schema, &mut hosts);
         let smallest = maker.smallest().clone();
-        let mut tamer = Self { maker, schema: schema.clone(), given: Vec::new(), hosts, smallest };
+        let mut tamer = Self { maker, schema: schema.clone(), given: Vec::new(), hosts, folder, smallest };
         let properties = schema["properties"].as_object().into_iter().flatten();
         tamer.given =
             properties.filter_map(|(name, schema)| Some((name.clone(), tamer.given(name, schema)?))).collect();
@@ -130,6 +133,9 @@ impl Tamer {
 
     fn nearer(&self, name: &str, value: &Value) -> Vec<Value> {
         let Value::String(text) = value else { return Vec::new() };
+        if text == PLACEHOLDER && is_path(name) {
+            return self.folder.iter().cloned().map(Value::from).collect();
+        }
         let nearer = nearer(text, || self.hosts.contains(name) || is_host(name));
         nearer.into_iter().map(Value::from).collect()
     }
@@ -227,7 +233,7 @@ mod tests {
     use super::*;
 
     fn tamer(properties: &Value, required: &Value) -> Tamer {
-        Tamer::new(&json!({"type": "object", "properties": properties, "required": required})).unwrap()
+        Tamer::new(&json!({"type": "object", "properties": properties, "required": required}), None).unwrap()
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) struct Derived {
 
 /// Calls with arguments that the tool's schema forbids, derived from valid ones; `Err` says why there are none.
 pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Result<Derived, String> {
-    let tamer = Tamer::new(&tool.arguments_schema())
+    let tamer = Tamer::new(&tool.arguments_schema(), None)
         .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?;
     let basis = Basis::of(args, &tamer);
     let found = tamer.violations(&basis.value);

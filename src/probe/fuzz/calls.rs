@@ -9,7 +9,7 @@ use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
 use crate::event::Call;
 use crate::generate::{Breach, Draw, Judge, Limits, Maker, Seen, Unusable, Violation};
-use crate::plan::made::Tamer;
+use crate::plan::made::{Tamer, folder_of};
 use crate::source::words;
 use crate::suite::Fuzz;
 use crate::wire::Tool;
@@ -167,7 +167,7 @@ impl Callee {
     fn new(tool: &Tool, ground: &Ground<'_>, settings: &Fuzz, wanted: &mut Vec<Wanted>) -> Result<Self, Unusable> {
         let schema = &*tool.arguments_schema();
         let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
-        let tamer = Tamer::with_maker(schema, maker);
+        let tamer = Tamer::with_maker(schema, maker, folder_of(ground.suite, ground.server_name));
         let given: Vec<Value> = given(tool, ground).filter(|given| tamer.maker().is_valid(given)).collect();
         let base = given.first().unwrap_or(tamer.smallest());
         // Arguments that are no object break the protocol, not the tool's schema.
