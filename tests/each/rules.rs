@@ -20,7 +20,7 @@ use mcprove::redact::Redactor;
 use mcprove::report::terminal::failure;
 use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
 use mcprove::source::{Node, SourceFile, Sources, Style, parse};
-use mcprove::suite::{Carrier, Files, Rule, Suite, load};
+use mcprove::suite::{Carrier, Files, Level, Rule, Suite, load};
 use mcprove::taxonomy::Registry;
 use mcprove::transport::memory;
 use serde_json::{Map, Value, json};
@@ -67,7 +67,8 @@ pub(crate) fn tests() -> Vec<Trial> {
         })
     });
     let shown = test("rules::variants".to_owned(), every_variant_is_shown);
-    kept.chain(broken).chain([shown]).collect()
+    let levels = test("rules::levels".to_owned(), levels_are_those_of_the_sentences);
+    kept.chain(broken).chain([shown, levels]).collect()
 }
 
 /// A rule with each of its faulty servers: the one that breaks it, and one for each further variant.
@@ -90,6 +91,38 @@ fn every_variant_is_shown() {
     });
     let wrong: Vec<&str> = claims.filter(|(_, is_shown)| !is_shown).map(|(rule, _)| rule.id.as_str()).collect();
     assert_eq!(wrong, [""; 0], "each variant that a rule judges needs a server under `broken` or `also_broken`");
+}
+
+/// Rules whose sentence describes what servers do, with neither word: advice at most.
+const DESCRIBED: [(&str, &str); 10] = [
+    ("2025-11-25", "W111"),
+    ("2025-11-25", "W114"),
+    ("2025-11-25", "W115"),
+    ("2025-11-25", "W121"),
+    ("2025-11-25", "W122"),
+    ("2026-07-28", "W62"),
+    ("2026-07-28", "W91"),
+    ("2026-07-28", "W121"),
+    ("2026-07-28", "W122"),
+    ("2026-07-28", "W123"),
+];
+
+/// A rule is no more binding than the sentence that it quotes: a MUST stands in one with that word, or in a declaration of
+/// the schema.
+fn levels_are_those_of_the_sentences() {
+    let is_wrong = |rule: &&Rule| {
+        let has = |word: &str| rule.quote.split(|end: char| !end.is_alphanumeric()).any(|one| one == word);
+        let binds = ["MUST", "REQUIRED", "SHALL"].into_iter().any(has) || rule.quote.ends_with(';');
+        let advises = ["SHOULD", "RECOMMENDED", "should", "Must"].into_iter().any(has);
+        let newest = rule.revisions.last().unwrap().as_str();
+        match rule.level {
+            Level::Must => !binds,
+            Level::Should => (binds || advises) == DESCRIBED.contains(&(newest, rule.id.as_str())),
+        }
+    };
+    let rules = whole().1.rules.iter().filter_map(|test| test.rule.as_deref());
+    let wrong: Vec<&str> = rules.filter(is_wrong).map(|rule| rule.id.as_str()).collect();
+    assert_eq!(wrong, [""; 0], "the level of each is not that of its sentence");
 }
 
 /// The correct server keeps every rule of a book, over both transports; each but a few are seen to be kept.
