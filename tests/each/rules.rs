@@ -136,6 +136,11 @@ fn all_are_kept(revision: &str) {
         ("tokens", Guard::Tokens, Server { settings: reference(Guard::Tokens), over: Carrier::Http, ..plain() }),
         ("nothing but the directory", Guard::Open, plain()),
         ("nothing at all", Guard::Open, Server { flaw: Some(bare()), ..plain() }),
+        (
+            "what few servers do",
+            Guard::Open,
+            Server { settings: reference(Guard::Open), flaw: Some(unusual()), over: Carrier::Http },
+        ),
     ];
     let has_transport = |server: &Server| server.over == Carrier::Stdio || revision != WITHOUT_HTTP;
     for (place, guard, server) in servers.into_iter().filter(|(_, _, server)| has_transport(server)) {
@@ -268,14 +273,39 @@ fn hints(rules: &[Rule], guard: Guard) -> Value {
 
 /// What makes the correct server one that offers nothing, and says so: still correct.
 fn bare() -> Flaw {
-    let text = r"
+    flaw(
+        r"
         - on: { method: [initialize, server/discover] }
           answers: { set: { result.capabilities: {} } }
         - on: { method: [tools/*, resources/*, prompts/*, completion/*] }
           answers: { error: { code: -32601, message: nothing of the kind is here } }
-    ";
+    ",
+    )
+}
+
+/// What makes the correct server one that does what no sentence forbids, though few servers do: it offers a version that
+/// is no date, has JSON amidst other texts, keeps methods of earlier revisions, and refuses a prompt.
+fn unusual() -> Flaw {
+    flaw(
+        r#"
+        - on: { method: initialize, with: { params.protocolVersion: "/^(1999-01-01|DRAFT-2025-v3)$/" } }
+          answers: { set: { result.protocolVersion: DRAFT-2025-v3 } }
+        - on: { method: tools/call, with: { params.name: add }, answer: { with: [result.structuredContent] } }
+          answers:
+            set:
+              result.structuredContent: { sum: 3 }
+              result.content: [{ type: text, text: The sum }, { type: text, text: '{ "sum": 3 }' }, { type: text, text: It is exact. }]
+        - on: { method: [ping, logging/setLevel, tasks/list], with: { 'params._meta["io.modelcontextprotocol/protocolVersion"]': "2026-07-28" } }
+          answers: { result: { resultType: complete, tasks: [] }, status: 200 }
+        - on: { method: prompts/get, with: { 'params._meta["io.modelcontextprotocol/protocolVersion"]': "2026-07-28", params.name: test_simple_prompt } }
+          answers: { error: { code: -32603, message: the text is away } }
+    "#,
+    )
+}
+
+fn flaw(text: &str) -> Flaw {
     let mut sources = Sources::default();
-    let id = sources.add(SourceFile::new("bare", text));
+    let id = sources.add(SourceFile::new("flaw", text));
     Flaw::load(&sources, id).unwrap()
 }
 
