@@ -284,7 +284,8 @@ fn bare() -> Flaw {
 }
 
 /// What makes the correct server one that does what no sentence forbids, though few servers do: it offers a version that
-/// is no date, has JSON amidst other texts, keeps methods of earlier revisions, and refuses a prompt.
+/// is no date, has JSON amidst other texts, tells sessions that have ended from those that never were, keeps methods of earlier
+/// revisions, refuses a prompt, and does not ask twice.
 fn unusual() -> Flaw {
     flaw(
         r#"
@@ -295,6 +296,10 @@ fn unusual() -> Flaw {
             set:
               result.structuredContent: { sum: 3 }
               result.content: [{ type: text, text: The sum }, { type: text, text: '{ "sum": 3 }' }, { type: text, text: It is exact. }]
+        - on: { header: { Mcp-Session-Id: 00000000-0000-4000-8000-6d6370726f76 }, answer: { status: 404 } }
+          answers: { status: 400 }
+        - on: { with: { id: mcprove-m6-1 } }
+          answers: { result: { resultType: complete, content: [] }, status: 200 }
         - on: { method: [ping, logging/setLevel, tasks/list], with: { 'params._meta["io.modelcontextprotocol/protocolVersion"]': "2026-07-28" } }
           answers: { result: { resultType: complete, tasks: [] }, status: 200 }
         - on: { method: prompts/get, with: { 'params._meta["io.modelcontextprotocol/protocolVersion"]': "2026-07-28", params.name: test_simple_prompt } }
