@@ -99,7 +99,10 @@ fn told(check: &Test, rule: &Rule, sources: &Sources) -> String {
     let _ = writeln!(text, "  {level}, {} over {over}", revisions.join(", "));
     let _ = writeln!(text, "  {}\n", rule.link());
     let quote = format!("“{}”", rule.quote);
-    for (title, words) in [("quote", &quote), ("why", &rule.why), ("good", &rule.good)] {
+    let advice = rule.advice.iter().map(|reason| ("but", reason));
+    for (title, words) in
+        [("quote", &quote)].into_iter().chain(advice).chain([("why", &rule.why), ("good", &rule.good)])
+    {
         let _ = writeln!(text, "  {title:<5} {}", words.trim());
     }
     let hints = check.needs.iter().filter_map(|need| match need {

@@ -24,6 +24,7 @@ pub(super) fn rule(node: &Node) -> Option<Arc<Rule>> {
         id: text("id")?,
         section: text("section")?,
         level: level(rule, Level::Must),
+        advice: text("advice"),
         revisions,
         over: carrier(rule),
         quote: text("quote")?,

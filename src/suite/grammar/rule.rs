@@ -22,6 +22,7 @@ pub(super) static RULE: Object = Object {
             Shape::Choice(&["must", "should"]),
             "How binding it is, `must` by default; a server that breaks a `should` is warned.",
         ),
+        key("advice", Shape::Text, "Why it is no more than advice, where the sentence has no SHOULD."),
         key("revisions", Shape::List(&Shape::Choice(REVISIONS)), "The revisions in which it holds; all by default."),
         key("over", CARRIERS, "The transport that it is about; every one by default."),
         required(

@@ -14,6 +14,8 @@ pub struct Rule {
     pub section: String,
     /// How binding it is.
     pub level: Level,
+    /// Why it is no more than advice, where the sentence has no SHOULD.
+    pub advice: Option<String>,
     /// The revisions in which it holds, oldest first.
     pub revisions: Vec<Revision>,
     /// The transport that it is about; `None` for every one.
