@@ -16,12 +16,12 @@ pub struct RuleInfo {
     pub level: RuleLevel,
     /// The page and the section of the specification.
     pub section: String,
-    /// The address of that section, in the newest revision in which the rule holds.
+    /// The address at which the sentence stands, in the newest revision in which the rule holds.
     pub link: String,
     /// The newest revision in which it holds, whose rule book it stands in.
     pub revision: String,
-    /// What a server has to do.
-    pub says: String,
+    /// The sentence that demands it, word for word.
+    pub quote: String,
 }
 
 /// How binding a rule is.

@@ -264,7 +264,10 @@ fn telling(result: &CaseResult) -> Vec<(&Finding, Identity)> {
 /// What went wrong, in one line: the rule that is broken, where there is one.
 fn title(result: &CaseResult, finding: &Finding) -> String {
     let said = || finding.message.lines().next().unwrap_or_default().to_owned();
-    result.case.rule.as_ref().map_or_else(said, |rule| format!("rule {} is broken: {}", rule.id, rule.says))
+    result.case.rule.as_ref().map_or_else(said, |rule| {
+        let name = result.case.name.strip_prefix(&rule.id).unwrap_or(&result.case.name);
+        format!("rule {} is broken: {}", rule.id, name.trim_start())
+    })
 }
 
 fn length(stored: &Stored) -> usize {

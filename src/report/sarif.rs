@@ -235,7 +235,8 @@ struct Met {
 impl Rules {
     fn index(&mut self, case: &CaseResult, finding: &Finding) -> usize {
         let rule = case.case.rule.as_deref();
-        let at = self.place(&rule_id(case, finding), || rule.map_or_else(|| help(finding), |rule| rule.says.clone()));
+        let at = self
+            .place(&rule_id(case, finding), || rule.map_or_else(|| help(finding), |rule| format!("“{}”", rule.quote)));
         self.codes[at].link = rule.map(|rule| rule.link.clone());
         if case.outcome == Outcome::Failed {
             self.codes[at].weight.get_or_insert_with(|| Weight::of(case, finding));

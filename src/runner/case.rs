@@ -324,6 +324,6 @@ fn rule_info(rule: &Rule) -> RuleInfo {
         section: rule.section.clone(),
         link: rule.link(),
         revision: rule.revisions.last().map(|newest| newest.as_str().to_owned()).unwrap_or_default(),
-        says: rule.says.clone(),
+        quote: rule.quote.clone(),
     }
 }

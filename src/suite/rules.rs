@@ -61,7 +61,10 @@ pub fn rules_manual() -> String {
     let tests = built_in_rules(&mut sources).unwrap_or_default();
     let mut text = "# Rules of the specification\n\n".to_owned();
     text += "This page is made from the rule books under `suites/compliance/`.\n";
-    text += "`mcprove compliance --explain ID` says of each what it means, why it matters and how it is checked; [Compliance](compliance.md) says how to use them.\n";
+    text += "`mcprove compliance --explain ID` says of each why it matters, how a good server answers and how it is checked; [Compliance](compliance.md) says how to use them.\n\n";
+    text += "Each rule quotes the sentence that demands it; `…` stands for words that are left out.\n";
+    text += "The sentences are those of the [Model Context Protocol specification](https://github.com/modelcontextprotocol/modelcontextprotocol), copyright its contributors, licensed under Apache-2.0 and in part MIT, as its [licence](https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/LICENSE) says; where the link leads elsewhere, of [JSON-RPC 2.0](https://www.jsonrpc.org/specification), copyright the JSON-RPC Working Group, and of RFCs, copyright the IETF Trust and their authors.\n";
+    text += "Where a SHOULD rests on a sentence without that word, `--explain` says why it is no more than advice.\n";
     let books: std::collections::BTreeSet<&str> = tests
         .iter()
         .filter_map(|test| test.rule.as_ref()?.revisions.last())
@@ -86,20 +89,20 @@ fn book(tests: &[Arc<Test>], revision: &str) -> String {
         must.len(),
         must.len() + missing.len()
     );
-    text += "| id | level | section | over | holds in | a correct server | needs |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+    text += "| id | level | section | over | holds in | a correct server | needs | the sentence |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for (test, rule) in &rules {
         let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
         let over = rule.over.map_or("both", Carrier::as_str);
-        let link = rule.link();
         let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
         let _ = writeln!(
             text,
-            "| {} | {level} | [{}]({link}) | {over} | {} | {} | {} |",
+            "| {} | {level} | {} | {over} | {} | {} | {} | “{}” |",
             rule.id,
-            rule.section,
+            section(rule),
             revisions.join(", "),
             cell(&test.name.value),
-            cell(&needs(test))
+            cell(&needs(test)),
+            cell(&rule.quote)
         );
     }
     if !missing.is_empty() {
@@ -109,6 +112,15 @@ fn book(tests: &[Arc<Test>], revision: &str) -> String {
         }
     }
     text
+}
+
+/// The section, with a link to where the sentence stands.
+fn section(rule: &Rule) -> String {
+    let link = rule.link();
+    match &rule.source {
+        None => format!("[{}]({link})", rule.section),
+        Some(source) => format!("{}, [{}]({link})", rule.section, source.trim_start_matches("https://")),
+    }
 }
 
 fn needs(test: &Test) -> String {

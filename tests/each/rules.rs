@@ -20,7 +20,7 @@ use mcprove::redact::Redactor;
 use mcprove::report::terminal::failure;
 use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
 use mcprove::source::{Node, SourceFile, Sources, Style, parse};
-use mcprove::suite::{Carrier, Files, Rule, Suite, load};
+use mcprove::suite::{Carrier, Files, Level, Rule, Suite, load};
 use mcprove::taxonomy::Registry;
 use mcprove::transport::memory;
 use serde_json::{Map, Value, json};
@@ -67,7 +67,8 @@ pub(crate) fn tests() -> Vec<Trial> {
         })
     });
     let shown = test("rules::variants".to_owned(), every_variant_is_shown);
-    kept.chain(broken).chain([shown]).collect()
+    let levels = test("rules::levels".to_owned(), levels_are_those_of_the_sentences);
+    kept.chain(broken).chain([shown, levels]).collect()
 }
 
 /// A rule with each of its faulty servers: the one that breaks it, and one for each further variant.
@@ -92,6 +93,21 @@ fn every_variant_is_shown() {
     assert_eq!(wrong, [""; 0], "each variant that a rule judges needs a server under `broken` or `also_broken`");
 }
 
+/// A rule is as binding as the sentence that it quotes, or says why it is less: a MUST stands in one with that word, or in a
+/// declaration of the schema.
+fn levels_are_those_of_the_sentences() {
+    let is_wrong = |rule: &&Rule| {
+        let has = |word: &str| rule.quote.split(|end: char| !end.is_alphanumeric()).any(|one| one == word);
+        match rule.level {
+            Level::Must => !["MUST", "REQUIRED", "SHALL"].into_iter().any(has) && !rule.quote.ends_with(';'),
+            Level::Should => ["SHOULD", "RECOMMENDED", "should"].into_iter().any(has) == rule.advice.is_some(),
+        }
+    };
+    let rules = whole().1.rules.iter().filter_map(|test| test.rule.as_deref());
+    let wrong: Vec<&str> = rules.filter(is_wrong).map(|rule| rule.id.as_str()).collect();
+    assert_eq!(wrong, [""; 0], "the level of each is not that of its sentence");
+}
+
 /// The correct server keeps every rule of a book, over both transports; each but a few are seen to be kept.
 fn all_are_kept(revision: &str) {
     let rules = rules(revision);
@@ -103,6 +119,11 @@ fn all_are_kept(revision: &str) {
         ("tokens", Guard::Tokens, Server { settings: reference(Guard::Tokens), over: Carrier::Http, ..plain() }),
         ("nothing but the directory", Guard::Open, plain()),
         ("nothing at all", Guard::Open, Server { flaw: Some(bare()), ..plain() }),
+        (
+            "what few servers do",
+            Guard::Open,
+            Server { settings: reference(Guard::Open), flaw: Some(unusual()), over: Carrier::Http },
+        ),
     ];
     let has_transport = |server: &Server| server.over == Carrier::Stdio || revision != WITHOUT_HTTP;
     for (place, guard, server) in servers.into_iter().filter(|(_, _, server)| has_transport(server)) {
@@ -235,14 +256,44 @@ fn hints(rules: &[Rule], guard: Guard) -> Value {
 
 /// What makes the correct server one that offers nothing, and says so: still correct.
 fn bare() -> Flaw {
-    let text = r"
+    flaw(
+        r"
         - on: { method: [initialize, server/discover] }
           answers: { set: { result.capabilities: {} } }
         - on: { method: [tools/*, resources/*, prompts/*, completion/*] }
           answers: { error: { code: -32601, message: nothing of the kind is here } }
-    ";
+    ",
+    )
+}
+
+/// What makes the correct server one that does what no sentence forbids, though few servers do: it offers a version that
+/// is no date, has JSON amidst other texts, tells sessions that have ended from those that never were, keeps methods of earlier
+/// revisions, refuses a prompt, and does not ask twice.
+fn unusual() -> Flaw {
+    flaw(
+        r#"
+        - on: { method: initialize, with: { params.protocolVersion: "/^(1999-01-01|DRAFT-2025-v3)$/" } }
+          answers: { set: { result.protocolVersion: DRAFT-2025-v3 } }
+        - on: { method: tools/call, with: { params.name: add }, answer: { with: [result.structuredContent] } }
+          answers:
+            set:
+              result.structuredContent: { sum: 3 }
+              result.content: [{ type: text, text: The sum }, { type: text, text: '{ "sum": 3 }' }, { type: text, text: It is exact. }]
+        - on: { header: { Mcp-Session-Id: 00000000-0000-4000-8000-6d6370726f76 }, answer: { status: 404 } }
+          answers: { status: 400 }
+        - on: { with: { id: mcprove-m6-1 } }
+          answers: { result: { resultType: complete, content: [] }, status: 200 }
+        - on: { method: [ping, logging/setLevel, tasks/list], with: { 'params._meta["io.modelcontextprotocol/protocolVersion"]': "2026-07-28" } }
+          answers: { result: { resultType: complete, tasks: [] }, status: 200 }
+        - on: { method: prompts/get, with: { 'params._meta["io.modelcontextprotocol/protocolVersion"]': "2026-07-28", params.name: test_simple_prompt } }
+          answers: { error: { code: -32603, message: the text is away } }
+    "#,
+    )
+}
+
+fn flaw(text: &str) -> Flaw {
     let mut sources = Sources::default();
-    let id = sources.add(SourceFile::new("bare", text));
+    let id = sources.add(SourceFile::new("flaw", text));
     Flaw::load(&sources, id).unwrap()
 }
 

@@ -98,7 +98,11 @@ fn told(check: &Test, rule: &Rule, sources: &Sources) -> String {
     let mut text = format!("{} {}\n\n", rule.id, check.name.value);
     let _ = writeln!(text, "  {level}, {} over {over}", revisions.join(", "));
     let _ = writeln!(text, "  {}\n", rule.link());
-    for (title, words) in [("what", &rule.says), ("why", &rule.why), ("good", &rule.good)] {
+    let quote = format!("“{}”", rule.quote);
+    let advice = rule.advice.iter().map(|reason| ("but", reason));
+    for (title, words) in
+        [("quote", &quote)].into_iter().chain(advice).chain([("why", &rule.why), ("good", &rule.good)])
+    {
         let _ = writeln!(text, "  {title:<5} {}", words.trim());
     }
     let hints = check.needs.iter().filter_map(|need| match need {

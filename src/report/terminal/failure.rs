@@ -231,12 +231,12 @@ fn circumstances(result: &CaseResult, style: &Style) -> String {
     labelled("on", &layout::crop(&parts.join(", "), style.width.saturating_sub(9)), style)
 }
 
-/// What the rule demands that a case stands for, and where that is written.
+/// The sentence of the rule that a case stands for, and where it is written.
 fn rule(result: &CaseResult, style: &Style) -> String {
     let Some(rule) = &result.case.rule else { return String::new() };
-    let says = layout::wrap_some(&format!("{}: {}", rule.level.as_str(), rule.says), style.width - 9, 3);
-    let says = says.trim_end().replace('\n', "\n         ");
-    labelled("rule", &says, style) + &labelled("see", &rule.link, style)
+    let quote = layout::wrap_some(&format!("{}: “{}”", rule.level.as_str(), rule.quote), style.width - 9, 5);
+    let quote = quote.trim_end().replace('\n', "\n         ");
+    labelled("rule", &quote, style) + &labelled("see", &rule.link, style)
 }
 
 fn labelled(label: &str, text: &str, style: &Style) -> String {

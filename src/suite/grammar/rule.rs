@@ -15,16 +15,26 @@ pub(super) static RULE: Object = Object {
         required(
             "section",
             Shape::Text,
-            "The page and the section of the specification that says so: `basic/transports#stdio`.",
+            "The page and the section of the specification that it belongs to: `basic/transports#stdio`.",
         ),
         key(
             "level",
             Shape::Choice(&["must", "should"]),
             "How binding it is, `must` by default; a server that breaks a `should` is warned.",
         ),
+        key("advice", Shape::Text, "Why it is no more than advice, where the sentence has no SHOULD."),
         key("revisions", Shape::List(&Shape::Choice(REVISIONS)), "The revisions in which it holds; all by default."),
         key("over", CARRIERS, "The transport that it is about; every one by default."),
-        required("says", Shape::Text, "What a server has to do."),
+        required(
+            "quote",
+            Shape::Text,
+            "The sentence that demands it, word for word; `…` stands for words that are left out.",
+        ),
+        key(
+            "source",
+            Shape::Text,
+            "Where the sentence stands, if not on the page of `section`: `schema#tool`, or an address.",
+        ),
         required("why", Shape::Text, "Why it matters."),
         required("good", Shape::Text, "How a good server answers."),
         key(

@@ -10,16 +10,20 @@ use crate::wire::Revision;
 pub struct Rule {
     /// Its id, unique in its rule book: `B2`.
     pub id: String,
-    /// Where the specification says so: a page and a section, such as `basic/transports#stdio`.
+    /// What it belongs to: a page and a section of the specification, such as `basic/transports#stdio`.
     pub section: String,
     /// How binding it is.
     pub level: Level,
+    /// Why it is no more than advice, where the sentence has no SHOULD.
+    pub advice: Option<String>,
     /// The revisions in which it holds, oldest first.
     pub revisions: Vec<Revision>,
     /// The transport that it is about; `None` for every one.
     pub over: Option<Carrier>,
-    /// What a server has to do.
-    pub says: String,
+    /// The sentence that demands it, word for word.
+    pub quote: String,
+    /// Where the sentence stands, if not on the page of the section: another one, or an address.
+    pub source: Option<String>,
     /// Why it matters.
     pub why: String,
     /// How a good server answers.
@@ -43,14 +47,18 @@ impl Rule {
         id.eq_ignore_ascii_case(&self.id)
     }
 
-    /// The address of the section, in the newest revision in which the rule holds.
+    /// The address at which the sentence stands, in the newest revision in which the rule holds.
     pub fn link(&self) -> String {
         const SITE: &str = "https://modelcontextprotocol.io";
-        if self.section.starts_with('/') {
-            return format!("{SITE}{}", self.section);
+        let place = self.source.as_ref().unwrap_or(&self.section);
+        if place.starts_with("https://") {
+            return place.clone();
+        }
+        if place.starts_with('/') {
+            return format!("{SITE}{place}");
         }
         let newest = self.revisions.last().map_or("draft", |revision| revision.as_str());
-        format!("{SITE}/specification/{newest}/{}", self.section)
+        format!("{SITE}/specification/{newest}/{place}")
     }
 }
 
