@@ -31,15 +31,18 @@ for line in sys.stdin:
     if not is_ready:
         os.write(log, b"ready\n")
         is_ready = True
-    known = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "heavy", "version": "1"}}
+    asked = message.get("params", {}).get("protocolVersion")
+    known = {"protocolVersion": asked, "capabilities": {}, "serverInfo": {"name": "heavy", "version": "1"}}
     result = known if message["method"] == "initialize" else {}
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
-/// Half of the cases leave the handshake out.
+/// Half of the cases leave the handshake out; they run against two servers, in two revisions each.
 const SUITE: &str = r#"
 suite: Heavy servers
-server: { command: [python3, server.py], protocol: 2025-11-25 }
+servers:
+  one: { command: [python3, server.py], protocol: [2025-06-18, 2025-11-25] }
+  other: { command: [python3, server.py], protocol: [2025-06-18, 2025-11-25] }
 run_options: { restart_policy: per_test }
 tests:
   - { name: one, alive: true, expect: [] }
@@ -93,7 +96,7 @@ fn no_more_servers_start_at_a_time_than_there_are_processors() {
     let mut passed = Passed::default();
     let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(runner::run(plan, options, registry, &mut passed));
-    assert_eq!(passed.0, 6);
+    assert_eq!(passed.0, 24);
     let log = fs::read_to_string(scene.folder.join("log")).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     for pair in lines.chunks(2) {
