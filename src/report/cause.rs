@@ -54,12 +54,15 @@ pub(super) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
     }
 }
 
-/// Why a case was not judged; what the server answered differs from call to call.
+/// Why a case was not judged; what the server answered differs from call to call, and most reasons from tool to tool
+/// by its name only.
 fn of_reason(result: &CaseResult) -> Cause {
     let reason = result.reason.as_deref().unwrap_or_default();
-    let says = reason.split('{').next().unwrap_or_default().to_owned();
+    let says = reason.split('{').next().unwrap_or_default();
+    let is_general = result.outcome == Outcome::Inconclusive;
+    let says = if is_general { without_names(says) } else { says.to_owned() };
     let (outcome, is_flaky) = (result.outcome, result.is_flaky());
-    Cause { outcome, is_flaky, code: String::new(), class: None, says, is_general: false }
+    Cause { outcome, is_flaky, code: String::new(), class: None, says, is_general }
 }
 
 /// Whether a finding says the same of every message, tool or argument: those of scans, of refusals that cases are
