@@ -189,7 +189,7 @@ impl Session {
         let mut state = self.peer.lock();
         state.listener = None;
         let found = std::mem::take(&mut state.violations);
-        let is_intact = found.is_empty() && state.ended.is_none() && state.scanner.rewind();
+        let is_intact = found.is_empty() && state.ended.is_none() && !state.asked_to_end && state.scanner.rewind();
         (found, is_intact)
     }
 
