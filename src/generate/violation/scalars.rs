@@ -55,8 +55,10 @@ fn unlisted(rules: &Rules, values: &[Value], spot: &Spot) -> Vec<Candidate> {
 
 /// Small negative numbers where the nearest wrong one is 0, which many programs take for a number that was not given.
 fn below_zero(bound: &Bound, rules: &Rules, place: &str) -> Option<Vec<Candidate>> {
-    let first = if bound.exclusive { 0 } else { 1 };
-    (bound.number.as_i128() == Some(first)).then_some(())?;
+    let leads_to_zero = bound.number.as_i128() == Some(i128::from(!bound.exclusive));
+    if !leads_to_zero {
+        return None;
+    }
     let keyword = low_keyword(bound);
     let width = rules.step.as_ref().and_then(Number::as_i128).unwrap_or(1);
     let of = |number: i128| {

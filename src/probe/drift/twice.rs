@@ -22,7 +22,10 @@ pub(super) struct Call<'a> {
 }
 
 /// What came, or in a sentence why nothing did.
-type Outcomes = BTreeMap<usize, Result<(Came, Value), String>>;
+type Made = Result<(Came, Value), String>;
+
+/// The same, by the number of the call.
+type Outcomes = BTreeMap<usize, Made>;
 
 /// Makes the calls and keeps what was the same both times; `Err` says why that is nothing. `calling` is told which tool
 /// is called next.
@@ -40,12 +43,13 @@ pub(super) async fn twice(
         first.insert(at, maker.on_fresh_server(at).await);
         second.insert(at, maker.on_fresh_server(at).await);
     }
-    let kept = |(call, (first, second)): (&Call<'_>, (Result<_, String>, Result<(Came, Value), String>))| {
-        masked((&call.tool.name, &call.arguments), first?, &second?)
-            .ok_or_else(|| "it was served once and failed once".to_owned())
-    };
-    let outcomes = first.into_values().zip(second.into_values());
-    calls.iter().zip(outcomes).map(kept).collect()
+    let both = first.into_values().zip(second.into_values());
+    calls.iter().zip(both).map(|(call, (first, second))| kept(call, first?, &second?)).collect()
+}
+
+fn kept(call: &Call<'_>, first: (Came, Value), second: &(Came, Value)) -> Result<Answer, String> {
+    masked((&call.tool.name, &call.arguments), first, second)
+        .ok_or_else(|| "it was served once and failed once".to_owned())
 }
 
 /// The other order: backwards, so that of any two calls the other one comes first. The call in the middle of an odd
@@ -98,21 +102,21 @@ impl Maker<'_> {
         }
     }
 
-    async fn on_fresh_server(&self, at: usize) -> Result<(Came, Value), String> {
+    async fn on_fresh_server(&self, at: usize) -> Made {
         (self.calling)(&self.calls[at].tool.name);
         let session = self.ground.servers.open().await.map_err(|found| found.message)?;
         let outcome = self.make(at, &session).await;
         self.close(session, outcome).await
     }
 
-    async fn make(&self, at: usize, session: &Session) -> Result<(Came, Value), String> {
+    async fn make(&self, at: usize, session: &Session) -> Made {
         let Call { tool, arguments } = &self.calls[at];
         let mut probed = Probed::because(Outcome::Passed, "");
         ask(self.ground, session, (&tool.name, arguments), &mut probed).await.map_err(|found| found.message)
     }
 
     /// Ends a server after a call; one that had ended by itself has served nothing.
-    async fn close(&self, session: Session, outcome: Result<(Came, Value), String>) -> Result<(Came, Value), String> {
+    async fn close(&self, session: Session, outcome: Result<(Came, Value), String>) -> Made {
         let ended = self.ground.servers.close(session).await;
         let outcome = outcome?;
         ended.map_or(Ok(outcome), |found| Err(found.message))
