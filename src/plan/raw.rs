@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::matching::Expectation;
 use crate::source::Node;
 use crate::source::template::{Names, has_template};
-use crate::suite::{Action, Payload, RawHttp, Server, Step, Target};
+use crate::suite::{Action, Payload, RawHttp, Server, Step, Target, Wanted};
 use crate::wire::{Message, classify};
 
 /// Whether a step needs the wire to itself.
@@ -23,6 +23,9 @@ pub(super) fn unfit(step: &Step, server: &Server) -> Option<String> {
     match (&step.action, &server.target) {
         (Action::Http(_), Target::Command(_) | Target::Builtin(_)) => {
             Some("`http` needs a server over HTTP".to_owned())
+        }
+        (Action::Send(send), Target::Url(_)) if matches!(send.answers, Wanted::End) => {
+            Some("`then: close_write` needs a server with standard input".to_owned())
         }
         (Action::Restart, Target::Url(http)) if http.command.is_none() => {
             Some("`restart` needs a server with a `command`".to_owned())

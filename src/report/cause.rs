@@ -54,12 +54,15 @@ pub(super) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
     }
 }
 
-/// Why a case was not judged; what the server answered differs from call to call.
+/// Why a case was not judged; what the server answered differs from call to call, and most reasons from tool to tool
+/// by its name only.
 fn of_reason(result: &CaseResult) -> Cause {
     let reason = result.reason.as_deref().unwrap_or_default();
-    let says = reason.split('{').next().unwrap_or_default().to_owned();
+    let says = reason.split('{').next().unwrap_or_default();
+    let is_general = result.outcome == Outcome::Inconclusive;
+    let says = if is_general { without_names(&without_repeats(says)) } else { says.to_owned() };
     let (outcome, is_flaky) = (result.outcome, result.is_flaky());
-    Cause { outcome, is_flaky, code: String::new(), class: None, says, is_general: false }
+    Cause { outcome, is_flaky, code: String::new(), class: None, says, is_general }
 }
 
 /// Whether a finding says the same of every message, tool or argument: those of scans, of refusals that cases are
@@ -75,6 +78,12 @@ fn is_general(result: &CaseResult, finding: &Finding) -> bool {
     is_of_scan || result.case.probes.iter().any(|probe| probe == "negative-path")
 }
 
+/// A reason in which the names in backticks stand nowhere else: servers repeat them in what they answer.
+fn without_repeats(reason: &str) -> String {
+    let names = reason.split('`').skip(1).step_by(2).filter(|name| name.len() > 2);
+    names.fold(reason.to_owned(), |text, name| text.replace(name, "…"))
+}
+
 /// A message without what stands in backticks, and without its numbers.
 fn without_names(message: &str) -> String {
     let parts = message.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "…" });
@@ -85,6 +94,14 @@ fn without_names(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_the_server_repeats_makes_no_other_cause() {
+        let reason =
+            |tool: &str, why: &str| without_names(&without_repeats(&format!("`{tool}` failed: {tool}: {why}")));
+        assert_eq!(reason("get_user", "it is closed"), reason("find", "it is closed"));
+        assert_ne!(reason("get_user", "it is closed"), reason("get_user", "it is late"));
+    }
 
     #[test]
     fn names_and_numbers_make_no_other_cause() {

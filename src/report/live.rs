@@ -59,6 +59,7 @@ impl Live {
     /// Says which cases are shown while the run lasts.
     pub fn show(&mut self, cases: Cases) {
         self.cases = cases;
+        self.groups = Groups::of(cases);
     }
 
     /// Takes in the next event.

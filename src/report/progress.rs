@@ -159,8 +159,13 @@ impl State {
     fn take_text(&mut self, elapsed: Duration) -> String {
         let Totals { failed, errored, .. } = self.totals;
         let done = self.totals.cases();
-        let mut text =
-            format!("{}: {done} of {} done", duration_text(elapsed), terminal::plural(self.total.max(done), "case"));
+        let elapsed = duration_text(elapsed);
+        if self.total.max(done) == 0 && self.running.is_empty() {
+            // Cases are made of what servers list.
+            self.say(&format!("{elapsed}: waiting for the server to start, and to say what it offers"));
+            return std::mem::take(&mut self.news);
+        }
+        let mut text = format!("{elapsed}: {done} of {} done", terminal::plural(self.total.max(done), "case"));
         for (count, word) in [(failed, "failed"), (errored, "errored")] {
             if count > 0 {
                 let _ = write!(text, ", {count} {word}");
@@ -192,7 +197,10 @@ mod tests {
 
     #[test]
     fn a_log_is_told_what_is_new() {
-        let mut state = State::new(Style::PLAIN, 2);
+        let mut state = State::new(Style::PLAIN, 0);
+        let text = state.take_text(Duration::from_secs(5));
+        assert_eq!(text, "… 5 s: waiting for the server to start, and to say what it offers\n");
+        state.total = 2;
         state.running.push("a.yml::slow[n=1]@server/auto".to_owned());
         assert_eq!(state.take_text(Duration::from_secs(5)), "… 5 s: 0 of 2 cases done; running: slow[n=1]\n");
         let broken = failed(passed(3, "broken", None), vec![Finding::new("equals", "::error:: differs")]);

@@ -1,4 +1,4 @@
-//! Fresh servers of a lane, started ahead where any server will do.
+//! Fresh servers of a lane, started ahead where any server will do, or left over from asking what they offer.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use tokio::task::JoinSet;
 
 use super::lane::{Lane, NoSession};
 use super::pool::{Starting, Turn};
+use super::resolve::Starts;
 use crate::plan::{Body, Case};
 use crate::session::Session;
 use crate::source::Span;
@@ -41,6 +42,30 @@ impl Lane {
             }
         }
         self.open(known, (&case.answers, case.handshake), &case.all_names()).await
+    }
+
+    /// The session in which the server was asked what it offers, where no case has used it: as good as a fresh one, and
+    /// its server has started.
+    pub(super) async fn take_untouched(&self, case: &Case) -> Option<Session> {
+        let suite = &self.planned().suite;
+        let is_bare = suite.setup.is_empty() && suite.teardown.is_empty();
+        if self.starts() == Starts::Nothing || !is_bare || places(&suite.answers) != places(&case.answers) {
+            return None;
+        }
+        let mut shared = self.shared.lock().await;
+        let session = match Arc::try_unwrap(shared.session.take()?) {
+            Ok(opened) if opened.session.is_untouched() => opened.session,
+            Ok(opened) => {
+                shared.session = Some(Arc::new(opened));
+                return None;
+            }
+            Err(used) => {
+                shared.session = Some(used);
+                return None;
+            }
+        };
+        self.judge_so_far(&session);
+        Some(session)
     }
 
     /// Whether any server of the lane does for a case: it asks for nothing that only its own session has.

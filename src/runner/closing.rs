@@ -60,6 +60,15 @@ impl Lane {
         self.emitter().session(self.frames_of(revision, None, closed));
     }
 
+    /// Tells what a session broke so far, outside of any case.
+    pub(super) fn judge_so_far(&self, session: &Session) {
+        let frames = session.frames();
+        let violations = self.scanned.sift(None, session.take_all_violations(), &frames);
+        let found = phases::violations(&violations, &frames);
+        let revision = session.server.revision.to_string();
+        self.judged(&revision, found.into_iter().map(|found| self.at_server(found)).collect());
+    }
+
     /// Ends a session that nobody used; that it may have ended by itself says nothing.
     pub(super) async fn close_unused(&self, session: &Session) {
         session.tell_end();

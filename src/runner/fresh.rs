@@ -30,7 +30,7 @@ impl Fresh {
         let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor: redactor.clone() });
         // Nobody listens: whoever speaks sees everything in the session itself.
         let (sender, _) = mpsc::unbounded_channel();
-        let emitter = Emitter { sender, recordings };
+        let emitter = Emitter::new(sender, recordings, options);
         let lane = Arc::new(Lane::new(plan, 0, 0, options, &emitter));
         Self { lane, redactor, stop: options.stop.clone() }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{Mutex, OnceCell, Semaphore};
+use tokio::sync::{Mutex, OnceCell};
 
 use super::attempt::INTERRUPTED;
 use super::exchange::Speaker;
@@ -40,8 +40,6 @@ pub(super) struct Lane {
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
     pub(super) shared: Mutex<Shared>,
     pub(super) pool: Pool,
-    /// A permit for each server that may start at a time: as many as there are processors, however many cases run.
-    pub(super) starting: Arc<Semaphore>,
     pub(super) turns: Turns,
     /// What the scans found.
     pub(super) scanned: Scanned,
@@ -123,7 +121,6 @@ impl Lane {
             catalog: OnceCell::new(),
             shared: Mutex::default(),
             pool: Pool::new(options.parallel_of(&planned.suite)),
-            starting: Arc::new(Semaphore::new(options.processors.max(1))),
             turns: Turns::default(),
             scanned: Scanned::default(),
             history: rests_on_valid_calls(planned, index).then(History::default),

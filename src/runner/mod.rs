@@ -48,7 +48,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
 use self::judge::Judge;
@@ -122,9 +122,15 @@ enum Message {
 struct Emitter {
     sender: mpsc::UnboundedSender<Message>,
     recordings: Arc<Recordings>,
+    /// A permit for each server that may start at a time: as many as there are processors, whatever runs.
+    starting: Arc<Semaphore>,
 }
 
 impl Emitter {
+    fn new(sender: mpsc::UnboundedSender<Message>, recordings: Arc<Recordings>, options: &Options) -> Self {
+        Self { sender, recordings, starting: Arc::new(Semaphore::new(options.processors.max(1))) }
+    }
+
     fn event(&self, event: Event) {
         self.send(Message::Event(event));
     }
@@ -202,7 +208,7 @@ async fn listened(
 ) -> usize {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let suites = async {
-        let emitter = Emitter { sender, recordings: Arc::clone(recordings) };
+        let emitter = Emitter::new(sender, Arc::clone(recordings), options);
         let mut not_run = 0;
         for index in 0..plan.suites.len() {
             not_run += SuiteRun::new(plan, index, options, &emitter).run().await;

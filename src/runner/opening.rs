@@ -105,7 +105,7 @@ impl Lane {
     async fn permit(&self, starts: Starts) -> Option<OwnedSemaphorePermit> {
         match starts {
             Starts::Nothing => None,
-            Starts::WithStream | Starts::WithAddress => Arc::clone(&self.starting).acquire_owned().await.ok(),
+            Starts::WithStream | Starts::WithAddress => Arc::clone(&self.emitter().starting).acquire_owned().await.ok(),
         }
     }
 

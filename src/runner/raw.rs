@@ -43,10 +43,12 @@ impl Message {
             Wanted::Own => lines.iter().flat_map(|line| ids_in(line)).collect(),
             Wanted::One(node) => vec![id(node)?],
             Wanted::All(nodes) => nodes.iter().map(id).collect::<Result<Vec<_>, _>>()?,
-            Wanted::Any | Wanted::Nothing => Vec::new(),
+            Wanted::Any | Wanted::Nothing | Wanted::End => Vec::new(),
         };
         let awaited = if matches!(send.answers, Wanted::Any) {
             Awaited::Next
+        } else if matches!(send.answers, Wanted::End) {
+            Awaited::End
         } else if ids.is_empty() {
             Awaited::Nothing
         } else {
@@ -88,6 +90,7 @@ fn answer(reply: &RawReply, shape: Shape) -> Reply {
             "messages": reply.messages,
             "answers": reply.answers,
             "silent": reply.answers.is_empty(),
+            "ended": reply.is_ended,
         })),
     };
     made(message, (reply.frame, reply.answer_frame), reply.elapsed)

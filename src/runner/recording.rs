@@ -39,7 +39,7 @@ pub async fn record(
     // Nobody watches.
     let (sender, _) = mpsc::unbounded_channel();
     let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
-    let emitter = Emitter { sender, recordings };
+    let emitter = Emitter::new(sender, recordings, &options);
     let mut recording = Recording::default();
     for suite in 0..plan.suites.len() {
         for index in 0..plan.suites[suite].lanes.len() {

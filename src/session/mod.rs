@@ -172,6 +172,12 @@ impl Session {
         self.peer.lock().ended.is_none()
     }
 
+    /// Whether it can be used, and no case has.
+    pub fn is_untouched(&self) -> bool {
+        let state = self.peer.lock();
+        state.ended.is_none() && state.frames.keys().all(String::is_empty)
+    }
+
     /// Takes note that somebody tells of the end of the server, so that it is not told again.
     pub fn tell_end(&self) {
         self.peer.lock().is_end_told = true;
@@ -189,7 +195,7 @@ impl Session {
         let mut state = self.peer.lock();
         state.listener = None;
         let found = std::mem::take(&mut state.violations);
-        let is_intact = found.is_empty() && state.ended.is_none() && state.scanner.rewind();
+        let is_intact = found.is_empty() && state.ended.is_none() && !state.asked_to_end && state.scanner.rewind();
         (found, is_intact)
     }
 

@@ -32,7 +32,7 @@ pub struct RawMessage<'a> {
     pub awaited: Awaited,
     /// The time for that; the session's default without one.
     pub timeout: Option<Duration>,
-    /// How long to look where nothing is awaited.
+    /// How long to look where no answer is awaited.
     pub watch: Duration,
 }
 
@@ -45,6 +45,8 @@ pub enum Awaited {
     Next,
     /// Nothing.
     Nothing,
+    /// The end of the server, whose input ends with the message.
+    End,
 }
 
 /// What came for a raw message.
@@ -60,6 +62,8 @@ pub struct RawReply {
     pub answer_frame: Option<u32>,
     /// From the first byte to the last answer.
     pub elapsed: Duration,
+    /// Whether the server ended meanwhile.
+    pub is_ended: bool,
 }
 
 /// Whoever hears everything that the server sends.
@@ -123,7 +127,7 @@ impl Session {
     pub async fn send_raw(&self, message: RawMessage<'_>) -> Result<RawReply, CallFailure> {
         let begun = Instant::now();
         let limit = match message.awaited {
-            Awaited::Nothing => message.watch,
+            Awaited::Nothing | Awaited::End => message.watch,
             Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or_else(|| self.patience()),
         };
         // The time that our own pauses take is not the server's.
@@ -139,12 +143,17 @@ impl Session {
         } else {
             // A closed channel shows as an ended server.
             let _ = self.peer.send_bytes(message.pieces, message.owner);
+            if message.awaited == Awaited::End {
+                self.peer.end_input();
+            }
         }
         let is_ended = collected.until(deadline).await;
         if message.awaited != Awaited::Nothing {
             self.release_start();
         }
-        if is_ended {
+        if is_ended && message.awaited == Awaited::End {
+            collected.reply.is_ended = true;
+        } else if is_ended {
             return Err(self.peer.lock().ended_failure("send", frame));
         }
         self.concluded(collected, begun, limit)
@@ -209,7 +218,7 @@ impl Session {
         state.listener = None;
         let reply = RawReply { elapsed: begun.elapsed(), ..collected.reply };
         let is_enough = match &collected.awaited {
-            Awaited::Nothing => true,
+            Awaited::Nothing | Awaited::End => true,
             Awaited::Next => !reply.answers.is_empty(),
             Awaited::Ids(ids) => reply.answers.len() >= ids.len(),
         };
@@ -226,6 +235,13 @@ impl Peer {
     pub(super) fn send_bytes(&self, pieces: Vec<Vec<u8>>, owner: &str) -> bool {
         self.outgoing.send(Outgoing::Raw { pieces, owner: owner.to_owned() }).is_ok()
     }
+
+    /// Ends the server's input; that it ends with it is no fault of the server.
+    fn end_input(&self) {
+        let mut state = self.lock();
+        (state.asked_to_end, state.is_end_told) = (true, true);
+        let _ = self.outgoing.send(Outgoing::End);
+    }
 }
 
 /// How the connection broke, if it did.
@@ -239,7 +255,8 @@ fn broken(exchanged: &RawExchange) -> Option<HttpFailure> {
 }
 
 fn empty(frame: u32) -> RawReply {
-    RawReply { messages: Vec::new(), answers: Vec::new(), frame, answer_frame: None, elapsed: Duration::ZERO }
+    let (messages, answers, elapsed) = (Vec::new(), Vec::new(), Duration::ZERO);
+    RawReply { messages, answers, frame, answer_frame: None, elapsed, is_ended: false }
 }
 
 /// What came so far, and what is awaited.
@@ -293,7 +310,7 @@ impl Collected {
         match &self.awaited {
             Awaited::Ids(ids) => self.reply.answers.len() >= ids.len(),
             Awaited::Next => !self.reply.answers.is_empty(),
-            Awaited::Nothing => false,
+            Awaited::Nothing | Awaited::End => false,
         }
     }
 }

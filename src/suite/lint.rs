@@ -324,7 +324,7 @@ fn members(step: &Step) -> &'static [&'static str] {
             "silent",
             "aborted",
         ],
-        (Action::Send(_), None) => &["id", "messages", "answers", "silent"],
+        (Action::Send(_), None) => &["id", "messages", "answers", "silent", "ended"],
         _ => &[],
     }
 }
@@ -364,7 +364,7 @@ fn action_nodes(action: &Action) -> Vec<&Node> {
             let ids: &[Node] = match &send.answers {
                 Wanted::One(id) => std::slice::from_ref(id),
                 Wanted::All(ids) => ids,
-                Wanted::Own | Wanted::Any | Wanted::Nothing => &[],
+                Wanted::Own | Wanted::Any | Wanted::Nothing | Wanted::End => &[],
             };
             send.lines.iter().map(Payload::node).chain(ids).collect()
         }

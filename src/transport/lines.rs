@@ -17,11 +17,13 @@ const LONG_LINE: usize = 128 << 10;
 /// The longest line of standard error that is kept whole, in bytes.
 const LONGEST_STDERR_LINE: u64 = 64 << 10;
 
-/// Writes lines until the channel closes, as many at a time as are waiting; then closes the stream.
+/// Writes lines until the channel closes or says that nothing follows, as many at a time as are waiting; then closes
+/// the stream.
 pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mpsc::UnboundedReceiver<Outgoing>) {
     let mut waiting = Vec::new();
     let mut batch = Vec::new();
-    while messages.recv_many(&mut waiting, 64).await > 0 {
+    let mut is_over = false;
+    while !is_over && messages.recv_many(&mut waiting, 64).await > 0 {
         for outgoing in waiting.drain(..) {
             match outgoing {
                 Outgoing::Message(message) => {
@@ -39,6 +41,7 @@ pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mp
                 }
                 // Who gave up a request has said so in a message.
                 Outgoing::Abandon { .. } => {}
+                Outgoing::End => is_over = true,
             }
         }
         if !put(&mut writer, &mut batch).await {

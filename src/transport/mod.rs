@@ -54,6 +54,8 @@ pub enum Outgoing {
         /// The case that they belong to.
         owner: String,
     },
+    /// Nothing more: ends the server's input, where it has one of its own.
+    End,
     /// Nobody waits for the answer to the request of that frame any more.
     Abandon {
         /// The frame.

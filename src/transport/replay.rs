@@ -63,7 +63,7 @@ impl<P: Player> Stage<P> {
         self.waiting.add(match outgoing {
             Outgoing::Message(message) => self.player.message(message),
             Outgoing::Raw { pieces, owner } => self.player.raw(owner, &pieces.concat()),
-            Outgoing::Abandon { .. } => Vec::new(),
+            Outgoing::End | Outgoing::Abandon { .. } => Vec::new(),
         });
     }
 }

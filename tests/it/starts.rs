@@ -31,15 +31,18 @@ for line in sys.stdin:
     if not is_ready:
         os.write(log, b"ready\n")
         is_ready = True
-    known = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "heavy", "version": "1"}}
+    asked = message.get("params", {}).get("protocolVersion")
+    known = {"protocolVersion": asked, "capabilities": {}, "serverInfo": {"name": "heavy", "version": "1"}}
     result = known if message["method"] == "initialize" else {}
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
-/// Half of the cases leave the handshake out.
+/// Half of the cases leave the handshake out; they run against two servers, in two revisions each.
 const SUITE: &str = r#"
 suite: Heavy servers
-server: { command: [python3, server.py], protocol: 2025-11-25 }
+servers:
+  one: { command: [python3, server.py], protocol: [2025-06-18, 2025-11-25] }
+  other: { command: [python3, server.py], protocol: [2025-06-18, 2025-11-25] }
 run_options: { restart_policy: per_test }
 tests:
   - { name: one, alive: true, expect: [] }
@@ -48,6 +51,30 @@ tests:
   - { name: four, handshake: false, steps: [{ send: { json: &ping { jsonrpc: "2.0", id: 1, method: ping } }, expect: [] }] }
   - { name: five, handshake: false, steps: [{ send: { json: *ping }, expect: [] }] }
   - { name: six, handshake: false, steps: [{ send: { json: *ping }, expect: [] }] }
+"#;
+
+/// A server with three tools that read, and one that writes; it counts its calls.
+const COUNTING: &str = r#"
+import json, os, sys
+os.write(os.open("log", os.O_WRONLY | os.O_APPEND | os.O_CREAT), b"start\n")
+calls = 0
+def tool(name):
+    hints = {"readOnlyHint": name.startswith("get")}
+    return {"name": name, "inputSchema": {"type": "object", "properties": {}}, "annotations": hints}
+tools = [tool(name) for name in ("get_one", "get_two", "get_three", "add_note")]
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    known = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "c", "version": "1"}}
+    result = known if message["method"] == "initialize" else {}
+    if message["method"] == "tools/list":
+        result = {"tools": tools}
+    if message["method"] == "tools/call":
+        calls += 1
+        number, name = {"calls": calls}, message["params"]["name"]
+        result = {"content": [{"type": "text", "text": name}], "structuredContent": number}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
 /// Suites as they lie on the disk.
@@ -93,10 +120,34 @@ fn no_more_servers_start_at_a_time_than_there_are_processors() {
     let mut passed = Passed::default();
     let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(runner::run(plan, options, registry, &mut passed));
-    assert_eq!(passed.0, 6);
+    assert_eq!(passed.0, 24);
     let log = fs::read_to_string(scene.folder.join("log")).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     for pair in lines.chunks(2) {
         assert_eq!(pair, ["start", "ready"], "a server starts before the one before it is ready: {lines:?}");
     }
+}
+
+#[test]
+fn a_recording_starts_two_servers_for_all_tools_that_read() {
+    let scene = Scene::bare("recording-starts");
+    scene.write("server.py", COUNTING);
+    let seen = scene.run("snapshot --allow add_note -- python3 server.py");
+    assert!(seen.text().contains("4 answers"), "{}", seen.text());
+    let log = fs::read_to_string(scene.folder.join("log")).unwrap();
+    // Two for what it lists and for what reads, two for the call that writes.
+    assert_eq!(log.lines().count(), 4);
+    // What depends on earlier calls is known to differ, so the same server has not changed.
+    let again =
+        scene.run("snapshot --allow add_note --against server.snapshot.json --fail-on cosmetic -- python3 server.py");
+    assert!(again.text().ends_with("exit 0\n") || again.text().ends_with("exit 0"), "{}", again.text());
+}
+
+#[test]
+fn generated_calls_of_one_tool_start_one_server() {
+    let scene = Scene::bare("fuzz-starts");
+    scene.write("server.py", COUNTING);
+    let seen = scene.run("fuzz --seed 1 --cases 5 --tool get_one -- python3 server.py");
+    assert!(seen.text().contains("1 passed"), "{}", seen.text());
+    assert_eq!(fs::read_to_string(scene.folder.join("log")).unwrap().lines().count(), 1);
 }

@@ -376,9 +376,7 @@ fn recorded(
 /// Says why nothing is shown for so long, where it takes long; never returns.
 async fn tell_waiting(output: &Output) {
     tokio::time::sleep(SILENCE).await;
-    output.note(
-        "recording; every call is made twice, each time on a fresh server, so a server that starts slowly takes long",
-    );
+    output.note("recording; every call is made twice, on two servers, so a server that starts slowly takes a while");
     std::future::pending::<()>().await;
 }
 

@@ -79,7 +79,7 @@ impl Edge {
         mut reader: impl AsyncBufReadExt + Unpin,
         mut server: impl AsyncWrite + Unpin,
     ) -> io::Result<()> {
-        self.moment(Kind::Start);
+        let _ = self.moment(Kind::Start);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).await? > 0 {
             match line.strip_suffix(b"\n").map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
@@ -93,7 +93,10 @@ impl Edge {
             }
             line.clear();
         }
-        self.moment(Kind::End);
+        if !self.moment(Kind::End) {
+            // Who does not hear of the end stays.
+            pending::<()>().await;
+        }
         server.shutdown().await
     }
 
@@ -116,9 +119,12 @@ impl Edge {
         heard
     }
 
-    fn moment(&self, kind: Kind) {
+    /// The beginning or the end of the conversation; whether the correct server hears of it.
+    fn moment(&self, kind: Kind) -> bool {
         let exchange = self.playing.hear(Incoming::moment(kind, self.scope.clone()));
+        let is_heard = self.playing.heard(&exchange, b"").is_some();
         self.put(self.playing.answer(&exchange, None, None));
+        is_heard
     }
 
     async fn say_all(&self, mut server: impl AsyncBufReadExt + Unpin) {

@@ -41,7 +41,7 @@ pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<Candidate>> {
     groups
 }
 
-/// What no server can mistake for a sloppy spelling of the right type comes first.
+/// What no server can read as a value of the right type comes first.
 fn wrong_types(place: &str) -> Vec<Candidate> {
     let wrong = [
         ("a number", json!(42)),

@@ -20,6 +20,7 @@ pub(super) fn broken(rules: &Rules, spot: &Spot, limits: Limits) -> Vec<Vec<Cand
     }
     if value.is_number() {
         groups.extend(rules.low.iter().map(|bound| beyond(bound, rules, -1, place)));
+        groups.extend(rules.low.iter().filter_map(|bound| below_zero(bound, rules, place)));
         groups.extend(rules.high.iter().map(|bound| beyond(bound, rules, 1, place)));
         groups.extend(rules.step.as_ref().map(|step| between_steps(step, value, place)));
     }
@@ -52,11 +53,29 @@ fn unlisted(rules: &Rules, values: &[Value], spot: &Spot) -> Vec<Candidate> {
     other.into_iter().map(|other| Candidate::new(Breach::Enum, keyword, &says(&other), other.clone())).collect()
 }
 
+/// Small negative numbers where the nearest wrong one is 0, which many programs take for a number that was not given.
+fn below_zero(bound: &Bound, rules: &Rules, place: &str) -> Option<Vec<Candidate>> {
+    let leads_to_zero = bound.number.as_i128() == Some(i128::from(!bound.exclusive));
+    if !leads_to_zero {
+        return None;
+    }
+    let keyword = low_keyword(bound);
+    let width = rules.step.as_ref().and_then(Number::as_i128).unwrap_or(1);
+    let of = |number: i128| {
+        let says = format!("{place} is {number}, below `{keyword}` {}", bound.number);
+        Candidate::new(Breach::OutOfRange, keyword, &says, whole_value(number)).of("below zero")
+    };
+    Some([-1, -width].map(of).into())
+}
+
+fn low_keyword(bound: &Bound) -> &'static str {
+    if bound.exclusive { "exclusiveMinimum" } else { "minimum" }
+}
+
 /// Numbers beyond a bound, nearest first.
 fn beyond(bound: &Bound, rules: &Rules, direction: i32, place: &str) -> Vec<Candidate> {
     let keyword = match (direction < 0, bound.exclusive) {
-        (true, false) => "minimum",
-        (true, true) => "exclusiveMinimum",
+        (true, _) => low_keyword(bound),
         (false, false) => "maximum",
         (false, true) => "exclusiveMaximum",
     };

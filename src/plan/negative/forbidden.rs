@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
+use super::as_text::{is_readable, with_text};
 use super::title::title;
 use crate::generate::{Breach, Maker, Violation};
 use crate::plan::made::Tamer;
@@ -18,7 +19,8 @@ pub(super) struct Forbidden {
     pub(super) title: String,
     pub(super) args: Node,
     pub(super) breach: Breach,
-    /// Whether it only should be refused: clients write `null` for what they leave out.
+    /// Whether it only should be refused: clients write `null` for what they leave out, and models write numbers and
+    /// booleans as text.
     pub(super) is_advice: bool,
 }
 
@@ -33,7 +35,8 @@ pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Resul
     let tamer = Tamer::new(&tool.arguments_schema(), None)
         .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?;
     let basis = Basis::of(args, &tamer);
-    let found = tamer.violations(&basis.value);
+    let mut found = tamer.violations(&basis.value);
+    found.extend(with_text(&found, &basis.value, tamer.maker()));
     let wanted = found.into_iter().filter(|found| {
         // Arguments that are no object are no business of the tool: they are parameters that break the protocol.
         negative.checks.contains(&check_of(found.breach)) && found.value.is_object()
@@ -46,7 +49,7 @@ pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Resul
             title: title(&violation, &basis.value),
             args: basis.written(&violation.value),
             breach: violation.breach,
-            is_advice: is_optional_null(&violation, tamer.maker()),
+            is_advice: is_readable(&violation) || is_optional_null(&violation, tamer.maker()),
         })
         .collect();
     Ok(Derived { left_out: count - calls.len(), calls })
@@ -82,9 +85,10 @@ fn distinct(found: Vec<Violation>) -> Vec<Violation> {
             (known.breach, &known.at, &known.keyword) == (violation.breach, &violation.at, &violation.keyword)
                 // Several members are required, or may be too many, at one place.
                 && (known.breach != Breach::MissingRequired || known.value == violation.value)
+                && is_readable(known) == is_readable(&violation)
+                && is_below_zero(known) == is_below_zero(&violation)
         };
         match best.iter_mut().find(is_like) {
-            Some(known) if is_sloppy(known) && !is_sloppy(&violation) => *known = violation,
             Some(_) => {}
             None => best.push(violation),
         }
@@ -92,17 +96,9 @@ fn distinct(found: Vec<Violation>) -> Vec<Violation> {
     best
 }
 
-/// Whether servers that read `"7"` as a number, or `1` as true, take the value for a sloppy spelling of the right type.
-fn is_sloppy(violation: &Violation) -> bool {
-    let Some(sent) = violation.value.pointer(&violation.at) else { return false };
-    violation.breach == Breach::WrongType
-        && match sent {
-            Json::String(text) => {
-                text.parse::<f64>().is_ok() || text.is_empty() || ["true", "false"].contains(&&**text)
-            }
-            Json::Number(number) => [Some(0.0), Some(1.0)].contains(&number.as_f64()),
-            Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => false,
-        }
+fn is_below_zero(violation: &Violation) -> bool {
+    let sent = violation.value.pointer(&violation.at).and_then(Json::as_f64);
+    violation.breach == Breach::OutOfRange && sent.is_some_and(|number| number < 0.0)
 }
 
 /// At most so many, of every kind of breach in turn, in the order in which they were found.

@@ -3,8 +3,9 @@
 //! A refusal says nothing about a server that refuses everything, so every case starts with a witness: a valid call of
 //! the same tool, which must be served. The suite's own calls are the best witnesses, then `arguments:`, then a value
 //! made from the schema. After what must be refused comes a sign of life.
-//! Which arguments a schema forbids is found in `forbidden`, what is no request at all in `envelope`.
+//! Which arguments a schema forbids is found in `forbidden`, numbers as text in `as_text`, what is no request at all in `envelope`.
 
+mod as_text;
 mod envelope;
 mod forbidden;
 mod title;

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::as_text::is_readable;
 use crate::generate::{Breach, Violation};
 
 /// A value longer than this is told by its kind.
@@ -20,6 +21,7 @@ pub(super) fn title(violation: &Violation, base: &Json) -> String {
             Some(name) => format!("with {name} besides"),
             None => said(violation),
         },
+        Breach::WrongType if is_readable(violation) => format!("with {sent} as {place}"),
         Breach::WrongType | Breach::Null => format!("with {} as {place}", kind_of(sent)),
         Breach::WrongNesting => match sent {
             Json::Array(_) => format!("with a list around {place}"),
@@ -129,6 +131,7 @@ mod tests {
             assert_eq!(title(&violation, &base), expected);
         };
         check(Breach::WrongType, "type", "/limit", json!("x"), "with text as `limit`");
+        check(Breach::WrongType, "type", "/limit", json!("5"), "with \"5\" as `limit`");
         check(Breach::WrongType, "type", "", json!([]), "with a list as the arguments");
         check(Breach::Null, "type", "/filter/tags/0", Json::Null, "with null as `filter.tags[0]`");
         check(Breach::WrongNesting, "type", "/id", json!(["u1"]), "with a list around `id`");

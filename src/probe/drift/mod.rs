@@ -5,6 +5,7 @@
 
 mod record;
 mod told;
+mod twice;
 
 use serde_json::{Value, json};
 

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::{ask, offered, sent};
-use crate::drift::{Answer, Outcome as Came, Recorded, masked};
-use crate::event::{Finding, Outcome};
+use super::twice::{Call, twice};
+use super::{offered, sent};
+use crate::drift::Recorded;
+use crate::event::Finding;
 use crate::plan::made::{self, Cure, Why};
-use crate::probe::{Ground, Probed};
+use crate::probe::Ground;
 use crate::source::template::{Names, fill};
 use crate::suite::{Recalling, ToolSelection};
 use crate::wire::Tool;
@@ -42,19 +43,17 @@ pub async fn record(
     recorded.tools.retain(|tool| wanted.tools.selects(tool["name"].as_str().unwrap_or_default()));
     let mut notes = Vec::new();
     if wanted.answers == Recalling::Made {
-        let tools = ground.catalog.tools.iter().filter(|tool| wanted.tools.selects(&tool.name));
-        for tool in tools {
+        let mut made: Vec<Call<'_>> = Vec::new();
+        for tool in ground.catalog.tools.iter().filter(|tool| wanted.tools.selects(&tool.name)) {
             match calls(tool, wanted, ground) {
-                Ok(calls) => {
-                    calling(&tool.name);
-                    for arguments in calls {
-                        match twice(ground, (&tool.name, &arguments)).await {
-                            Ok(answer) => recorded.answers.push(answer),
-                            Err(reason) => notes.push(format!("{UNANSWERED}`{}` is recorded: {reason}", tool.name)),
-                        }
-                    }
-                }
+                Ok(calls) => made.extend(calls.into_iter().map(|arguments| Call { tool, arguments })),
                 Err(reason) => notes.push(format!("not called: {reason}")),
+            }
+        }
+        for (answer, call) in twice(ground, &made, calling).await.into_iter().zip(&made) {
+            match answer {
+                Ok(answer) => recorded.answers.push(answer),
+                Err(reason) => notes.push(format!("{UNANSWERED}`{}` is recorded: {reason}", call.tool.name)),
             }
         }
     }
@@ -76,21 +75,4 @@ fn calls(tool: &Tool, wanted: &Wanted, ground: &Ground<'_>) -> Result<Vec<Value>
     }
     let arguments = made::arguments(ground.suite, ground.server_name, tool).map_err(told)?;
     Ok(vec![fill(&arguments, &Names::new())?.to_json()])
-}
-
-/// Makes a call twice, each time on a fresh server, and keeps what was the same; `Err` says why that is nothing.
-async fn twice(ground: &Ground<'_>, call: (&str, &Value)) -> Result<Answer, String> {
-    let first = once(ground, call).await?;
-    let second = once(ground, call).await?;
-    masked(call, first, &second).ok_or_else(|| "it was served once and failed once".to_owned())
-}
-
-async fn once(ground: &Ground<'_>, call: (&str, &Value)) -> Result<(Came, Value), String> {
-    let session = ground.servers.open().await.map_err(|found| found.message)?;
-    let answered = ask(ground, &session, call, &mut Probed::because(Outcome::Passed, "")).await;
-    let ended = ground.servers.close(session).await;
-    match (answered, ended) {
-        (Err(found), _) | (Ok(_), Some(found)) => Err(found.message),
-        (Ok(answer), None) => Ok(answer),
-    }
 }

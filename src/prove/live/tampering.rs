@@ -224,7 +224,7 @@ impl Between for Tampering {
         match outgoing {
             Outgoing::Message(message) => self.sent(message),
             Outgoing::Raw { pieces, owner } => self.raw(owner, &pieces.concat()),
-            Outgoing::Abandon { .. } => Vec::new(),
+            Outgoing::End | Outgoing::Abandon { .. } => Vec::new(),
         }
     }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::CaseResult;
+use crate::event::{CaseResult, Outcome};
 use crate::report::cause::{self, Cause};
 use crate::report::wording;
 use crate::source::Style;
 
 use super::failure;
 use super::layout;
+use super::view::Cases;
 
 /// How many tests with one cause are shown; of a cause that is the same wherever it is met, the first one is enough.
 const PER_CAUSE: usize = 3;
@@ -37,6 +38,8 @@ pub(crate) struct Groups {
     shown: usize,
     /// How many cases are shown nowhere, not even by name.
     unshown: usize,
+    /// Whether each case that was not judged is shown, whatever its reason.
+    shows_unjudged: bool,
 }
 
 /// The cases with one cause.
@@ -46,6 +49,8 @@ struct Group {
     said: String,
     /// The block, or what stands before the row, that the names of shown cases begin with.
     family: String,
+    /// The rule for which the last one that is shown stands.
+    rule: Option<String>,
     /// The server and revision of the last one that is shown.
     target: Option<String>,
     /// The ids of those that are shown.
@@ -72,6 +77,11 @@ impl Sight {
 }
 
 impl Groups {
+    /// Whoever wants to see every case sees why each of them was not judged.
+    pub(crate) fn of(cases: Cases) -> Self {
+        Self { shows_unjudged: cases == Cases::All, ..Self::default() }
+    }
+
     /// Decides about the next case.
     pub(crate) fn admit(&mut self, result: &CaseResult) -> Shown {
         let causes = cause::causes(result);
@@ -85,6 +95,9 @@ impl Groups {
             self.causes.get(cause).is_some_and(is_seen)
         };
         let (old, new): (Vec<Cause>, Vec<Cause>) = causes.into_iter().partition(is_full);
+        if new.is_empty() && self.shows_unjudged && result.outcome == Outcome::Inconclusive {
+            return Shown::Line;
+        }
         let has_room = self.shown < AT_ALL;
         for cause in &old {
             self.causes.entry(cause.clone()).or_default().add_name(result);
@@ -97,6 +110,7 @@ impl Groups {
             let group = self.causes.entry(cause).or_default();
             group.said = failure::said(result).unwrap_or_default();
             family(&result.case.name).clone_into(&mut group.family);
+            group.rule = rule(result).map(str::to_owned);
             group.ids.push(result.case.id.clone());
             group.sights.push(sight.clone());
             group.target = wording::target(&result.case);
@@ -146,13 +160,20 @@ impl Groups {
 
 impl Group {
     fn add_name(&mut self, result: &CaseResult) {
-        let name = failure::name(&result.case);
-        // The block stands in the name of the case that is shown.
-        let name = name.strip_prefix(&self.family).unwrap_or(&name);
+        let whole = failure::name(&result.case);
+        // The block, or the rule, stands in the name of the case that is shown.
+        let name = match &result.case.row {
+            Some(row) if self.rule.is_some() && self.rule.as_deref() == rule(result) => row,
+            Some(_) | None => whole.strip_prefix(&self.family).unwrap_or(&whole),
+        };
         let target = wording::target(&result.case).filter(|target| self.target.as_ref() != Some(target));
         let target = target.map(|target| format!(" on {target}")).unwrap_or_default();
         self.names.push(format!("{name}{target}"));
     }
+}
+
+fn rule(result: &CaseResult) -> Option<&str> {
+    result.case.rule.as_ref().map(|rule| rule.id.as_str())
 }
 
 /// What the name of a generated case begins with, such as `negative_path / `; empty for the names of tests.

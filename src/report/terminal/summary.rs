@@ -216,7 +216,7 @@ fn troubles(suites: &[Suite<'_>], view: View, style: &Style) -> Vec<String> {
     let kinds = [Outcome::Failed, Outcome::Errored, Outcome::Warned, Outcome::Inconclusive, Outcome::Passed];
     let kinds = if view.cases == Cases::Failed { &kinds[..2] } else { &kinds[..] };
     let troubled = kinds.iter().flat_map(|kind| all().filter(|case| case.outcome == *kind && is_trouble(case)));
-    let mut groups = Groups::default();
+    let mut groups = Groups::of(view.cases);
     let admitted: Vec<(&CaseResult, Shown)> = troubled.map(|case| (case, groups.admit(case))).collect();
     let mut shown: Vec<String> =
         admitted.iter().filter_map(|(case, shown)| trouble(case, shown, &groups, style)).collect();

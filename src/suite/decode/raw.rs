@@ -157,8 +157,9 @@ pub(super) fn send(node: &Node, found: &mut Vec<Diagnostic>) -> Option<RawSend> 
     if newline.is_empty() && lines.iter().all(|line| line.node().text() == Some("")) || lines.is_empty() {
         found.push(empty(node));
     }
-    let answers = wanted(node.get("answers"), found);
-    if node.get("for").is_some() && !matches!(answers, Wanted::Nothing | Wanted::Own) {
+    exclusive(node, ("then", "answers"), "a server whose input has ended is waited for until it ends", found);
+    let answers = if node.get("then").is_some() { Wanted::End } else { wanted(node.get("answers"), found) };
+    if node.get("for").is_some() && !matches!(answers, Wanted::Nothing | Wanted::Own | Wanted::End) {
         let message = "`for` is how long to look where no answer is awaited, and `answers` awaits one";
         let help = "write `answers: none`, or bound the wait with `timeout` beside `send`".to_owned();
         found.push(Diagnostic::error("misplaced-key", message, key_span(node, "for")).with_help(help));

@@ -93,6 +93,11 @@ pub(super) static SEND: Object = Object {
                 Shape::Either(&[Shape::Text, Shape::Number, Shape::List(&ID)]),
                 "What to wait for: an id, several, `any` for the next answer, `none` to look for a while; by default the ids of the requests that are sent.",
             ),
+            key(
+                "then",
+                Shape::Choice(&["close_write"]),
+                "What follows the last byte: `close_write` ends the server's input, and instead of answers the end of the server is awaited.",
+            ),
             key("for", Shape::Time, "How long to look where no answer is awaited; 300ms by default."),
         ],
     ],

@@ -174,6 +174,8 @@ pub enum Wanted {
     Any,
     /// Nothing.
     Nothing,
+    /// The end of the server, whose input ends with the message.
+    End,
 }
 
 /// When a request is taken back.

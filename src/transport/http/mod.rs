@@ -253,7 +253,7 @@ impl Posts {
         let message = match outgoing {
             Outgoing::Message(message) => message,
             // Raw messages go over a connection of their own.
-            Outgoing::Raw { .. } => return,
+            Outgoing::Raw { .. } | Outgoing::End => return,
             Outgoing::Abandon { frame } => {
                 if let Some(task) = self.handles.remove(&frame) {
                     task.abort();
