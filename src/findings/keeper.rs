@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{Said, Sent, cut};
+use super::calls::{CAPTURED_SECRET, Said, Sent, cut};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, Place, Start, Stored};
 use crate::event::{
@@ -282,6 +282,9 @@ fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
     stored.frames = stored.frames.into_iter().map(|frame| cut(redactor.value(frame))).collect();
     if let Some(reproduction) = &mut stored.reproduction {
         reproduction.change_texts(&|text| redactor.still_restorable(text));
+        if serde_json::to_value(&*reproduction).is_ok_and(|value| redactor.holds_captured(&value)) {
+            (stored.reproduction, stored.unplayable) = (None, Some(CAPTURED_SECRET.to_owned()));
+        }
     }
     let place = &mut stored.place;
     for text in [

@@ -201,7 +201,7 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let cure = Cure::of(&lane.planned().suite);
     let given = [lane.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
     let history = lane.history.as_ref();
-    Conversation { recorder, cure, history, given, ..Conversation::new(speaker, names, &lane.plan.sources) }
+    Conversation { recorder, cure, history, given, ..Conversation::new(speaker, names, lane) }
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.

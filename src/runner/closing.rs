@@ -37,7 +37,7 @@ impl Lane {
             return;
         }
         let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
-        let mut conversation = Conversation::new(speaker, opened.names.clone(), &self.plan.sources);
+        let mut conversation = Conversation::new(speaker, opened.names.clone(), self);
         let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every("suite teardown", steps)).await;
         let found = torn_down.unwrap_or_else(|limit| {
             vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]

@@ -19,6 +19,7 @@ use super::turns::Turns;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::event::{Event, Finding, ServerReady, ToolsChosen};
 use crate::plan::{Case, ChosenTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls};
+use crate::redact::Redactor;
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
@@ -148,6 +149,10 @@ impl Lane {
 
     pub(super) fn emitter(&self) -> &Emitter {
         &self.emitter
+    }
+
+    pub(super) fn redactor(&self) -> &Redactor {
+        &self.emitter.recordings.redactor
     }
 
     pub(super) fn planned(&self) -> &SuitePlan {
@@ -339,7 +344,7 @@ impl Lane {
             return Ok(Opened { session, names });
         }
         let speaker = Speaker { session: &session, owner: "", catalog: self.known_catalog() };
-        let mut conversation = Conversation::new(speaker, names, &self.plan.sources);
+        let mut conversation = Conversation::new(speaker, names, self);
         let failed = Box::pin(conversation.all("suite setup", &suite.setup)).await.err();
         let names = conversation.learned();
         drop(conversation);

@@ -16,6 +16,7 @@ use crate::cli::suites::registry;
 use crate::event::{Event, Outcome, RunFinished};
 use crate::prove::Secrets;
 use crate::recorded;
+use crate::redact::Redactor;
 use crate::runner::{Observer, Purpose, Snapshots, Stop};
 
 /// Proves which faults suites would catch: imitates each in the recorded traffic of a run, and sees whether a case turns red.
@@ -57,7 +58,8 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let snapshots = Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }.into();
-    let surroundings = Surroundings { environment, snapshots, known: std::sync::Arc::default(), now };
+    let surroundings =
+        Surroundings { environment, snapshots, known: std::sync::Arc::default(), secrets: Redactor::default(), now };
     let (wish, stop) = Stop::new();
     let _urgency = signals::listen(wish, Ending::Reports, None);
     let options = args.options(&surroundings, stop);

@@ -132,6 +132,7 @@ impl RunArgs {
             // Where something is proven, that is what counts.
             thresholds: if self.proving.prove { Thresholds::default() } else { self.thresholds() },
             baseline: Arc::clone(&surroundings.known),
+            secrets: surroundings.secrets.clone(),
             snapshots: Arc::clone(&surroundings.snapshots),
             ..Options::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), stop)
         }
@@ -218,6 +219,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) environment: &'a Environment,
     pub(super) snapshots: Arc<Snapshots>,
     pub(super) known: Arc<Baseline>,
+    /// The secrets that the run learns.
+    pub(super) secrets: Redactor,
     /// Since 1970.
     pub(super) now: Duration,
 }
@@ -248,7 +251,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     };
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
-    let surroundings = Surroundings { environment, snapshots, known, now };
+    let surroundings = Surroundings { environment, snapshots, known, secrets: Redactor::default(), now };
     let options_of = |stop| args.options(&surroundings, stop);
     let ran = run_plan(&options_of, (plan.clone(), registry.get()), (watch, *output), args.budget);
     let Some((mut summary, mut watch, urgency, stop)) = ran else {

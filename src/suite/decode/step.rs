@@ -3,9 +3,9 @@
 use super::{duration, flag, misplaced, raw, snapshot, stray};
 use crate::matching::{EXPECTATION, Expectation, Path};
 use crate::source::shape::{self, Shape};
-use crate::source::{Diagnostic, Located, Node, parse_duration};
+use crate::source::{Diagnostic, Node, parse_duration};
 use crate::suite::grammar::TEST;
-use crate::suite::model::{Action, Step};
+use crate::suite::model::{Action, Capture, Step};
 use crate::wire::ListKind;
 
 /// The keys of which a step has exactly one.
@@ -111,11 +111,14 @@ fn action(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Option<Action>
     })
 }
 
-fn captures(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, Path)> {
+fn captures(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Capture> {
     let mut captures = Vec::new();
-    for (name, path) in node.map(Node::entries).unwrap_or_default() {
+    for (name, value) in node.map(Node::entries).unwrap_or_default() {
+        // A missing `at` was reported with the shape of the mapping.
+        let path = if value.text().is_some() { Some(value) } else { value.get("at") };
+        let Some(path) = path else { continue };
         match Path::parse(path.text().unwrap_or_default()) {
-            Ok(path) => captures.push((name.clone(), path)),
+            Ok(path) => captures.push(Capture { name: name.clone(), path, is_secret: flag(value, "secret") }),
             Err(reason) => found.push(Diagnostic::error("bad-path", reason, path.span)),
         }
     }
