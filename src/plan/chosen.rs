@@ -36,7 +36,9 @@ pub fn chosen_tools(planned: &SuitePlan, lane: usize, catalog: &Catalog) -> Opti
     let cure = Cure::of(suite);
     let adds_only = left.iter().any(|(_, hazard)| *hazard == Some(Hazard::Writes));
     let mut help = cure.allow("TOOL");
-    if adds_only {
+    if suite.read_only {
+        help = "leave out `--read-only` to have them called".to_owned();
+    } else if adds_only {
         help = format!("{help}, or {}", cure.scratch());
     }
     let names = |tools: Vec<(&Tool, Option<Hazard>)>| -> Vec<String> {

@@ -13,6 +13,7 @@ use super::history::History;
 use super::phases::{self, Conversation};
 use super::places::Places;
 use super::pool::{Pool, Turn};
+use super::read_only::without_setup;
 use super::resolve::{self, Reachable, Starts};
 use super::scanning::Scanned;
 use super::turns::Turns;
@@ -230,7 +231,7 @@ impl Lane {
         }
         // A server that hangs while it starts costs its time once, not once per case.
         if let Some(reason) = &shared.closed {
-            return Err(NoSession::Broken(Box::new(reason.clone())));
+            return Err(without_setup(reason.clone()));
         }
         let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
         self.close(&session).await;
@@ -244,7 +245,7 @@ impl Lane {
             return Ok(Arc::clone(opened));
         }
         if let Some(reason) = &shared.closed {
-            return Err(NoSession::Broken(Box::new(reason.clone())));
+            return Err(without_setup(reason.clone()));
         }
         if let Some(dead) = shared.session.take() {
             Box::pin(self.close(&dead.session)).await;
@@ -262,7 +263,7 @@ impl Lane {
             Ok(opened) => Arc::new(opened),
             Err(found) => {
                 shared.closed = Some(found.clone());
-                return Err(NoSession::Broken(Box::new(found)));
+                return Err(without_setup(found));
             }
         };
         shared.session = Some(Arc::clone(&opened));
@@ -286,7 +287,7 @@ impl Lane {
             session.mark();
         }
         if self.sets_up_every_session() {
-            return self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)));
+            return self.set_up(session).await.map_err(without_setup);
         }
         let shared = self.shared.lock().await.session.clone();
         let names = shared.map_or_else(|| self.names.clone().unwrap_or_default(), |shared| shared.names.clone());

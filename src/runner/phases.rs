@@ -9,6 +9,7 @@ use super::exchange::{Heard, Intent, NO_SESSION_ID, Speaker, Unsaid, intend};
 use super::finding::{self, MISSING};
 use super::history::History;
 use super::lane::Lane;
+use super::read_only::permitted;
 use super::snapshot::Recorder;
 use super::{raw_http, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level};
@@ -19,7 +20,7 @@ use crate::redact::Redactor;
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
 use crate::source::template::{Names, UNFILLED, Unfilled, names_of};
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Capture, Step};
+use crate::suite::{Action, Capture, Step, Suite};
 use crate::wire::Frame;
 
 /// A conversation so far: what was said, what was learned.
@@ -28,6 +29,9 @@ pub(super) struct Conversation<'a> {
     pub(super) names: Names,
     pub(super) exchanges: Vec<Exchange>,
     pub(super) sources: &'a Sources,
+    pub(super) suite: &'a Suite,
+    /// Whether nobody wrote its steps for this server.
+    pub(super) is_derived: bool,
     /// Learns what is captured as a secret.
     pub(super) redactor: &'a Redactor,
     /// Compares answers with recorded ones; `None` where nothing is judged.
@@ -66,6 +70,8 @@ impl<'a> Conversation<'a> {
             names,
             exchanges: Vec::new(),
             sources: &lane.plan.sources,
+            suite: &lane.planned().suite,
+            is_derived: false,
             redactor: lane.redactor(),
             recorder: None,
             doubts: Vec::new(),
@@ -159,7 +165,8 @@ impl<'a> Conversation<'a> {
         let (exchange, intent) = intend(step, &self.names, phase);
         let intent = intent
             .map_err(|unsaid| self.unsaid(unsaid))
-            .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()));
+            .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()))
+            .and_then(|intent| permitted(intent, (self.suite, &self.speaker.catalog, self.is_derived)));
         let index = self.exchanges.len();
         if let Some(history) = self.history {
             history.sending(&exchange, &self.speaker.catalog);

@@ -175,6 +175,7 @@ impl Loader<'_> {
             name,
             file: self.sources.file(id).name.clone(),
             asked: None,
+            read_only: false,
             folder: folder.to_owned(),
             variables: root.get("variables").map(|node| node.entries().to_vec()).unwrap_or_default(),
             servers,

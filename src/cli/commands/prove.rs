@@ -47,7 +47,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
         args.proving.refuse(args.gating(), output)?;
         let registry = registry(args.registry.as_deref(), output)?;
         let wanted = args.proving.wanted(registry.get(), output)?;
-        let plan = args.suites.plan(registry, output)?;
+        let plan = args.plan(registry, output)?;
         args.check_targets(&plan, output)?;
         let recording = recording_of(path, &text, &plan, output)?;
         Ok((registry, wanted, plan, recording))

@@ -71,6 +71,9 @@ pub(in crate::cli) struct RunArgs {
     threshold_weighted: Option<f64>,
     #[command(flatten)]
     pub(super) proving: ProvingArgs,
+    /// Calls only tools that change nothing by their hints, or by name and description: cases that would call others are skipped, whatever suites or flags allow.
+    #[arg(long)]
+    pub(super) read_only: bool,
     /// Lets the run pass although a tool served none of its generated calls, so that nothing is known of it.
     #[arg(long)]
     pub(super) allow_unjudged: bool,
@@ -142,7 +145,7 @@ impl RunArgs {
     fn prepared(&self, now: Duration, environment: &Environment, output: &Output) -> Result<Prepared, Exit> {
         self.proving.refuse(self.gating(), output)?;
         let registry = registry(self.registry.as_deref(), output)?;
-        let plan = self.suites.plan(registry, output)?;
+        let plan = self.plan(registry, output)?;
         refuse_only(&plan, environment, output)?;
         self.check_targets(&plan, output)?;
         let picks = self.proving.wanted(registry.get(), output)?;
@@ -155,6 +158,12 @@ impl RunArgs {
             return Err(Exit::Nothing);
         }
         Ok(Prepared { registry, plan, known, picks })
+    }
+
+    /// What is to be run.
+    pub(super) fn plan(&self, registry: ChosenRegistry, output: &Output) -> Result<Plan, Exit> {
+        let plan = self.suites.plan(registry, output)?;
+        Ok(if self.read_only { plan.reading_only() } else { plan })
     }
 
     /// Writes the run down and proves what can be proven, and only then tells its end.

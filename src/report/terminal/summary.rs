@@ -6,6 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use crate::event::{CHANGED, CaseResult, Gate, Outcome, RECORDED, ServerReady};
+use crate::plan::made::READ_ONLY;
 use crate::source::{Style, duration_text, visible_line};
 use crate::taxonomy::score::Score;
 
@@ -321,6 +322,11 @@ fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
     let mut all = report.totals();
     let mut told = format!("{}: {}", layout::plural(all.cases(), "case"), counts(&all));
+    let is_left_alone = |case: &&&CaseResult| case.reason.as_deref().is_some_and(|reason| reason.ends_with(READ_ONLY));
+    let left_alone = suites.iter().flat_map(|suite| &suite.cases).filter(is_left_alone).count();
+    if left_alone > 0 {
+        told = format!("{told} ({left_alone} for `--read-only`)");
+    }
     let sessions = suites
         .iter()
         .flat_map(|suite| &suite.sessions)
