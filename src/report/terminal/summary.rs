@@ -158,9 +158,11 @@ fn case_lines(suite: &Suite<'_>, style: &Style) -> String {
         let (mark, look) = failure::mark(case);
         let was_run = case.outcome != Outcome::Skipped;
         let time = if was_run { duration_text(Duration::from_micros(case.duration_us)) } else { String::new() };
-        let room = style.width.saturating_sub(layout::columns(&time) + 8);
-        let name = layout::crop(&wording::name(&case.case, several), room);
-        let time = layout::flush_right(&format!("    {mark} {name}"), &time, style);
+        // As much as most times take, so that names are broken alike whatever their cases took.
+        let room = style.width.saturating_sub(layout::columns(&time).max(8) + 8);
+        let name = layout::wrap(&wording::name(&case.case, several), room);
+        let time = layout::flush_right(&format!("    {mark} {}", name.last().map_or("", String::as_str)), &time, style);
+        let name = name.join("\n      ");
         format!("    {} {name}{}\n", layout::paint(mark, look, style), layout::paint(&time, DIM, style))
     };
     suite.cases.iter().map(line).collect()
