@@ -65,7 +65,8 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
             .iter()
             .filter_map(|item| expectation(item, found))
             .collect(),
-        expects: node.get("expect").is_some() || snapshot::is_asked(node),
+        // A misspelt `expect` was reported as such.
+        expects: node.get("expect").is_some() || snapshot::is_asked(node) || has_unknown_key(node),
         capture: captures(node.get("capture"), found),
         snapshot: snapshot::read(node, found),
         timeout: duration(node, "timeout"),
@@ -82,10 +83,11 @@ fn has_unknown_key(node: &Node) -> bool {
 fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {
     let mut own = Vec::new();
     let built = Expectation::build(item, &mut own);
-    // A misspelt matcher was reported as such; that it checks nothing is no second mistake.
-    let is_empty = |one: &Diagnostic| one.code == "empty-expectation";
-    if own.iter().any(is_empty) && !shape::check(item, &Shape::Object(&EXPECTATION)).is_empty() {
-        own.retain(|one| !is_empty(one));
+    // A misspelt matcher or `at` was reported as such; that it checks nothing, or has nothing to look at, is no second
+    // mistake.
+    let follows = |one: &Diagnostic| ["empty-expectation", "missing-target"].contains(&one.code);
+    if own.iter().any(follows) && !shape::check(item, &Shape::Object(&EXPECTATION)).is_empty() {
+        own.retain(|one| !follows(one));
     }
     found.extend(own);
     built
