@@ -68,7 +68,7 @@ impl<'a> Sent<'a> {
         let own: &[u32] = case.and_then(|case| self.session.owners.get(case)).map_or(&[], Vec::as_slice);
         let exit = self.session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string());
         let unplayable = self.is_confidential.then_some(CAPTURED_SECRET);
-        let mut said = Said { exit, unplayable, ..Said::default() };
+        let mut said = Said { unplayable, exit, ..Said::default() };
         for (seq, call) in &self.calls {
             let is_own = own.binary_search(seq).is_ok();
             match call {

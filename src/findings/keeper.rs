@@ -252,7 +252,9 @@ fn telling(result: &CaseResult) -> Vec<(&Finding, Identity)> {
     let (mut kinds, mut told) = (BTreeSet::new(), Vec::new());
     for finding in result.findings.iter().filter(|_| !result.case.server.is_empty()) {
         let identity = result.identity(finding);
-        let is_new = finding.level == Level::Must && finding.known.is_none();
+        // What was never recorded is to be recorded, and wrong with no server.
+        let is_of_server = finding.code != "snapshot-missing";
+        let is_new = is_of_server && finding.level == Level::Must && finding.known.is_none();
         // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
         if is_new && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {
             told.push((finding, identity));

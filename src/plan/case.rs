@@ -29,6 +29,7 @@ impl Plan {
     }
 
     /// The same, calling only tools that change nothing.
+    #[must_use]
     pub fn reading_only(mut self) -> Self {
         for planned in &mut self.suites {
             Arc::make_mut(&mut planned.suite).read_only = true;

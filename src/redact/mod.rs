@@ -106,6 +106,7 @@ impl Redactor {
 
     /// Knows these values as well, each under a name by which it can be asked for later; what one of both learns from
     /// here on, the other knows.
+    #[must_use]
     pub fn naming(&self, secrets: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut named: Vec<(String, String)> = Vec::new();
         for (name, value) in secrets.into_iter().filter(|(_, value)| value.len() >= SHORTEST) {
@@ -119,7 +120,9 @@ impl Redactor {
                 .count();
             named.push((value, if times == 0 { name } else { format!("{name}_{}", times + 1) }));
         }
-        named.iter().for_each(|(value, _)| self.learn(value));
+        for (value, _) in &named {
+            self.learn(value);
+        }
         named.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         Self { known: Arc::clone(&self.known), named: named.into() }
     }
@@ -179,6 +182,7 @@ impl Redactor {
     }
 
     /// Knows the same, and keeps to itself what it learns from here on.
+    #[must_use]
     pub fn apart(&self) -> Self {
         Self { known: Arc::new(RwLock::new(self.known())), named: Arc::clone(&self.named) }
     }

@@ -21,7 +21,9 @@ fn render(report: &Report) -> String {
     for case in document.test_suites.iter_mut().flat_map(|suite| &mut suite.test_cases) {
         case.extra.clear();
         case.properties.clear();
-        attempts(&mut case.status).iter_mut().for_each(|attempt| attempt.time = None);
+        for attempt in attempts(&mut case.status) {
+            attempt.time = None;
+        }
     }
     let skipped = format!(" skipped=\"{}\"", document.skipped);
     // The first is that of the whole document, which has a fixed name in front of it.

@@ -202,7 +202,7 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let given = [lane.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
     let history = lane.history.as_ref();
     let is_derived = case.is_derived || case.rule.is_some() || case.probes.contains("negative-path");
-    Conversation { recorder, cure, history, given, is_derived, ..Conversation::new(speaker, names, lane) }
+    Conversation { is_derived, recorder, cure, history, given, ..Conversation::new(speaker, names, lane) }
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.

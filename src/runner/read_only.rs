@@ -60,9 +60,9 @@ fn is_alike(tool: &Tool, name: &str) -> bool {
 fn writer_in(text: &str, catalog: &Catalog, is_derived: bool) -> Option<String> {
     let messages: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
     if let Ok(messages) = messages {
-        let messages = messages.into_iter().flat_map(|message| match message {
-            Value::Array(batch) => batch,
-            message => vec![message],
+        let messages = messages.into_iter().flat_map(|message| match message.as_array() {
+            Some(batch) => batch.clone(),
+            None => vec![message],
         });
         let calls = messages.filter(|message| message["method"] == "tools/call");
         let mut called = calls.filter_map(|call| call["params"]["name"].as_str().map(str::to_owned));

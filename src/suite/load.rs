@@ -92,7 +92,7 @@ fn without_consequences(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     };
     found.retain(|one| {
         let keys = CONSEQUENCES.iter().find(|(code, _)| *code == one.code).map_or(&[][..], |(_, keys)| *keys);
-        !keys.iter().any(|key| is_meant(&key))
+        !keys.iter().any(&is_meant)
     });
     found
 }

@@ -1,6 +1,7 @@
 //! `mcprove prove`: which faults a suite would catch, from a run of it or from a recording of one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -16,7 +17,6 @@ use crate::cli::suites::registry;
 use crate::event::{Event, Outcome, RunFinished};
 use crate::prove::Secrets;
 use crate::recorded;
-use crate::redact::Redactor;
 use crate::runner::{Observer, Purpose, Snapshots, Stop};
 
 /// Proves which faults suites would catch: imitates each in the recorded traffic of a run, and sees whether a case turns red.
@@ -58,8 +58,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let snapshots = Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }.into();
-    let surroundings =
-        Surroundings { environment, snapshots, known: std::sync::Arc::default(), secrets: Redactor::default(), now };
+    let surroundings = Surroundings::new(environment, snapshots, Arc::default(), now);
     let (wish, stop) = Stop::new();
     let _urgency = signals::listen(wish, Ending::Reports, None);
     let options = args.options(&surroundings, stop);

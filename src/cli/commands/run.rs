@@ -234,6 +234,18 @@ pub(super) struct Surroundings<'a> {
     pub(super) now: Duration,
 }
 
+impl<'a> Surroundings<'a> {
+    /// Nothing secret is learned yet.
+    pub(super) fn new(
+        environment: &'a Environment,
+        snapshots: Arc<Snapshots>,
+        known: Arc<Baseline>,
+        now: Duration,
+    ) -> Self {
+        Self { environment, snapshots, known, secrets: Redactor::default(), now }
+    }
+}
+
 /// Another one every time, short enough to be typed.
 fn drawn_seed(now: Duration) -> u32 {
     (now.subsec_nanos() ^ std::process::id().rotate_left(16)) % 1_000_000
@@ -260,7 +272,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     };
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
-    let surroundings = Surroundings { environment, snapshots, known, secrets: Redactor::default(), now };
+    let surroundings = Surroundings::new(environment, snapshots, known, now);
     let options_of = |stop| args.options(&surroundings, stop);
     let ran = run_plan(&options_of, (plan.clone(), registry.get()), (watch, *output), args.budget);
     let Some((mut summary, mut watch, urgency, stop)) = ran else {
