@@ -18,6 +18,9 @@ const MOST: usize = 2_000;
 const SHOWN: usize = 20;
 const LONGEST: usize = 2_000;
 
+/// Why that cannot be played of which a server invented a secret: another run has another one.
+pub(super) const CAPTURED_SECRET: &str = "it takes a secret that the suite captures from an answer";
+
 /// What was said in one session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Said {
@@ -36,6 +39,8 @@ pub(super) struct Sent<'a> {
     session: &'a SessionFrames,
     /// By the numbers of their frames, with marks in the place of secrets; `None` for what was sent beside the session.
     calls: Vec<(u32, Option<Arc<Call>>)>,
+    /// Whether the server told a secret that the suite captures.
+    is_confidential: bool,
 }
 
 impl<'a> Sent<'a> {
@@ -53,14 +58,17 @@ impl<'a> Sent<'a> {
                 calls.push((frame.seq, Some(Arc::new(call))));
             }
         }
-        Self { session, calls }
+        let is_confidential =
+            redactor.has_captured() && session.frames.iter().any(|frame| redactor.holds_captured(&frame.to_json()));
+        Self { session, calls, is_confidential }
     }
 
     /// Everything that was said, seen from one of the session's cases or from outside of them.
     pub(super) fn seen_from(&self, case: Option<&str>) -> Said {
         let own: &[u32] = case.and_then(|case| self.session.owners.get(case)).map_or(&[], Vec::as_slice);
         let exit = self.session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string());
-        let mut said = Said { exit, ..Said::default() };
+        let unplayable = self.is_confidential.then_some(CAPTURED_SECRET);
+        let mut said = Said { unplayable, exit, ..Said::default() };
         for (seq, call) in &self.calls {
             let is_own = own.binary_search(seq).is_ok();
             match call {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{Said, Sent, cut};
+use super::calls::{CAPTURED_SECRET, Said, Sent, cut};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, Place, Start, Stored};
 use crate::event::{
@@ -252,7 +252,9 @@ fn telling(result: &CaseResult) -> Vec<(&Finding, Identity)> {
     let (mut kinds, mut told) = (BTreeSet::new(), Vec::new());
     for finding in result.findings.iter().filter(|_| !result.case.server.is_empty()) {
         let identity = result.identity(finding);
-        let is_new = finding.level == Level::Must && finding.known.is_none();
+        // What was never recorded is to be recorded, and wrong with no server.
+        let is_of_server = finding.code != "snapshot-missing";
+        let is_new = is_of_server && finding.level == Level::Must && finding.known.is_none();
         // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
         if is_new && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {
             told.push((finding, identity));
@@ -285,6 +287,9 @@ fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
     stored.frames = stored.frames.into_iter().map(|frame| cut(redactor.value(frame))).collect();
     if let Some(reproduction) = &mut stored.reproduction {
         reproduction.change_texts(&|text| redactor.still_restorable(text));
+        if serde_json::to_value(&*reproduction).is_ok_and(|value| redactor.holds_captured(&value)) {
+            (stored.reproduction, stored.unplayable) = (None, Some(CAPTURED_SECRET.to_owned()));
+        }
     }
     let place = &mut stored.place;
     for text in [

@@ -27,6 +27,15 @@ impl Plan {
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.suites.iter().flat_map(|suite| suite.cases.iter().map(AsRef::as_ref))
     }
+
+    /// The same, calling only tools that change nothing.
+    #[must_use]
+    pub fn reading_only(mut self) -> Self {
+        for planned in &mut self.suites {
+            Arc::make_mut(&mut planned.suite).read_only = true;
+        }
+        self
+    }
 }
 
 /// One suite of a plan.

@@ -34,11 +34,14 @@ pub fn chosen_tools(planned: &SuitePlan, lane: usize, catalog: &Catalog) -> Opti
         return None;
     }
     let cure = Cure::of(suite);
-    let adds_only = left.iter().any(|(_, hazard)| *hazard == Some(Hazard::Writes));
-    let mut help = cure.allow("TOOL");
-    if adds_only {
-        help = format!("{help}, or {}", cure.scratch());
-    }
+    let has = |wanted: Hazard| left.iter().any(|(_, hazard)| *hazard == Some(wanted));
+    let help = if has(Hazard::ReadOnly) {
+        "leave out `--read-only` to have them called".to_owned()
+    } else if has(Hazard::Writes) {
+        format!("{}, or {}", cure.allow("TOOL"), cure.scratch())
+    } else {
+        cure.allow("TOOL")
+    };
     let names = |tools: Vec<(&Tool, Option<Hazard>)>| -> Vec<String> {
         tools.into_iter().map(|(tool, _)| tool.name.clone()).collect()
     };

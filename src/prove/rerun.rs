@@ -62,6 +62,8 @@ pub(super) fn once(options: &Options) -> Options {
         order: Some(Order::Declared),
         isolation: Isolation::Trusted,
         baseline: Arc::default(),
+        // What a mutant puts in the place of a secret is none.
+        secrets: options.secrets.apart(),
         ..options.clone()
     }
 }

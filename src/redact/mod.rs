@@ -1,5 +1,6 @@
 //! Takes secrets out of everything that leaves the program, by value and in the forms in which values travel.
 
+mod cut;
 mod forms;
 mod guess;
 mod marks;
@@ -10,6 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
 
+use self::cut::{telling, telling_end, without_beginnings, without_endings};
 pub use self::forms::{base64, from_base64};
 pub use self::guess::{is_secret, user_of};
 pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
@@ -64,10 +66,16 @@ struct Known {
     spelled: Vec<Spelled>,
     /// Shorter texts say nothing, in bytes.
     shortest: usize,
+    /// The secrets that nothing gives back, since servers invented them.
+    captured: Vec<String>,
 }
 
 impl Known {
     fn learn(&mut self, secret: &str) {
+        // A recording has the mask in the place of what was captured.
+        if secret == MASK || self.secrets.iter().any(|known| known == secret) {
+            return;
+        }
         let lines = secret.lines().map(str::trim).filter(|line| line.len() >= TELLING && *line != secret.trim());
         for value in lines.chain([secret]).filter(|value| value.len() >= SHORTEST) {
             self.forms.extend(forms::of(value));
@@ -96,8 +104,10 @@ impl Redactor {
         Self { known: Arc::new(RwLock::new(Arc::new(known))), named: Arc::default() }
     }
 
-    /// Knows these values, each under a name by which it can be asked for later.
-    pub fn named(secrets: impl IntoIterator<Item = (String, String)>) -> Self {
+    /// Knows these values as well, each under a name by which it can be asked for later; what one of both learns from
+    /// here on, the other knows.
+    #[must_use]
+    pub fn naming(&self, secrets: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut named: Vec<(String, String)> = Vec::new();
         for (name, value) in secrets.into_iter().filter(|(_, value)| value.len() >= SHORTEST) {
             let name = variable(&name);
@@ -110,9 +120,11 @@ impl Redactor {
                 .count();
             named.push((value, if times == 0 { name } else { format!("{name}_{}", times + 1) }));
         }
-        let redactor = Self::new(named.iter().map(|(value, _)| value.clone()));
+        for (value, _) in &named {
+            self.learn(value);
+        }
         named.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        Self { named: named.into(), ..redactor }
+        Self { known: Arc::clone(&self.known), named: named.into() }
     }
 
     /// What was said, with a mark in the place of each secret that has a name, and without the others: whoever knows
@@ -135,6 +147,44 @@ impl Redactor {
     pub fn learn(&self, secret: &str) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut known).learn(secret);
+    }
+
+    /// Knows every text and number in this value of an answer, from here on.
+    pub fn capture(&self, value: &Value) {
+        match value {
+            Value::String(text) => self.capture_text(text),
+            Value::Number(number) => self.capture_text(&number.to_string()),
+            Value::Array(items) => items.iter().for_each(|item| self.capture(item)),
+            Value::Object(fields) => fields.values().for_each(|field| self.capture(field)),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn capture_text(&self, secret: &str) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if secret.len() >= SHORTEST && !known.captured.iter().any(|captured| captured == secret) {
+            let known = Arc::make_mut(&mut known);
+            known.learn(secret);
+            known.captured.push(secret.to_owned());
+        }
+    }
+
+    /// Whether any secret was captured.
+    pub fn has_captured(&self) -> bool {
+        !self.known().captured.is_empty()
+    }
+
+    /// Whether a value holds a secret that was captured, or what stands in its place.
+    pub fn holds_captured(&self, value: &Value) -> bool {
+        let known = self.known();
+        let tells = |text: &str| known.captured.iter().any(|secret| text.contains(secret.as_str()));
+        !known.captured.is_empty() && any_text(value, &|text| text.contains(MASK) || tells(text))
+    }
+
+    /// Knows the same, and keeps to itself what it learns from here on.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self { known: Arc::new(RwLock::new(self.known())), named: Arc::clone(&self.named) }
     }
 
     fn known(&self) -> Arc<Known> {
@@ -175,6 +225,17 @@ impl Redactor {
     }
 }
 
+/// Whether that is so of any text or number in a value.
+fn any_text(value: &Value, is_so: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_so(text),
+        Value::Number(number) => is_so(&number.to_string()),
+        Value::Array(items) => items.iter().any(|item| any_text(item, is_so)),
+        Value::Object(fields) => fields.iter().any(|(name, field)| is_so(name) || any_text(field, is_so)),
+        Value::Null | Value::Bool(_) => false,
+    }
+}
+
 /// Whether a text may have been this one before its secrets were taken out: what was masked can have been anything.
 pub fn may_be(masked: &str, text: &str) -> bool {
     let Some((first, rest)) = masked.split_once(MASK) else { return masked == text };
@@ -203,64 +264,6 @@ fn masked(text: String, places: &[Range<usize>]) -> String {
         at = place.end;
     }
     masked + &text[at..]
-}
-
-/// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
-fn without_beginnings(text: String, beginnings: &[(usize, String)]) -> String {
-    let is_there = |(telling, form): &&(usize, String)| text.contains(&form[..*telling]);
-    let forms: Vec<_> = beginnings.iter().filter(is_there).collect();
-    if forms.is_empty() {
-        return text;
-    }
-    let mut masked = String::with_capacity(text.len());
-    let (mut rest, mut buffer) = (text.as_str(), [0; 4]);
-    while let Some(next) = rest.chars().next() {
-        // The form that goes on for longest is the one that was cut.
-        let length = forms.iter().filter_map(|(telling, form)| beginning(rest, *telling, form)).max();
-        let kept = next.encode_utf8(&mut buffer);
-        masked.push_str(if length.is_some() { MASK } else { kept });
-        rest = &rest[length.unwrap_or(next.len_utf8())..];
-    }
-    masked
-}
-
-/// Masks where a text, a word or a value in JSON begins in the middle of a secret.
-fn without_endings(text: String, endings: &[(usize, String)]) -> String {
-    let mut places: Vec<Range<usize>> = Vec::new();
-    for (place, form) in endings.iter().filter(|(place, form)| text.contains(&form[*place..])) {
-        let (earlier, telling) = form.split_at(*place);
-        for (at, _) in text.match_indices(telling) {
-            let before = text[..at].chars().rev().zip(earlier.chars().rev());
-            let more: usize = before.take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
-            let begin = at - more;
-            let is_cut = |c: char| c.is_whitespace() || matches!(c, '"' | '…');
-            if text[..begin].chars().next_back().is_none_or(is_cut) {
-                places.push(begin..at + telling.len());
-            }
-        }
-    }
-    places.sort_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
-    places.dedup_by(|later, earlier| later.start < earlier.end);
-    masked(text, &places)
-}
-
-/// The length of the shortest beginning of a form that says too much.
-fn telling(form: &str) -> Option<usize> {
-    let length = (form.chars().count() / 3).max(TELLING);
-    form.char_indices().nth(length).map(|(end, _)| end)
-}
-
-/// Where the shortest end of a form begins that says too much.
-fn telling_end(secret: &str) -> Option<usize> {
-    let count = secret.chars().count();
-    let at = count.checked_sub((count / 3).max(TELLING)).filter(|at| *at > 0)?;
-    secret.char_indices().nth(at).map(|(at, _)| at)
-}
-
-/// How much of a form a text begins with, where that is too much.
-fn beginning(text: &str, telling: usize, form: &str) -> Option<usize> {
-    text.strip_prefix(&form[..telling])?;
-    Some(text.chars().zip(form.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum())
 }
 
 #[cfg(test)]
@@ -320,6 +323,9 @@ mod tests {
             redactor.text("{\"text\":\"r&t/\\\"value\"}\nr&t/\"value"),
             format!("{{\"text\":\"{MASK}\"}}\n{MASK}")
         );
+        assert_eq!(redactor.text("s3cr&t/\"v@lue"), format!("{MASK}@lue"));
+        let long = Redactor::new(["hunter2-is-the-secret-of-all".to_owned()]);
+        assert_eq!(long.text("a hunter2-is-7he-secret-of-all b"), format!("a {MASK}7{MASK} b"));
         assert_eq!(redactor.text("S3CR\\u0026T\\/%22value"), MASK);
         let alike = Redactor::new(["hunter2-s3cr&t/value".to_owned()]);
         assert_eq!(alike.text("a hunter2-s3cr&t/value b"), format!("a {MASK} b"));
@@ -332,7 +338,7 @@ mod tests {
         assert_eq!(base64(b"Ma"), "TWE=");
         assert_eq!(redactor.value(json!([{"k": "s3cr&t/\"value"}, 1])), json!([{"k": MASK}, 1]));
         assert_eq!(Redactor::new(["1".to_owned()]).text("1"), "1");
-        let known = Redactor::named([("token".to_owned(), "hunter2-is-it".to_owned())]);
+        let known = Redactor::default().naming([("token".to_owned(), "hunter2-is-it".to_owned())]);
         assert_eq!(known.restorable("a hunter2-is-it b"), "a {{ env.MCPROVE_SECRET_TOKEN }} b");
         assert_eq!(known.restorable(&base64(b"hunter2-is-it")), MASK);
         let forged = "a {{ env.MCPROVE_SECRET_TOKEN }} b";
@@ -341,7 +347,8 @@ mod tests {
             known.in_templates(&format!("{forged} hunter2-is-it")),
             format!("{forged} {}", &forged[2..forged.len() - 2])
         );
-        let odd = Redactor::named([("a".to_owned(), "SECRET".to_owned()), ("b".to_owned(), "a SECRET".to_owned())]);
+        let odd = Redactor::default()
+            .naming([("a".to_owned(), "SECRET".to_owned()), ("b".to_owned(), "a SECRET".to_owned())]);
         let said = odd.restorable("a SECRET of SECRET");
         assert_eq!(said, "{{ env.MCPROVE_SECRET_B }} of {{ env.MCPROVE_SECRET_A }}");
         odd.learn("MCPROVE");

@@ -35,6 +35,9 @@ pub fn fault_coverage(score: &Score, gates: &[Gate], style: &Style) -> String {
     text
 }
 
+/// Below this width sentences are broken into lines.
+const NARROW: usize = 60;
+
 /// The levels side by side, as printed at the end of `run`; the last one is what the gates are about.
 pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     let [declared, ..] = *scores else { return String::new() };
@@ -78,8 +81,9 @@ fn sentences(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
         (format!("weighted by how often families fail: {weighted}"), Figure::Weighted),
     ];
     let told = lines.into_iter().map(|(line, figure)| format!("{line}{}", thresholds(gates, figure)));
-    // With a proof the sentences are too long for most terminals.
-    let width = if last.level == Level::Proven { style.width - 2 } else { usize::MAX };
+    // Elsewhere they are too long with a proof only.
+    let is_wrapped = last.level == Level::Proven || style.width < NARROW;
+    let width = if is_wrapped { style.width - 2 } else { usize::MAX };
     let lines: Vec<String> = told.flat_map(|line| terminal::wrap(&line, width)).collect();
     format!("  {}\n", lines.join("\n  "))
 }

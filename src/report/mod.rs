@@ -28,6 +28,7 @@ pub mod terminal;
 #[cfg(test)]
 mod tests;
 mod wording;
+mod xunit;
 
 use crate::source::Style;
 
@@ -55,6 +56,7 @@ pub struct Format {
 pub const FORMATS: &[Format] = &[
     terminal::FORMAT,
     junit::FORMAT,
+    xunit::FORMAT,
     json::FORMAT,
     ndjson::FORMAT,
     github::FORMAT,

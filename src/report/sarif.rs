@@ -27,6 +27,9 @@ pub(super) const FORMAT: Format = Format {
 const INCONCLUSIVE: &str = "inconclusive";
 /// What stands where code scanning wants a file, and there is none.
 const NO_FILE: &str = "no-file";
+/// The most results that code scanning takes of a run:
+/// <https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning>.
+const MOST_RESULTS: usize = 25_000;
 /// The longest value in a message.
 const VALUE: usize = 400;
 
@@ -44,17 +47,39 @@ fn document(report: &Report) -> Value {
     }
     let program = report.started().map_or("mcprove", |run| run.program.as_str());
     let version = program.strip_prefix("mcprove ").unwrap_or(program);
+    let left_out = worst(&mut results);
     let successful = report.finished().is_some_and(|run| !run.interrupted) && report.totals().errored == 0;
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
             "tool": {"driver": {"name": "mcprove", "version": version, "rules": rules.listed()}},
-            "invocations": [{"executionSuccessful": successful}],
+            "invocations": [invocation(successful, left_out)],
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],
     })
+}
+
+/// Keeps as many results as code scanning takes, the worst ones; returns how many are left out.
+fn worst(results: &mut Vec<Value>) -> usize {
+    let left_out = results.len().saturating_sub(MOST_RESULTS);
+    if left_out > 0 {
+        let levels = ["error", "warning", "note"];
+        results
+            .sort_by_key(|result| levels.iter().position(|level| result["level"] == **level).unwrap_or(levels.len()));
+        results.truncate(MOST_RESULTS);
+    }
+    left_out
+}
+
+fn invocation(successful: bool, left_out: usize) -> Value {
+    let mut invocation = json!({"executionSuccessful": successful});
+    if left_out > 0 {
+        let text = format!("{left_out} more results are left out, since code scanning takes {MOST_RESULTS}");
+        invocation["toolExecutionNotifications"] = json!([{"level": "warning", "message": {"text": text}}]);
+    }
+    invocation
 }
 
 fn of_case(report: &Report, case: &CaseResult, rules: &mut Rules, fingerprints: &mut Fingerprints) -> Vec<Value> {
@@ -254,7 +279,8 @@ impl Rules {
 
     fn listed(&self) -> Vec<Value> {
         let rule = |Met { id, help, link, weight }: &Met| {
-            let mut rule = json!({"id": id, "shortDescription": {"text": help}, "help": {"text": help}});
+            let text = json!({"text": help});
+            let mut rule = json!({"id": id, "shortDescription": text, "fullDescription": text, "help": text});
             if let Some(link) = link {
                 rule["helpUri"] = link.clone().into();
             }

@@ -201,7 +201,8 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
     let cure = Cure::of(&lane.planned().suite);
     let given = [lane.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
     let history = lane.history.as_ref();
-    Conversation { recorder, cure, history, given, ..Conversation::new(speaker, names, &lane.plan.sources) }
+    let is_derived = case.is_derived || case.rule.is_some() || case.probes.contains("negative-path");
+    Conversation { is_derived, recorder, cure, history, given, ..Conversation::new(speaker, names, lane) }
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.
@@ -247,10 +248,13 @@ fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Open
 async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Script, left: Duration) -> Verdict {
     conversation.rounds.clone_from(&script.rounds);
     if let Err(found) = conversation.all("setup", &script.setup).await {
+        if let Some(left_alone) = left_alone(&found) {
+            return left_alone;
+        }
         return Verdict { reason: Some("its setup failed".to_owned()), ..Verdict::found(Outcome::Errored, found) };
     }
     if let Err(found) = conversation.all("witness", &script.twins).await {
-        return unsound(&found, &script.twins);
+        return left_alone(&found).unwrap_or_else(|| unsound(&found, &script.twins));
     }
     match conversation.witness(&script.witness).await {
         Err(Unserved::Refused(refusal)) => return sound::refused(*refusal, script.vouched, (case, conversation)),
@@ -283,8 +287,8 @@ pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
     if let Some(reason) = said(NO_SESSION_ID) {
         return Verdict::because(Outcome::Skipped, reason);
     }
-    if let Some(reason) = said(rounds::MAY_DESTROY) {
-        return Verdict::because(Outcome::Skipped, reason);
+    if let Some(left_alone) = left_alone(&found) {
+        return left_alone;
     }
     if !found.is_empty() && found.iter().all(|found| found.code == UNFILLED) {
         // The suite or the environment is to blame.
@@ -297,15 +301,23 @@ pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
     }
 }
 
+/// The verdict where a step would have called a tool that must not be called.
+fn left_alone(found: &[Finding]) -> Option<Verdict> {
+    let refused = found.iter().find(|found| found.code == rounds::MAY_DESTROY)?;
+    Some(Verdict::because(Outcome::Skipped, refused.message.clone()))
+}
+
 /// Teardown runs whatever happened; its own failure is told and hides nothing.
 async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], bounds: &Bounds<'_>, verdict: &mut Verdict) {
     if !conversation.speaker.session.is_open() {
         return;
     }
     let torn_down = bounds.stop.bound(bounds.timeout, conversation.every("teardown", steps)).await;
-    let found = torn_down.unwrap_or_else(|limit| {
+    let mut found = torn_down.unwrap_or_else(|limit| {
         vec![Finding::failure(FailureClass::Timeout, format!("teardown took longer than {}", duration_text(limit)))]
     });
+    // Whatever the case did changed nothing, so there is nothing to put back.
+    found.retain(|found| found.code != rounds::MAY_DESTROY);
     if found.is_empty() {
         return;
     }

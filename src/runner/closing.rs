@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::exchange::Speaker;
 use super::lane::{Lane, Opened};
 use super::phases::{self, Conversation};
+use super::rounds::MAY_DESTROY;
 use super::{SessionFrames, case, finding};
 use crate::event::{Event, FailureClass, Finding, SessionJudged};
 use crate::plan::Case;
@@ -37,11 +38,12 @@ impl Lane {
             return;
         }
         let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
-        let mut conversation = Conversation::new(speaker, opened.names.clone(), &self.plan.sources);
+        let mut conversation = Conversation::new(speaker, opened.names.clone(), self);
         let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every("suite teardown", steps)).await;
-        let found = torn_down.unwrap_or_else(|limit| {
+        let mut found = torn_down.unwrap_or_else(|limit| {
             vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
         });
+        found.retain(|found| found.code != MAY_DESTROY);
         if !found.is_empty() {
             let result =
                 case::suite_teardown(self.planned(), self.index, &self.plan.sources, (found, conversation.exchanges));

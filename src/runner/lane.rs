@@ -13,12 +13,14 @@ use super::history::History;
 use super::phases::{self, Conversation};
 use super::places::Places;
 use super::pool::{Pool, Turn};
+use super::read_only::without_setup;
 use super::resolve::{self, Reachable, Starts};
 use super::scanning::Scanned;
 use super::turns::Turns;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::event::{Event, Finding, ServerReady, ToolsChosen};
 use crate::plan::{Case, ChosenTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls};
+use crate::redact::Redactor;
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
@@ -147,6 +149,10 @@ impl Lane {
         &self.emitter
     }
 
+    pub(super) fn redactor(&self) -> &Redactor {
+        &self.emitter.recordings.redactor
+    }
+
     pub(super) fn planned(&self) -> &SuitePlan {
         &self.plan.suites[self.suite]
     }
@@ -222,7 +228,7 @@ impl Lane {
         }
         // A server that hangs while it starts costs its time once, not once per case.
         if let Some(reason) = &shared.closed {
-            return Err(NoSession::Broken(Box::new(reason.clone())));
+            return Err(without_setup(reason.clone()));
         }
         let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
         self.close(&session).await;
@@ -236,7 +242,7 @@ impl Lane {
             return Ok(Arc::clone(opened));
         }
         if let Some(reason) = &shared.closed {
-            return Err(NoSession::Broken(Box::new(reason.clone())));
+            return Err(without_setup(reason.clone()));
         }
         if let Some(dead) = shared.session.take() {
             Box::pin(self.close(&dead.session)).await;
@@ -254,7 +260,7 @@ impl Lane {
             Ok(opened) => Arc::new(opened),
             Err(found) => {
                 shared.closed = Some(found.clone());
-                return Err(NoSession::Broken(Box::new(found)));
+                return Err(without_setup(found));
             }
         };
         shared.session = Some(Arc::clone(&opened));
@@ -278,7 +284,7 @@ impl Lane {
             session.mark();
         }
         if self.sets_up_every_session() {
-            return self.set_up(session).await.map_err(|found| NoSession::Broken(Box::new(found)));
+            return self.set_up(session).await.map_err(without_setup);
         }
         let shared = self.shared.lock().await.session.clone();
         let names = shared.map_or_else(|| self.names.clone().unwrap_or_default(), |shared| shared.names.clone());
@@ -336,7 +342,7 @@ impl Lane {
             return Ok(Opened { session, names });
         }
         let speaker = Speaker { session: &session, owner: "", catalog: self.known_catalog() };
-        let mut conversation = Conversation::new(speaker, names, &self.plan.sources);
+        let mut conversation = Conversation::new(speaker, names, self);
         let failed = Box::pin(conversation.all("suite setup", &suite.setup)).await.err();
         let names = conversation.learned();
         drop(conversation);

@@ -28,6 +28,7 @@ mod port;
 mod probing;
 mod raw;
 mod raw_http;
+mod read_only;
 mod recording;
 mod resolve;
 mod restart;

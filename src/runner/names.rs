@@ -64,7 +64,8 @@ fn mentions(text: &str) -> impl Iterator<Item = Mention> {
     })
 }
 
-/// Knows every secret of a plan: what is read from the environment and what `secrets:` names.
+/// Knows every secret of a run: what the plan reads from the environment, what `secrets:` names, and what is learned
+/// under the same options.
 pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
     let read = mentioned(plan, &options.environment);
     // What stands in the name of a suite, where everybody sees it, is hidden nowhere unless it reads like a secret.
@@ -90,7 +91,7 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
         passwords.into_iter().map(|password| (name.clone(), password)).collect::<Vec<_>>()
     };
     let within: Vec<_> = secrets.iter().flat_map(within).collect();
-    Redactor::named(secrets.into_iter().chain(within))
+    options.secrets.naming(secrets.into_iter().chain(within))
 }
 
 /// A secret that was taken back under a name keeps that name.

@@ -52,6 +52,8 @@ pub struct Options {
     pub baseline: Arc<Baseline>,
     /// When the run began, in milliseconds since 1970.
     pub started_unix_ms: u64,
+    /// The secrets that runs with these options learn, such as captured ones.
+    pub secrets: Redactor,
     /// What is recorded of answers.
     pub snapshots: Arc<Snapshots>,
     /// Says when somebody wants the run to stop.
@@ -87,6 +89,7 @@ impl Options {
             thresholds: Thresholds::default(),
             baseline: Arc::default(),
             started_unix_ms,
+            secrets: Redactor::default(),
             snapshots: Arc::default(),
             stop,
         }

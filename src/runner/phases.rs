@@ -8,16 +8,19 @@ use serde_json::{Value, json};
 use super::exchange::{Heard, Intent, NO_SESSION_ID, Speaker, Unsaid, intend};
 use super::finding::{self, MISSING};
 use super::history::History;
+use super::lane::Lane;
+use super::read_only::permitted;
 use super::snapshot::Recorder;
 use super::{raw_http, rounds};
 use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, Weight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
+use crate::redact::Redactor;
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
 use crate::source::template::{Names, UNFILLED, Unfilled, names_of};
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Step};
+use crate::suite::{Action, Capture, Step, Suite};
 use crate::wire::Frame;
 
 /// A conversation so far: what was said, what was learned.
@@ -26,6 +29,11 @@ pub(super) struct Conversation<'a> {
     pub(super) names: Names,
     pub(super) exchanges: Vec<Exchange>,
     pub(super) sources: &'a Sources,
+    pub(super) suite: &'a Suite,
+    /// Whether nobody wrote its steps for this server.
+    pub(super) is_derived: bool,
+    /// Learns what is captured as a secret.
+    pub(super) redactor: &'a Redactor,
     /// Compares answers with recorded ones; `None` where nothing is judged.
     pub(super) recorder: Option<Recorder<'a>>,
     /// What is doubtful and fails nothing.
@@ -53,7 +61,7 @@ const CANCELLED_UNSEEN: &str = "over HTTP, 2026-07-28 cancels a request by closi
                                 server sends after that can be seen";
 
 impl<'a> Conversation<'a> {
-    pub(super) fn new(speaker: Speaker<'a>, mut names: Names, sources: &'a Sources) -> Self {
+    pub(super) fn new(speaker: Speaker<'a>, mut names: Names, lane: &'a Lane) -> Self {
         for (name, value) in of_session(speaker.session) {
             names.entry(name).or_insert(value);
         }
@@ -61,7 +69,10 @@ impl<'a> Conversation<'a> {
             speaker,
             names,
             exchanges: Vec::new(),
-            sources,
+            sources: &lane.plan.sources,
+            suite: &lane.planned().suite,
+            is_derived: false,
+            redactor: lane.redactor(),
             recorder: None,
             doubts: Vec::new(),
             inconclusive: None,
@@ -154,7 +165,8 @@ impl<'a> Conversation<'a> {
         let (exchange, intent) = intend(step, &self.names, phase);
         let intent = intent
             .map_err(|unsaid| self.unsaid(unsaid))
-            .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()));
+            .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()))
+            .and_then(|intent| permitted(intent, (self.suite, &self.speaker.catalog, self.is_derived)));
         let index = self.exchanges.len();
         if let Some(history) = self.history {
             history.sending(&exchange, &self.speaker.catalog);
@@ -264,9 +276,12 @@ impl<'a> Conversation<'a> {
 
     pub(super) fn capture(&mut self, step: &Step, heard: &Heard) -> Vec<Finding> {
         let mut problems = Vec::new();
-        for (name, path) in &step.capture {
+        for Capture { name, path, is_secret } in &step.capture {
             match path.find(&heard.reply.message) {
                 Ok(value) => {
+                    if *is_secret {
+                        self.redactor.capture(&value);
+                    }
                     self.names.insert(name.value.clone(), value.into_owned());
                 }
                 Err(reason) => {

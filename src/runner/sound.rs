@@ -15,7 +15,7 @@ use crate::suite::Step;
 pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> Verdict {
     let unfilled = found.first().filter(|found| found.code == MISSING);
     if let Some(path) = unfilled.and_then(|found| found.message.strip_suffix(ABSENT))
-        && witness.iter().flat_map(|step| &step.capture).any(|(name, _)| is_within(path, &name.value))
+        && witness.iter().flat_map(|step| &step.capture).any(|capture| is_within(path, &capture.name.value))
     {
         return Verdict::because(Outcome::Skipped, format!("the server's answer has no {path} to go on with"));
     }

@@ -6,7 +6,7 @@ use super::bounds;
 use super::decode::block_compliance;
 use super::generating;
 use super::grammar::BlockKind;
-use super::model::{Action, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
+use super::model::{Action, Capture, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
 use crate::lint::{Lint, lints};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
@@ -293,12 +293,12 @@ fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diag
             step_names(&http.during, known, found);
         }
         let mut seen = known.clone();
-        seen.extend(step.capture.iter().map(|(name, _)| name.value.clone()));
+        seen.extend(step.capture.iter().map(|capture| capture.name.value.clone()));
         for expectation in &step.expect {
             template::check(expectation.node(), &seen, found);
             expression_names(expectation, members(step), &seen, found);
         }
-        for (name, _) in &step.capture {
+        for Capture { name, .. } in &step.capture {
             if is_template(&name.value) {
                 found.push(Diagnostic::error("bad-template", "the name of a capture cannot be a template", name.span));
             }

@@ -66,12 +66,35 @@ pub fn load_with(
         lint::check(suite, &mut found);
     }
     let (errors, mild): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|diagnostic| diagnostic.severity == source::Severity::Error);
+        without_consequences(found).into_iter().partition(|diagnostic| diagnostic.severity == source::Severity::Error);
     warnings.extend(mild);
     match suite {
         Some(suite) if errors.is_empty() => Ok(suite),
         _ => Err(errors),
     }
+}
+
+/// Mistakes that another mistake brings: what a misspelt key would have said is missing elsewhere.
+const CONSEQUENCES: &[(&str, &[&str])] = &[
+    ("missing-server", &["server", "servers"]),
+    ("unknown-name", &["variables", "capture", "rows", "for_each", "each", "generate"]),
+];
+
+/// The mistakes, one for each cause.
+fn without_consequences(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let helps = found.iter().filter(|one| one.code == "unknown-key").filter_map(|one| one.help.clone());
+    let helps: Vec<String> = helps.collect();
+    let is_meant = |key: &&str| {
+        let written = format!("`{key}`");
+        // Help that lists all keys means none of them.
+        let is_one = |help: &&String| help.starts_with("write ") || help.starts_with("did you mean ");
+        helps.iter().filter(is_one).any(|help| help.contains(&written))
+    };
+    found.retain(|one| {
+        let keys = CONSEQUENCES.iter().find(|(code, _)| *code == one.code).map_or(&[][..], |(_, keys)| *keys);
+        !keys.iter().any(&is_meant)
+    });
+    found
 }
 
 /// Reads a test but for its rows.
@@ -175,6 +198,7 @@ impl Loader<'_> {
             name,
             file: self.sources.file(id).name.clone(),
             asked: None,
+            read_only: false,
             folder: folder.to_owned(),
             variables: root.get("variables").map(|node| node.entries().to_vec()).unwrap_or_default(),
             servers,

@@ -98,10 +98,10 @@ fn nothing_is_gone_that_the_last_run_met() {
 
 #[test]
 fn mistakes_of_a_suite_are_no_findings_and_what_still_shows_is_not_pruned() {
-    let tests =
-        "  - { name: t, call: show_basket, expect: [{ is_error: true }] }\nnegative_path: { tools: [no_such_tool] }\n";
+    let tests = "  - { name: t, call: show_basket, expect: [{ is_error: true }] }\n  - { name: s, call: show_basket, snapshot: true }\nnegative_path: { tools: [no_such_tool] }\n";
     let scene = scene("findings-mistakes", "fifth-call/server.py", tests);
     let seen = scene.run("run suite.yml");
+    assert!(seen.stdout.contains("error[snapshot-missing]"), "{}", seen.text());
     assert!(seen.stdout.contains("no_such_tool") && seen.stderr.contains("1 finding kept"), "{}", seen.text());
     let pruned = scene.run("findings prune --times 1");
     assert_eq!((pruned.status, kept(&scene).len()), (0, 1), "{}", pruned.text());

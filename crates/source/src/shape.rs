@@ -169,12 +169,21 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
             ),
         }
     }
-    for key in object.all_keys().filter(|key| key.need == Need::Required && node.get(key.name).is_none()) {
+    let missing = object.all_keys().filter(|key| key.need == Need::Required && node.get(key.name).is_none());
+    for key in missing.filter(|key| !is_misspelt(key, node, object)) {
         found.push(
             Diagnostic::error("missing-key", format!("{} needs the key `{}`", object.name, key.name), node.span)
                 .with_help(format!("`{}`: {}", key.name, key.doc)),
         );
     }
+}
+
+/// Whether a key is there under another name, which was reported; help that lists all keys means none of them.
+fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
+    let meant_so = [format!("write `{}`", key.name), format!("did you mean `{}`?", key.name)];
+    let is_known = |name: &str| object.all_keys().any(|key| key.name == name);
+    let mut unknown = node.entries().iter().filter(|(name, _)| !is_known(&name.value));
+    unknown.any(|(typed, _)| meant(&typed.value, object).is_some_and(|help| meant_so.contains(&help)))
 }
 
 /// The key that may be meant: what another tool calls it, or what is spelt alike.

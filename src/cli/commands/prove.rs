@@ -1,6 +1,7 @@
 //! `mcprove prove`: which faults a suite would catch, from a run of it or from a recording of one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -46,7 +47,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
         args.proving.refuse(args.gating(), output)?;
         let registry = registry(args.registry.as_deref(), output)?;
         let wanted = args.proving.wanted(registry.get(), output)?;
-        let plan = args.suites.plan(registry, output)?;
+        let plan = args.plan(registry, output)?;
         args.check_targets(&plan, output)?;
         let recording = recording_of(path, &text, &plan, output)?;
         Ok((registry, wanted, plan, recording))
@@ -57,7 +58,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let snapshots = Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }.into();
-    let surroundings = Surroundings { environment, snapshots, known: std::sync::Arc::default(), now };
+    let surroundings = Surroundings::new(environment, snapshots, Arc::default(), now);
     let (wish, stop) = Stop::new();
     let _urgency = signals::listen(wish, Ending::Reports, None);
     let options = args.options(&surroundings, stop);

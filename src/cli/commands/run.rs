@@ -71,6 +71,9 @@ pub(in crate::cli) struct RunArgs {
     threshold_weighted: Option<f64>,
     #[command(flatten)]
     pub(super) proving: ProvingArgs,
+    /// Calls only tools that change nothing by their hints, or by name and description: cases that would call others are skipped, whatever suites or flags allow.
+    #[arg(long)]
+    pub(super) read_only: bool,
     /// Lets the run pass although a tool served none of its generated calls, so that nothing is known of it.
     #[arg(long)]
     pub(super) allow_unjudged: bool,
@@ -132,6 +135,7 @@ impl RunArgs {
             // Where something is proven, that is what counts.
             thresholds: if self.proving.prove { Thresholds::default() } else { self.thresholds() },
             baseline: Arc::clone(&surroundings.known),
+            secrets: surroundings.secrets.clone(),
             snapshots: Arc::clone(&surroundings.snapshots),
             ..Options::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), stop)
         }
@@ -141,7 +145,7 @@ impl RunArgs {
     fn prepared(&self, now: Duration, environment: &Environment, output: &Output) -> Result<Prepared, Exit> {
         self.proving.refuse(self.gating(), output)?;
         let registry = registry(self.registry.as_deref(), output)?;
-        let plan = self.suites.plan(registry, output)?;
+        let plan = self.plan(registry, output)?;
         refuse_only(&plan, environment, output)?;
         self.check_targets(&plan, output)?;
         let picks = self.proving.wanted(registry.get(), output)?;
@@ -154,6 +158,12 @@ impl RunArgs {
             return Err(Exit::Nothing);
         }
         Ok(Prepared { registry, plan, known, picks })
+    }
+
+    /// What is to be run.
+    pub(super) fn plan(&self, registry: ChosenRegistry, output: &Output) -> Result<Plan, Exit> {
+        let plan = self.suites.plan(registry, output)?;
+        Ok(if self.read_only { plan.reading_only() } else { plan })
     }
 
     /// Writes the run down and proves what can be proven, and only then tells its end.
@@ -218,8 +228,22 @@ pub(super) struct Surroundings<'a> {
     pub(super) environment: &'a Environment,
     pub(super) snapshots: Arc<Snapshots>,
     pub(super) known: Arc<Baseline>,
+    /// The secrets that the run learns.
+    pub(super) secrets: Redactor,
     /// Since 1970.
     pub(super) now: Duration,
+}
+
+impl<'a> Surroundings<'a> {
+    /// Nothing secret is learned yet.
+    pub(super) fn new(
+        environment: &'a Environment,
+        snapshots: Arc<Snapshots>,
+        known: Arc<Baseline>,
+        now: Duration,
+    ) -> Self {
+        Self { environment, snapshots, known, secrets: Redactor::default(), now }
+    }
 }
 
 /// Another one every time, short enough to be typed.
@@ -248,7 +272,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     };
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
-    let surroundings = Surroundings { environment, snapshots, known, now };
+    let surroundings = Surroundings::new(environment, snapshots, known, now);
     let options_of = |stop| args.options(&surroundings, stop);
     let ran = run_plan(&options_of, (plan.clone(), registry.get()), (watch, *output), args.budget);
     let Some((mut summary, mut watch, urgency, stop)) = ran else {

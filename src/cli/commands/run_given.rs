@@ -74,7 +74,8 @@ impl CallingArgs {
         let Own { members, flags, beforehand } = own?;
         let mut all = self.calls.members();
         all.extend(members);
-        let given = target.given(all.into(), &[flags, self.calls.flags()].concat());
+        let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
+        let given = target.given(all.into(), &[flags, self.calls.flags(), read_only].concat());
         Ok((Given { tools: self.calls.named(), ..given }, beforehand))
     }
 }

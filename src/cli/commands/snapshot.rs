@@ -56,6 +56,9 @@ pub(in crate::cli) struct SnapshotArgs {
     tool: Vec<String>,
     #[command(flatten)]
     calls: CallArgs,
+    /// Calls only tools that change nothing, whatever the suite or other flags allow.
+    #[arg(long)]
+    read_only: bool,
     /// Writes nothing, and tells what has changed since this file was written.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -324,6 +327,7 @@ fn planned(args: &SnapshotArgs, output: &Output) -> Result<Plan, Exit> {
     })?;
     suite.asked = given.map(|given| given.asked);
     args.calls.add_to(&mut suite);
+    suite.read_only = args.read_only;
     let sources = Arc::new(sources);
     let registry = ChosenRegistry::BUILTIN.get();
     plan::build(vec![suite], Selection::default(), registry, Arc::clone(&sources)).map_err(|found| {

@@ -14,6 +14,9 @@ use crate::source::template::from_json;
 use crate::suite::{Hazard, Suite};
 use crate::wire::Tool;
 
+/// Why a tool is not called that may change data, in a run that only reads.
+pub const READ_ONLY: &str = "`--read-only` leaves such tools alone";
+
 /// Why a tool is not called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
@@ -79,6 +82,7 @@ impl Why {
             Self::Hazard(Hazard::Writes) => {
                 format!("`{tool}` may change data; {}, or {}", cure.allow(tool), cure.scratch())
             }
+            Self::Hazard(Hazard::ReadOnly) => format!("`{tool}` may change data, and {READ_ONLY}"),
             Self::NothingFits(why) => {
                 let made = format!("no valid arguments for `{tool}` could be made from its schema");
                 format!("{made} ({why}); give some {}", cure.give(tool))

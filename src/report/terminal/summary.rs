@@ -6,6 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use crate::event::{CHANGED, CaseResult, Gate, Outcome, RECORDED, ServerReady};
+use crate::plan::made::READ_ONLY;
 use crate::source::{Style, duration_text, visible_line};
 use crate::taxonomy::score::Score;
 
@@ -157,9 +158,11 @@ fn case_lines(suite: &Suite<'_>, style: &Style) -> String {
         let (mark, look) = failure::mark(case);
         let was_run = case.outcome != Outcome::Skipped;
         let time = if was_run { duration_text(Duration::from_micros(case.duration_us)) } else { String::new() };
-        let room = style.width.saturating_sub(layout::columns(&time) + 8);
-        let name = layout::crop(&wording::name(&case.case, several), room);
-        let time = layout::flush_right(&format!("    {mark} {name}"), &time, style);
+        // As much as most times take, so that names are broken alike whatever their cases took.
+        let room = style.width.saturating_sub(layout::columns(&time).max(8) + 8);
+        let name = layout::wrap(&wording::name(&case.case, several), room);
+        let time = layout::flush_right(&format!("    {mark} {}", name.last().map_or("", String::as_str)), &time, style);
+        let name = name.join("\n      ");
         format!("    {} {name}{}\n", layout::paint(mark, look, style), layout::paint(&time, DIM, style))
     };
     suite.cases.iter().map(line).collect()
@@ -321,6 +324,11 @@ fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
     let mut all = report.totals();
     let mut told = format!("{}: {}", layout::plural(all.cases(), "case"), counts(&all));
+    let is_left_alone = |case: &&&CaseResult| case.reason.as_deref().is_some_and(|reason| reason.ends_with(READ_ONLY));
+    let left_alone = suites.iter().flat_map(|suite| &suite.cases).filter(is_left_alone).count();
+    if left_alone > 0 {
+        told = format!("{told} ({left_alone} for `--read-only`)");
+    }
     let sessions = suites
         .iter()
         .flat_map(|suite| &suite.sessions)

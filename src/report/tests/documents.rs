@@ -78,6 +78,84 @@ fn xml_is_valid_and_complete() {
     assert!(xml.chars().all(|c| matches!(c, '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)));
 }
 
+/// The attributes and children of each element in `junit-10.xsd`, the schema of Jenkins' xUnit plugin:
+/// <https://github.com/jenkinsci/xunit-plugin> under `types/model/xsd`. Times have three decimals.
+const XUNIT: &[(&str, &[&str], &[&str])] = &[
+    ("testsuites", &["name", "time", "tests", "failures", "errors"], &["testsuite"]),
+    (
+        "testsuite",
+        &["name", "tests", "failures", "errors", "time", "skipped", "timestamp", "hostname", "id", "package", "file"],
+        &["testsuite", "properties", "testcase", "system-out", "system-err"],
+    ),
+    ("properties", &[], &["property"]),
+    ("property", &["name", "value"], &[]),
+    (
+        "testcase",
+        &["name", "time", "classname", "group"],
+        &[
+            "skipped",
+            "error",
+            "failure",
+            "rerunFailure",
+            "rerunError",
+            "flakyFailure",
+            "flakyError",
+            "system-out",
+            "system-err",
+        ],
+    ),
+    ("failure", &["type", "message"], &[]),
+    ("error", &["type", "message"], &[]),
+    ("skipped", &["type", "message"], &[]),
+    ("rerunFailure", &["type", "message"], &["stackTrace", "system-out", "system-err"]),
+    ("rerunError", &["type", "message"], &["stackTrace", "system-out", "system-err"]),
+    ("flakyFailure", &["type", "message"], &["stackTrace", "system-out", "system-err"]),
+    ("flakyError", &["type", "message"], &["stackTrace", "system-out", "system-err"]),
+    ("system-out", &[], &[]),
+    ("system-err", &[], &[]),
+];
+
+#[test]
+fn strict_xml_follows_the_schema_of_jenkins() {
+    use quick_xml::events::Event;
+    let xml = render("xunit", &rich(), &Style::PLAIN).unwrap();
+    let mut reader = quick_xml::Reader::from_str(&xml);
+    let (mut open, mut cases): (Vec<String>, usize) = (Vec::new(), 0);
+    loop {
+        let event = reader.read_event().unwrap();
+        match &event {
+            Event::Start(tag) | Event::Empty(tag) => {
+                let name = String::from_utf8(tag.name().as_ref().to_vec()).unwrap();
+                let known = |name: &str| XUNIT.iter().find(|(known, _, _)| *known == name).unwrap();
+                let (_, attributes, _) = known(&name);
+                if let Some(parent) = open.last() {
+                    assert!(known(parent).2.contains(&name.as_str()), "`{name}` in `{parent}`");
+                }
+                for attribute in tag.attributes().map(Result::unwrap) {
+                    let key = std::str::from_utf8(attribute.key.as_ref()).unwrap();
+                    assert!(attributes.contains(&key), "`{key}` of `{name}`");
+                    let decimals = attribute.value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+                    assert!(key != "time" || decimals == 3, "{attribute:?}");
+                }
+                cases += usize::from(name == "testcase");
+                if matches!(event, Event::Start(_)) {
+                    open.push(name);
+                }
+            }
+            Event::End(_) => drop(open.pop()),
+            Event::Eof => break,
+            Event::Text(_)
+            | Event::CData(_)
+            | Event::Comment(_)
+            | Event::Decl(_)
+            | Event::PI(_)
+            | Event::DocType(_)
+            | Event::GeneralRef(_) => {}
+        }
+    }
+    assert_eq!(cases, rich().totals().cases() + 1, "every case and one session");
+}
+
 #[test]
 fn json_follows_its_schema() {
     check_generated("schema/report.schema.json", &pretty(&schema_of_report()));

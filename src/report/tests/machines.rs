@@ -4,7 +4,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Event, Finding, Outcome};
+use crate::event::{CaseResult, Event, Finding, Level, Outcome};
 use crate::source::{SourceFile, Sources, Style, parse};
 
 use super::super::{Report, render};
@@ -231,14 +231,32 @@ fn only_what_is_about_security_weighs_so() {
     assert!({ others }.all(|rule| rule["properties"]["problem.severity"] == "error"), "{rules:?}");
 }
 
-/// What the specification requires of the properties that are written (section 3 of SARIF 2.1.0).
+#[test]
+fn code_scanning_refuses_no_run_for_its_size() {
+    let doubt = Finding { level: Level::Should, ..Finding::new("doubt", "it is odd") };
+    let found = std::iter::repeat_n(doubt, 25_000).chain([Finding::new("equals", "it is wrong")]);
+    let case = failed(passed(1, "all of it", None), found.collect());
+    let document: Value =
+        serde_json::from_str(&of("sarif", &Report::of(&[Event::CaseFinished(Box::new(case))]))).unwrap();
+    let run = &document["runs"][0];
+    assert_eq!(run["results"].as_array().map(Vec::len), Some(25_000));
+    assert_eq!(run["results"][0]["ruleId"], "equals", "the worst ones are kept");
+    let told = run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].as_str().unwrap();
+    assert!(told.starts_with("1 more results"), "{told}");
+}
+
+/// What the specification requires of the properties that are written (section 3 of SARIF 2.1.0), and what code scanning
+/// requires beyond it.
 pub(super) fn check_sarif(document: &Value) {
     assert_eq!((document["version"].as_str(), document["runs"].as_array().map(Vec::len)), (Some("2.1.0"), Some(1)));
     let run = &document["runs"][0];
     assert_eq!(run["tool"]["driver"]["name"], "mcprove");
     assert!(run["invocations"][0]["executionSuccessful"].is_boolean());
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
-    assert!(rules.iter().all(|rule| rule["id"].is_string() && rule["shortDescription"]["text"].is_string()));
+    let is_told = |rule: &Value| {
+        ["shortDescription", "fullDescription", "help"].iter().all(|text| rule[text]["text"].is_string())
+    };
+    assert!(rules.iter().all(|rule| rule["id"].is_string() && is_told(rule)));
     for result in run["results"].as_array().unwrap() {
         let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
         assert_eq!(rules[index]["id"], result["ruleId"]);

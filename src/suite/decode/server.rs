@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{auth, duration, flag, retries, texts};
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
+use crate::suite::grammar::SERVER;
 use crate::suite::model::{Answers, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 use crate::wire::{Revision, address};
 
@@ -30,6 +31,10 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
             Target::Url(Box::new(http(node, Some(command), found)?))
         }
         ["builtin"] => Target::Builtin(node.get("builtin")?.text()?.to_owned()),
+        // A misspelt one was reported as such.
+        [] if node.entries().iter().any(|(name, _)| SERVER.all_keys().all(|key| key.name != name.value)) => {
+            return None;
+        }
         [] => {
             found.push(
                 Diagnostic::error("missing-key", "a server needs `command`, `url` or `builtin`", node.span)

@@ -3,9 +3,9 @@
 use super::{duration, flag, misplaced, raw, snapshot, stray};
 use crate::matching::{EXPECTATION, Expectation, Path};
 use crate::source::shape::{self, Shape};
-use crate::source::{Diagnostic, Located, Node, parse_duration};
+use crate::source::{Diagnostic, Node, parse_duration};
 use crate::suite::grammar::TEST;
-use crate::suite::model::{Action, Step};
+use crate::suite::model::{Action, Capture, Step};
 use crate::wire::ListKind;
 
 /// The keys of which a step has exactly one.
@@ -65,7 +65,8 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
             .iter()
             .filter_map(|item| expectation(item, found))
             .collect(),
-        expects: node.get("expect").is_some() || snapshot::is_asked(node),
+        // A misspelt `expect` was reported as such.
+        expects: node.get("expect").is_some() || snapshot::is_asked(node) || has_unknown_key(node),
         capture: captures(node.get("capture"), found),
         snapshot: snapshot::read(node, found),
         timeout: duration(node, "timeout"),
@@ -82,10 +83,11 @@ fn has_unknown_key(node: &Node) -> bool {
 fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {
     let mut own = Vec::new();
     let built = Expectation::build(item, &mut own);
-    // A misspelt matcher was reported as such; that it checks nothing is no second mistake.
-    let is_empty = |one: &Diagnostic| one.code == "empty-expectation";
-    if own.iter().any(is_empty) && !shape::check(item, &Shape::Object(&EXPECTATION)).is_empty() {
-        own.retain(|one| !is_empty(one));
+    // A misspelt matcher or `at` was reported as such; that it checks nothing, or has nothing to look at, is no second
+    // mistake.
+    let follows = |one: &Diagnostic| ["empty-expectation", "missing-target"].contains(&one.code);
+    if own.iter().any(follows) && !shape::check(item, &Shape::Object(&EXPECTATION)).is_empty() {
+        own.retain(|one| !follows(one));
     }
     found.extend(own);
     built
@@ -111,11 +113,14 @@ fn action(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Option<Action>
     })
 }
 
-fn captures(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, Path)> {
+fn captures(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Capture> {
     let mut captures = Vec::new();
-    for (name, path) in node.map(Node::entries).unwrap_or_default() {
+    for (name, value) in node.map(Node::entries).unwrap_or_default() {
+        // A missing `at` was reported with the shape of the mapping.
+        let path = if value.text().is_some() { Some(value) } else { value.get("at") };
+        let Some(path) = path else { continue };
         match Path::parse(path.text().unwrap_or_default()) {
-            Ok(path) => captures.push((name.clone(), path)),
+            Ok(path) => captures.push(Capture { name: name.clone(), path, is_secret: flag(value, "secret") }),
             Err(reason) => found.push(Diagnostic::error("bad-path", reason, path.span)),
         }
     }

@@ -13,6 +13,7 @@ mod test;
 use crate::source::shape::{Object, Shape, key, required};
 
 pub(in crate::suite) use self::property::{ARGUMENTS, VALUES};
+pub(in crate::suite) use self::server::SERVER;
 pub(in crate::suite) use self::test::TEST;
 
 pub use self::blocks::{BLOCKS, BlockEntry, BlockKind, BlockState};

@@ -2,7 +2,7 @@
 
 use crate::source::shape::{Key, Object, Shape, key, required};
 
-pub(super) static SERVER: Object = Object {
+pub(in crate::suite) static SERVER: Object = Object {
     name: "a server",
     doc: "How to reach a server: a command, a URL, or a built-in one.",
     keys: &[&[

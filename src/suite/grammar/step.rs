@@ -43,7 +43,7 @@ pub(super) static STEP_KEYS: &[Key] = &[
     ),
     key(
         "capture",
-        Shape::Map(&Shape::Text),
+        Shape::Map(&Shape::Either(&[Shape::Text, Shape::Object(&CAPTURE)])),
         "Names for values of the answer, by path; later steps use them as `{{ name }}`.",
     ),
     key(
@@ -55,6 +55,15 @@ pub(super) static STEP_KEYS: &[Key] = &[
     key("progress", Shape::Flag, "Whether to ask for progress notifications."),
     key("cancel", Shape::Object(&raw::CANCEL), "Cancels the request while it is under way."),
 ];
+
+static CAPTURE: Object = Object {
+    name: "a capture",
+    doc: "A value of the answer.",
+    keys: &[&[
+        required("at", Shape::Text, "The path of the value."),
+        key("secret", Shape::Flag, "Whether the value appears in no output, as values of the environment do not."),
+    ]],
+};
 
 static SNAPSHOT: Object = Object {
     name: "a snapshot",

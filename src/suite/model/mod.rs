@@ -27,7 +27,7 @@ pub(super) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Compliance, Level, Need, Rule};
 pub use self::server::{Answers, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
-pub use self::step::{Action, Step};
+pub use self::step::{Action, Capture, Step};
 pub use self::test::{ForEach, Handshake, Loop, Row, Test};
 pub use self::web::{Auth, ClientCredentials, Http, HttpFlavour};
 
@@ -40,6 +40,8 @@ pub struct Suite {
     pub file: String,
     /// The command that asked for it, where it was made from a command line and is no file.
     pub asked: Option<String>,
+    /// Whether only tools are called that change nothing, whatever else the suite says.
+    pub read_only: bool,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
     /// Names for templates, unfilled.
@@ -77,6 +79,8 @@ pub enum Hazard {
     Writes,
     /// It may destroy something, or reach beyond the server.
     Destroys,
+    /// It may change data, and the run only reads.
+    ReadOnly,
 }
 
 /// A tool that a suite names for all its cases.
@@ -92,7 +96,11 @@ impl Suite {
     /// Why generated cases do not call a tool of one of its servers; `None` where they may.
     pub fn hazard(&self, server: &str, tool: &Tool) -> Option<Hazard> {
         let is_scratch = || self.servers.get(server).is_some_and(|server| server.scratch);
-        if tool.only_reads() || self.allow.contains(&tool.name) {
+        if tool.only_reads() {
+            None
+        } else if self.read_only {
+            Some(Hazard::ReadOnly)
+        } else if self.allow.contains(&tool.name) {
             None
         } else if tool.may_destroy() {
             Some(Hazard::Destroys)

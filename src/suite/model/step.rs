@@ -22,7 +22,7 @@ pub struct Step {
     /// Whether `expect` or `snapshot` is written at all.
     pub expects: bool,
     /// Names for values of the answer.
-    pub capture: Vec<(Located<String>, Path)>,
+    pub capture: Vec<Capture>,
     /// A recording to compare the answer with.
     pub snapshot: Option<Snapshot>,
     /// The time that the request may take.
@@ -31,6 +31,17 @@ pub struct Step {
     pub progress: bool,
     /// Takes the request back while it is under way.
     pub cancel: Option<Cancel>,
+}
+
+/// A name for a value of an answer.
+#[derive(Debug, Clone)]
+pub struct Capture {
+    /// The name.
+    pub name: Located<String>,
+    /// Where the value is.
+    pub path: Path,
+    /// Whether it appears in no output.
+    pub is_secret: bool,
 }
 
 /// What a step does; values are unfilled.

@@ -30,7 +30,56 @@ pub(super) fn tests() -> Vec<Trial> {
         ("command".to_owned(), not_there.to_owned()),
     ];
     let tests = servers.map(|(name, server)| test(format!("hostile::secrets::{name}"), move || check(&name, &server)));
-    tests.into_iter().chain([test("hostile::secrets::names".to_owned(), secrets_in_names_of_tools)]).collect()
+    let others: [(&str, fn()); 2] = [("names", secrets_in_names_of_tools), ("captured", captured_secrets)];
+    tests.into_iter().chain(others.map(|(name, check)| test(format!("hostile::secrets::{name}"), check))).collect()
+}
+
+/// A server invents a secret that the suite captures; it is in no channel, not even in the answer that tells it.
+fn captured_secrets() {
+    let scene = Scene::new("secrets/captured");
+    scene.write(
+        "server.py",
+        "import sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, '../../servers')\n\
+         from little import TOOLS, Server, text, tool\nimport hostile\n\
+         token = ''.join(reversed('deletrevni-7f3k-neckot'))\n\
+         TOOLS[:] = [TOOLS[0], tool('login', 'Returns a token.', {}, []), tool('fail', 'Fails.', {'token': {}}, [])]\n\
+         server = Server(0)\ncorrect = server.call_tool\n\
+         def call(name, given):\n    \
+             told = hostile.forms_of(token)\n    \
+             print('debug:', name, given, told, file=sys.stderr, flush=True)\n    \
+             if name == 'fail': raise ValueError(told)\n    \
+             if name == 'login': return {**text('welcome ' + token), 'structuredContent': {'session': [token, int('876543217'[::-1])]}}\n    \
+             return {**correct(name, given), **text(told)}\n\
+         server.call_tool = call\n\
+         def reply(request, answer): return [answer]\n\
+         server.reply = reply\nserver.serve()\n",
+    );
+    let suite = fs::read_to_string(root().join("tests/hostile/captured.yml")).unwrap();
+    scene.write("suite.yml", &suite);
+    let formats = mcprove::report::FORMATS.iter().map(|format| format.name);
+    let reports: Vec<String> = formats.map(|format| format!("--report {format}=out/{format}")).collect();
+    let everything = "-v --coverage --transcript frames --record out/recording.ndjson --write-baseline out/baseline";
+    let run = format!("mcprove run suite.yml {everything} {}", reports.join(" "));
+    let commands = [
+        run.as_str(),
+        "mcprove run suite.yml --update --yes",
+        "mcprove run suite.yml --last-failed",
+        "mcprove prove suite.yml --live --survivors all",
+        "mcprove prove --recording out/recording.ndjson --survivors all",
+        "mcprove findings list",
+        "mcprove findings replay --all",
+        "mcprove report out/ndjson",
+    ];
+    for (number, command) in commands.iter().enumerate() {
+        let seen = scene.line(command);
+        scene.write(&format!("printed-{number}"), &(seen.stdout + &seen.stderr));
+    }
+    scene.assert_nothing_survives();
+    for secret in ["tocken-k3f7-inverteled", "712345678"] {
+        assert_nowhere(&scene, secret);
+    }
+    let printed = fs::read_to_string(scene.folder.join("printed-0")).unwrap();
+    assert!(printed.contains("[redacted]"), "{printed}");
 }
 
 /// Cases are named after tools, so that a server can put its secret into ids, commands and names of files.

@@ -50,8 +50,8 @@ fn survivor<'a>(
     let mut text = title(proof, mutant, style);
     text += &said(&format!("{}{}", mutant.meaning, at(mutant)), style);
     for change in mutant.change.iter().take(CHANGES) {
-        let (label, change) = (layout::paint("wire", DIM, style), layout::crop(change, style.width - 9));
-        let _ = writeln!(text, "  {label}   {change}");
+        let change = layout::wrap(change, style.width - 9).join("\n         ");
+        let _ = writeln!(text, "  {}   {change}", layout::paint("wire", DIM, style));
     }
     let shown = match view.survivors {
         Survivors::Worst => TESTS,

@@ -1,0 +1,74 @@
+//! A run that only reads: what may change data is not sent, whoever wrote it.
+
+use serde_json::Value;
+
+use super::exchange::Intent;
+use super::lane::NoSession;
+use super::rounds::MAY_DESTROY;
+use crate::event::Finding;
+use crate::plan::made::{Cure, Why};
+use crate::suite::{Hazard, Suite};
+use crate::wire::{Catalog, Tool};
+
+/// A request, unless the run only reads and this may call a tool that writes; of what somebody wrote, every tool counts
+/// that the server does not list.
+pub(super) fn permitted(
+    intent: Intent,
+    (suite, catalog, is_derived): (&Suite, &Catalog, bool),
+) -> Result<Intent, Finding> {
+    if !suite.read_only {
+        return Ok(intent);
+    }
+    let reads = |name: &str| may_read(catalog, name, is_derived);
+    let refused = match &intent {
+        Intent::Request { method, params }
+        | Intent::Cancel { method, params, .. }
+        | Intent::Notify { method, params } => {
+            let name = params.as_ref().and_then(|params| params["name"].as_str());
+            name.filter(|name| method == "tools/call" && !reads(name)).map(str::to_owned)
+        }
+        Intent::Send(message) => writer_in(&message.text(), catalog, is_derived),
+        Intent::Http(request) => writer_in(&request.text(), catalog, is_derived),
+        Intent::List(_) | Intent::Wait(_) => None,
+    };
+    match refused {
+        Some(tool) => Err(Finding::new(MAY_DESTROY, Why::Hazard(Hazard::ReadOnly).told(&tool, Cure::of(suite)))),
+        None => Ok(intent),
+    }
+}
+
+/// What a case gets where the suite's setup went wrong: without what was not sent, it does not apply.
+pub(super) fn without_setup(found: Finding) -> NoSession {
+    if found.code == MAY_DESTROY { NoSession::NotSpoken(found.message) } else { NoSession::Broken(Box::new(found)) }
+}
+
+/// Whether a call of that name changes nothing; servers may know a tool in another spelling as well.
+fn may_read(catalog: &Catalog, name: &str, is_derived: bool) -> bool {
+    match catalog.tool(name) {
+        Some(tool) => tool.only_reads(),
+        None => is_derived && !catalog.tools.iter().any(|tool| !tool.only_reads() && is_alike(tool, name)),
+    }
+}
+
+fn is_alike(tool: &Tool, name: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let (one, other): (String, String) = (letters(&tool.name), letters(name));
+    one == other
+}
+
+/// The tool that a raw message may call and that may write.
+fn writer_in(text: &str, catalog: &Catalog, is_derived: bool) -> Option<String> {
+    let messages: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
+    if let Ok(messages) = messages {
+        let messages = messages.into_iter().flat_map(|message| match message.as_array() {
+            Some(batch) => batch.clone(),
+            None => vec![message],
+        });
+        let calls = messages.filter(|message| message["method"] == "tools/call");
+        let mut called = calls.filter_map(|call| call["params"]["name"].as_str().map(str::to_owned));
+        return called.find(|name| !may_read(catalog, name, is_derived));
+    }
+    let writers = catalog.tools.iter().filter(|tool| !tool.only_reads());
+    let mut named = writers.filter(|tool| text.contains(&tool.name) && text.contains("call"));
+    named.next().map(|tool| tool.name.clone())
+}
