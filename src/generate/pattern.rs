@@ -21,6 +21,12 @@ const LONGEST: usize = 1 << 20;
 /// What is longer takes a step for each of its bytes, be the pattern ever so quick.
 const LONG: usize = 100_000;
 
+/// What is longer is given up where a pattern may look through the rest of a text from each of its places.
+const LONG_FOR_EACH_PLACE: usize = 10_000;
+
+/// How many bytes are looked through in a step.
+const BYTES_PER_STEP: usize = 256;
+
 /// How many steps a text takes at least, where a pattern may go back in it.
 const PER_TEXT: usize = 20;
 
@@ -40,6 +46,8 @@ pub(super) struct Pattern {
     tree: Option<Tree>,
     /// How many bytes a text has at least, as far as that is seen.
     pub(super) least: usize,
+    /// Whether it looks through a text from its beginning only.
+    looks_once: bool,
     /// What the text has to contain besides, from lookaheads.
     ahead: Vec<Tree>,
     open_start: bool,
@@ -69,7 +77,8 @@ impl Pattern {
         let least = parsed.as_ref().and_then(|hir| hir.properties().minimum_len()).unwrap_or(0);
         let ahead = ahead.iter().filter_map(|piece| Some(tree(&parse(piece)?))).collect();
         let tree = parsed.as_ref().map(tree);
-        Some(Self { source: source.to_owned(), validator, hasty, tree, least, ahead, open_start, open_end })
+        let looks_once = looks_once(source);
+        Some(Self { source: source.to_owned(), validator, hasty, tree, least, looks_once, ahead, open_start, open_end })
     }
 
     /// Whether it matches a text.
@@ -85,9 +94,12 @@ impl Pattern {
     /// How many steps it takes to find out whether it matches, where it may go back; otherwise none.
     pub(super) fn steps(&self, text: &Value) -> usize {
         let (Some(hasty), Value::String(letters)) = (&self.hasty, text) else { return 0 };
-        if letters.len() > LONG {
-            return letters.len();
-        }
+        let anew = match self.looks_once {
+            true if letters.len() > LONG => return letters.len(),
+            false if letters.len() > LONG_FOR_EACH_PLACE => return NEVER,
+            true => 0,
+            false => letters.len() * letters.len() / BYTES_PER_STEP,
+        };
         let gives_up = |validator: &Validator| {
             let is_limit =
                 |error: ValidationError<'_>| matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. });
@@ -101,7 +113,7 @@ impl Pattern {
             // The validator would say that the text does not match, which nobody knows.
             NEVER
         };
-        (PER_TEXT + letters.len() / 16).saturating_add(patience)
+        (PER_TEXT + letters.len() / 16 + anew).saturating_add(patience)
     }
 
     /// A text that may match, of at least `min` characters where the pattern has room for them.
@@ -178,6 +190,20 @@ impl Tree {
 fn backtracks(source: &str) -> bool {
     let keeps = ["++", "*+", "?+", "}+"].iter().any(|keeps| source.contains(keeps));
     keeps || ParserBuilder::new().build().parse(source).is_err()
+}
+
+/// Whether all lookaheads stand at the beginning of a text, where a pattern like that looks through it once for each.
+fn looks_once(source: &str) -> bool {
+    let Some(mut rest) = source.strip_prefix('^') else { return false };
+    while rest.starts_with("(?=") || rest.starts_with("(?!") {
+        let Some(length) = group_length(rest) else { return false };
+        if backtracks(&rest[3..length - 1]) {
+            return false;
+        }
+        rest = &rest[length..];
+    }
+    // What stands beside an alternative without brackets need not be at the beginning.
+    !backtracks(rest) && parse(rest).is_some_and(|hir| !matches!(hir.kind(), HirKind::Alternation(_)))
 }
 
 fn hasty(source: &str) -> Option<Validator> {
@@ -350,6 +376,23 @@ mod tests {
             let found =
                 (0..50).filter_map(|_| pattern.candidate(&mut draw, 0)).filter(|text| pattern.matches(&json!(text)));
             assert!(found.count() >= 10, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_looks_through_a_long_text_from_everywhere_is_given_up() {
+        let long = json!("a".repeat(100_000));
+        for (source, is_given_up) in [
+            ("(?=.*c)a", true),
+            ("(?<!b)a*c", true),
+            ("^((?=a*c)a|a)*c", true),
+            ("^(?=.*c)a|(?=.*c)b", true),
+            ("(?=(a{0,100}){0,100}c)a", true),
+            (r"^(?=.*[A-Z])(?=.*\d)[A-Za-z\d]{8,}$", false),
+            ("^(?!.*c)a*$", false),
+            ("^(a|aa)*$", false),
+        ] {
+            assert_eq!(Pattern::new(source).unwrap().steps(&long) == NEVER, is_given_up, "{source}");
         }
     }
 

@@ -145,3 +145,16 @@ fn a_pipe_is_not_waited_for() {
         assert_eq!(seen.text().contains("it is a pipe"), status != 0, "{arguments}\n{}", seen.text());
     }
 }
+
+#[test]
+fn a_pattern_that_is_costly_to_match_blames_nobody() {
+    let scene = Scene::new("greedy-pattern");
+    let server = "server: { command: [python3, ../servers/greedy.py, rescanned-output, '100'] }";
+    let schema = "  - { name: schema, call: odd, expect: [{ output_schema: true }] }\n";
+    let plain = "  - { name: plain, call: echo, args: { text: hello }, expect: [{ is_error: false }] }\n";
+    let options = "run_options: { timeout: 2s, request_timeout: 1s, parallel: 4 }";
+    scene.write("suite.yml", &format!("suite: Costly\n{server}\n{options}\ntests:\n{schema}{plain}"));
+    let seen = scene.run("run suite.yml");
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    shows(&seen.text(), &["judging the answer takes too long", "2 cases: 1 passed, 1 inconclusive"]);
+}
