@@ -29,9 +29,10 @@ pub(super) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
 
 /// A template that cannot be filled in.
 pub(super) fn unfilled(reason: String) -> Finding {
-    let help = match is_given_up(&reason) {
-        true => "make it smaller, or write a large value into a file of `rows`",
-        false => "set what it names, or give it a value with `| default('…')`",
+    let help = if is_given_up(&reason) {
+        "make it smaller, or write a large value into a file of `rows`"
+    } else {
+        "set what it names, or give it a value with `| default('…')`"
     };
     Finding { help: Some(help.to_owned()), ..Finding::new(UNFILLED, reason) }
 }

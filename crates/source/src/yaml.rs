@@ -365,8 +365,8 @@ mod tests {
         let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), vec!["*a"; 900].join(","));
         let keys = format!("a: &a {{ {}: 1 }}\nb: [{}]\n", "x".repeat(1000), vec!["*a"; 20_000].join(","));
         let nested = |depth: usize| {
-            let open: String = (0..depth).map(|n| format!("&a{n} [")).collect();
-            format!("{open}{}{}", "x".repeat(1 << 20), "]".repeat(depth))
+            let open: Vec<String> = (0..depth).map(|n| format!("&a{n} [")).collect();
+            format!("{}{}{}", open.concat(), "x".repeat(1 << 20), "]".repeat(depth))
         };
         assert!(read(&nested(10)).1.is_ok());
         for hostile in [

@@ -273,9 +273,10 @@ fn nothing_at(path: &str) -> String {
 }
 
 fn sentence(error: &minijinja::Error, text: &str) -> String {
-    let detail = match error.kind() {
-        ErrorKind::OutOfFuel => TOO_MANY_STEPS.to_owned(),
-        kind => error.detail().map_or_else(|| kind.to_string(), str::to_owned),
+    let detail = if error.kind() == ErrorKind::OutOfFuel {
+        TOO_MANY_STEPS.to_owned()
+    } else {
+        error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
     };
     format!("`{}` cannot be filled in: {}", text.trim(), detail.trim_end_matches('.'))
 }

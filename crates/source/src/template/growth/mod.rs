@@ -61,17 +61,17 @@ pub(super) fn take_json(value: &Json) -> Result<(), Error> {
 
 /// Takes room for a value of the engine, whose parts may be one and the same.
 pub(super) fn take_value(value: &Value) -> Result<(), Error> {
-    match value.kind() {
-        ValueKind::String | ValueKind::Bytes => take(text_size(value)),
-        ValueKind::Seq | ValueKind::Iterable => {
-            value.try_iter()?.try_for_each(|item| take(ITEM).and_then(|()| take_value(&item)))
-        }
-        ValueKind::Map => value.try_iter()?.try_for_each(|key| {
+    let kind = value.kind();
+    if matches!(kind, ValueKind::Seq | ValueKind::Iterable) {
+        return value.try_iter()?.try_for_each(|item| take(ITEM).and_then(|()| take_value(&item)));
+    }
+    if kind == ValueKind::Map {
+        return value.try_iter()?.try_for_each(|key| {
             take(2 * ITEM + text_size(&key))?;
             take_value(&value.get_item(&key)?)
-        }),
-        _ => Ok(()),
+        });
     }
+    take(text_size(value))
 }
 
 /// Makes everything that can grow take room first.
@@ -119,11 +119,11 @@ fn shallow(value: &Value) -> usize {
 
 /// How many items a list has, or more than there is room for.
 fn count(value: &Value) -> usize {
-    match value.kind() {
-        ValueKind::Seq | ValueKind::Map => value.len().unwrap_or(0),
-        ValueKind::Iterable => value.try_iter().map_or(0, |items| items.take(MOST_MADE).count()),
-        _ => 0,
+    let kind = value.kind();
+    if kind == ValueKind::Iterable {
+        return value.try_iter().map_or(0, |items| items.take(MOST_MADE).count());
     }
+    if matches!(kind, ValueKind::Seq | ValueKind::Map) { value.len().unwrap_or(0) } else { 0 }
 }
 
 /// How long the text of a value is, or more than there is room for.
