@@ -6,12 +6,10 @@ use std::{fs, io};
 use super::state;
 use crate::findings::Stored;
 use crate::report::sink::SinkError;
+use crate::source::file::{WRITTEN, read_text};
 
 /// The folder in the folder for state.
 const FOLDER: &str = "findings";
-
-/// The largest finding that is read, in bytes.
-const LARGEST: u64 = 64 << 20;
 
 /// Keeps what a run found beside what earlier runs found; returns how many there are of this run.
 pub(super) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError> {
@@ -53,7 +51,7 @@ pub(super) fn prepare(state: &Path) -> io::Result<()> {
 pub(super) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> {
     let told = |error: io::Error| format!("`{}` cannot be read: {error}", place.display());
     if place.is_file() {
-        let text = fs::read_to_string(place).map_err(told)?;
+        let text = read_text(place, WRITTEN).map_err(told)?;
         let found = exported(&text).map_err(|why| format!("`{}` cannot be read: {why}", place.display()))?;
         return Ok(found.into_iter().map(Ok).collect());
     }
@@ -91,12 +89,7 @@ fn exported(text: &str) -> Result<Vec<Stored>, String> {
 
 fn read_one(file: &Path) -> Result<Stored, String> {
     let told = |why: String| format!("`{}` cannot be read: {why}", file.display());
-    // Whoever may write into the folder must not keep this program waiting, or fill its memory.
-    let what = fs::metadata(file).map_err(|error| told(error.to_string()))?;
-    if !what.is_file() || what.len() > LARGEST {
-        return Err(told("it is no file of at most 64 MiB".to_owned()));
-    }
-    let text = fs::read_to_string(file).map_err(|error| told(error.to_string()))?;
+    let text = read_text(file, WRITTEN).map_err(|error| told(error.to_string()))?;
     Stored::read(&text).map_err(told)
 }
 

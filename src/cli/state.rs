@@ -12,6 +12,7 @@ use crate::plan::{Failed, Selection};
 use crate::redact::MASK;
 use crate::report::sink::SinkError;
 use crate::runner::Summary;
+use crate::source::file::{WRITTEN, read_text};
 
 /// The last runs, as far as the next one may want to know.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -127,7 +128,7 @@ pub(super) fn prepare(folder: &Path) -> io::Result<()> {
 
 fn read(folder: &Path) -> Result<LastRun, String> {
     let path = folder.join(FILE);
-    let text = fs::read_to_string(&path).map_err(|_| format!("`{}` is not there", path.display()))?;
+    let text = read_text(&path, WRITTEN).map_err(|_| format!("`{}` is not there", path.display()))?;
     serde_json::from_str(&text).map_err(|_| format!("`{}` is no record of a run", path.display()))
 }
 

@@ -8,6 +8,7 @@ mod branches;
 mod draw;
 mod edge;
 mod judge;
+mod lookaround;
 mod make;
 mod maker;
 mod pattern;

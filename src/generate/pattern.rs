@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use super::draw::Draw;
 use super::judge::{Formats, compile};
+use super::lookaround::{backtracks, counted, looks_once, without_lookaround};
+use super::schema::STEPS;
 
 /// How often a repetition without an end is repeated beyond its minimum, where nobody asks for more.
 const REPEATED: usize = 8;
@@ -20,6 +22,12 @@ const LONGEST: usize = 1 << 20;
 
 /// What is longer takes a step for each of its bytes, be the pattern ever so quick.
 const LONG: usize = 100_000;
+
+/// Patterns that are no more times as long as a usual one, once their repetitions are written out, take no steps.
+const SURELY_SMALL: usize = 100;
+
+/// How many bytes are looked through in a step.
+const BYTES_PER_STEP: usize = 64;
 
 /// How many steps a text takes at least, where a pattern may go back in it.
 const PER_TEXT: usize = 20;
@@ -40,6 +48,10 @@ pub(super) struct Pattern {
     tree: Option<Tree>,
     /// How many bytes a text has at least, as far as that is seen.
     pub(super) least: usize,
+    /// Whether it looks through a text from its beginning only.
+    looks_once: bool,
+    /// How many times as long as a usual one it is once its repetitions are written out.
+    counted: usize,
     /// What the text has to contain besides, from lookaheads.
     ahead: Vec<Tree>,
     open_start: bool,
@@ -69,7 +81,19 @@ impl Pattern {
         let least = parsed.as_ref().and_then(|hir| hir.properties().minimum_len()).unwrap_or(0);
         let ahead = ahead.iter().filter_map(|piece| Some(tree(&parse(piece)?))).collect();
         let tree = parsed.as_ref().map(tree);
-        Some(Self { source: source.to_owned(), validator, hasty, tree, least, ahead, open_start, open_end })
+        let (looks_once, counted) = (looks_once(source), counted(source));
+        Some(Self {
+            source: source.to_owned(),
+            validator,
+            hasty,
+            tree,
+            least,
+            looks_once,
+            counted,
+            ahead,
+            open_start,
+            open_end,
+        })
     }
 
     /// Whether it matches a text.
@@ -77,17 +101,20 @@ impl Pattern {
         self.validator.is_valid(text)
     }
 
-    /// Whether it may go back in a text and try again.
-    pub(super) fn backtracks(&self) -> bool {
-        self.hasty.is_some()
+    /// Whether it depends on a text how long it takes to match a byte of it.
+    pub(super) fn is_costly(&self) -> bool {
+        self.hasty.is_some() || self.counted > SURELY_SMALL
     }
 
-    /// How many steps it takes to find out whether it matches, where it may go back; otherwise none.
+    /// How many steps it takes to find out whether it matches, where it may go back or is large; otherwise none.
     pub(super) fn steps(&self, text: &Value) -> usize {
-        let (Some(hasty), Value::String(letters)) = (&self.hasty, text) else { return 0 };
-        if letters.len() > LONG {
-            return letters.len();
+        let Some(letters) = text.as_str().filter(|_| self.is_costly()) else { return 0 };
+        let places = if self.looks_once || self.hasty.is_none() { 1 } else { letters.len() };
+        let looked = letters.len().saturating_mul(places).saturating_mul(self.counted) / BYTES_PER_STEP;
+        if looked > STEPS {
+            return NEVER;
         }
+        let Some(hasty) = self.hasty.as_ref().filter(|_| letters.len() <= LONG) else { return letters.len() + looked };
         let gives_up = |validator: &Validator| {
             let is_limit =
                 |error: ValidationError<'_>| matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. });
@@ -101,7 +128,7 @@ impl Pattern {
             // The validator would say that the text does not match, which nobody knows.
             NEVER
         };
-        (PER_TEXT + letters.len() / 16).saturating_add(patience)
+        (PER_TEXT + letters.len() / 16 + looked).saturating_add(patience)
     }
 
     /// A text that may match, of at least `min` characters where the pattern has room for them.
@@ -173,13 +200,6 @@ impl Tree {
     }
 }
 
-/// Whether a pattern has anything that no automaton can do: lookaround, references to groups, repetitions that keep what
-/// they have. Some that it takes for such are none.
-fn backtracks(source: &str) -> bool {
-    let keeps = ["++", "*+", "?+", "}+"].iter().any(|keeps| source.contains(keeps));
-    keeps || ParserBuilder::new().build().parse(source).is_err()
-}
-
 fn hasty(source: &str) -> Option<Validator> {
     let options = jsonschema::options().offline();
     let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
@@ -199,7 +219,7 @@ fn character(plain: &[char], ranges: &[(char, char)], draw: &mut Draw) -> Option
     u32::try_from(code).ok().and_then(char::from_u32).or(Some(first))
 }
 
-fn parse(pattern: &str) -> Option<Hir> {
+pub(super) fn parse(pattern: &str) -> Option<Hir> {
     ParserBuilder::new().nest_limit(100).build().parse(&in_rust_syntax(pattern)).ok()
 }
 
@@ -265,68 +285,6 @@ fn in_rust_syntax(pattern: &str) -> String {
     rust
 }
 
-/// A pattern without its lookarounds, and what its positive lookaheads ask for.
-fn without_lookaround(pattern: &str) -> (String, Vec<String>) {
-    let mut rest = String::new();
-    let mut ahead = Vec::new();
-    let mut at = 0;
-    while at < pattern.len() {
-        let tail = &pattern[at..];
-        let opening = ["(?=", "(?!", "(?<=", "(?<!"].into_iter().find(|opening| tail.starts_with(opening));
-        if let (Some(opening), Some(length)) = (opening, group_length(tail)) {
-            let inner = &tail[opening.len()..length - 1];
-            if opening == "(?=" {
-                ahead.push(inner.trim_start_matches(".*?").trim_start_matches(".*").to_owned());
-            }
-            at += length;
-            continue;
-        }
-        let step = token_length(tail);
-        rest.push_str(&tail[..step]);
-        at += step;
-    }
-    (rest, ahead)
-}
-
-/// The bytes of the group that a text starts with.
-fn group_length(text: &str) -> Option<usize> {
-    let (mut depth, mut at) = (0, 0);
-    while at < text.len() {
-        match text.as_bytes()[at] {
-            b'(' => depth += 1,
-            b')' => depth -= 1,
-            _ => {}
-        }
-        at += token_length(&text[at..]);
-        if depth == 0 {
-            return Some(at);
-        }
-    }
-    None
-}
-
-/// The bytes of the first character, escape or class of a pattern.
-fn token_length(text: &str) -> usize {
-    let mut letters = text.char_indices();
-    let Some((_, first)) = letters.next() else { return 0 };
-    match first {
-        '\\' => letters.next().map_or(1, |(at, letter)| at + letter.len_utf8()),
-        '[' => {
-            let mut escaped = false;
-            for (at, letter) in letters {
-                match letter {
-                    _ if escaped => escaped = false,
-                    '\\' => escaped = true,
-                    ']' if at > 1 => return at + 1,
-                    _ => {}
-                }
-            }
-            text.len()
-        }
-        _ => first.len_utf8(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,6 +308,28 @@ mod tests {
             let found =
                 (0..50).filter_map(|_| pattern.candidate(&mut draw, 0)).filter(|text| pattern.matches(&json!(text)));
             assert!(found.count() >= 10, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_looks_through_a_long_text_from_everywhere_is_given_up() {
+        let long = json!("a".repeat(100_000));
+        for (source, is_given_up) in [
+            ("(?=.*c)a", true),
+            ("(?<!b)a*c", true),
+            ("^((?=a*c)a|a)*c", true),
+            ("^(?=.*c)a|(?=.*c)b", true),
+            ("(?=(a{0,100}){0,100}c)a", true),
+            ("^(?=(a{0,100}){0,100}c)a", true),
+            ("(a{0,100}){0,100}([0-9]|b)", true),
+            ("[a-z]{1,64}@[a-z]{1,10}", false),
+            ("^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$", false),
+            (r"^([a-z]{1,63}\.){0,10}[a-z]{2,63}$", false),
+            (r"^(?=.*[A-Z])(?=.*\d)[A-Za-z\d]{8,}$", false),
+            ("^(?!.*c)a*$", false),
+            ("^(a|aa)*$", false),
+        ] {
+            assert_eq!(Pattern::new(source).unwrap().steps(&long) == NEVER, is_given_up, "{source}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::item::{self, EXPECTATION, Item};
-use super::{Answer, mismatch::Mismatch, reply::Reply, show};
+use super::{Answer, mismatch::Mismatch, mismatch::Weight, reply::Reply, show};
 use crate::source::shape::{self, Shape};
 use crate::source::template::{self, Names, UNFILLED, Unfilled};
 use crate::source::{Diagnostic, Located, Node, Span};
@@ -96,8 +96,11 @@ fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
 }
 
 fn compile_filled(node: &Node, names: &Names) -> Result<Item, Vec<Mismatch>> {
-    let unfilled =
-        |Unfilled { span, reason }| vec![Mismatch::new(UNFILLED, span, "the expectation cannot be filled in", reason)];
+    let unfilled = |Unfilled { span, reason }| {
+        // The answer may be as expected, and nobody knows.
+        let weight = if template::is_given_up(&reason) { Weight::Unjudged } else { Weight::Fails };
+        vec![Mismatch::new(UNFILLED, span, "the expectation cannot be filled in", reason).with_weight(weight)]
+    };
     let filled = template::fill(node, names).map_err(unfilled)?;
     let mut found = shape::check(&filled, &Shape::Object(&EXPECTATION));
     let item = if found.is_empty() { Item::build(&filled, &mut found) } else { None };

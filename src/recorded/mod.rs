@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::plan::{Plan, snapshot_files};
+use crate::source::file::{RECORDED, read_bytes};
 
 /// The folders of a run's snapshots, each with the folder of its suite.
 pub type Roots = BTreeMap<PathBuf, PathBuf>;
@@ -18,7 +19,7 @@ pub fn read(plan: &Plan) -> BTreeMap<PathBuf, String> {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let file = folder.join(entry.file_name());
             let is_ours = file.extension().is_some_and(|end| end == "json") && inside(&file, &suite).is_ok();
-            if let Some(bytes) = Some(&file).filter(|_| is_ours).and_then(|file| fs::read(file).ok()) {
+            if let Some(bytes) = Some(&file).filter(|_| is_ours).and_then(|file| read_bytes(file, RECORDED).ok()) {
                 known.insert(file, String::from_utf8_lossy(&bytes).into_owned());
             }
         }

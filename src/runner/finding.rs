@@ -2,7 +2,7 @@
 
 use crate::event::{Finding, Level};
 use crate::matching::{Mismatch, Weight};
-use crate::source::template::UNFILLED;
+use crate::source::template::{UNFILLED, is_given_up};
 use crate::source::{Quote, Sources, Span};
 use crate::suite::Suite;
 use crate::wire::Repeated;
@@ -29,8 +29,12 @@ pub(super) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
 
 /// A template that cannot be filled in.
 pub(super) fn unfilled(reason: String) -> Finding {
-    let help = "set what it names, or give it a value with `| default('…')`".to_owned();
-    Finding { help: Some(help), ..Finding::new(UNFILLED, reason) }
+    let help = if is_given_up(&reason) {
+        "make it smaller, or write a large value into a file of `rows`"
+    } else {
+        "set what it names, or give it a value with `| default('…')`"
+    };
+    Finding { help: Some(help.to_owned()), ..Finding::new(UNFILLED, reason) }
 }
 
 /// A failed expectation.

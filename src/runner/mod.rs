@@ -66,7 +66,7 @@ use crate::taxonomy::score::Score;
 pub use self::fresh::Fresh;
 pub use self::names::{redactor, variables_in};
 pub use self::options::{
-    Bail, InProcess, Isolation, MOST_PARALLEL, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
+    Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
 pub use self::recording::{Recording, record};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};

@@ -12,7 +12,7 @@ use crate::baseline::Baseline;
 use crate::event::Event;
 use crate::redact::Redactor;
 use crate::session::Ending;
-use crate::suite::{Order, Suite};
+use crate::suite::{MOST_PARALLEL, Order, Suite};
 use crate::transport::Link;
 use crate::transport::stdio::Command;
 use crate::wire::Frame;
@@ -110,9 +110,6 @@ impl Options {
         self.parallel.or(suite.options.parallel).unwrap_or(self.processors).clamp(1, MOST_PARALLEL)
     }
 }
-
-/// How many cases may run at a time, whatever is asked for.
-pub const MOST_PARALLEL: usize = 1024;
 
 /// The least exercised coverage in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

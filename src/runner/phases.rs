@@ -18,7 +18,7 @@ use crate::plan::Rounds;
 use crate::plan::made::Cure;
 use crate::redact::Redactor;
 use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
-use crate::source::template::{Names, UNFILLED, Unfilled, names_of};
+use crate::source::template::{Names, UNFILLED, Unfilled, is_given_up, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Capture, Step, Suite};
 use crate::wire::Frame;
@@ -208,7 +208,7 @@ impl<'a> Conversation<'a> {
             Unsaid::Unfilled(unfilled) => unfilled,
             Unsaid::WithoutSessionId => return Finding::new(NO_SESSION_ID, "the server gave no session id"),
         };
-        let found = if self.is_captured(span) {
+        let found = if self.is_captured(span) && !is_given_up(&reason) {
             let help = "the answer that it was to be captured from has none".to_owned();
             Finding { help: Some(help), ..Finding::new(MISSING, reason) }
         } else {
@@ -242,7 +242,7 @@ impl<'a> Conversation<'a> {
         for expectation in &step.expect {
             let mut mismatches = expectation.evaluate(&answer);
             for mismatch in mismatches.iter_mut().filter(|mismatch| mismatch.code == UNFILLED) {
-                if self.is_captured(mismatch.span) {
+                if mismatch.weight == Weight::Fails && self.is_captured(mismatch.span) {
                     mismatch.code = MISSING;
                 }
             }

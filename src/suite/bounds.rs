@@ -3,12 +3,20 @@
 use super::decode::share;
 use super::grammar::BlockKind;
 use super::model::{Block, Fuzz, Suite};
+use super::rows::{MOST_ROWS, TOO_MANY_ROWS};
 use crate::source::{Diagnostic, Node, parse_duration};
 
 /// Reports the numbers of all blocks that are out of bounds.
 pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     for block in suite.blocks.iter().filter(|block| block.kind == BlockKind::Fuzz) {
         fuzz(block, found);
+    }
+    let mut rows = 0;
+    for test in &suite.tests {
+        rows += test.rows.len();
+        if rows > MOST_ROWS {
+            return found.push(Diagnostic::error("bad-rows", TOO_MANY_ROWS, test.name.span));
+        }
     }
 }
 

@@ -31,9 +31,9 @@ pub use self::manual::manual;
 pub use self::model::{
     Action, Allowed, Answers, ArgumentKind, Arguments, Auth, Block, Cancel, CancelWhen, Capture, Carrier,
     ClientCredentials, Compliance, Cuts, Defaults, Differential, Extent, ForEach, Fuzz, Generated, Handshake, Hazard,
-    Http, HttpFlavour, IgnoredChange, Level, Loop, NamedTool, Need, NegativeCheck, NegativePath, Order, Payload,
-    Property, Protocol, RawHttp, RawSend, Recalling, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server, Step,
-    Suite, Target, Test, Then, ToolSelection, Wanted,
+    Http, HttpFlavour, IgnoredChange, Level, Loop, MOST_PARALLEL, NamedTool, Need, NegativeCheck, NegativePath, Order,
+    Payload, Property, Protocol, RawHttp, RawSend, Recalling, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server,
+    Step, Suite, Target, Test, Then, ToolSelection, Wanted,
 };
 pub use self::packs::packs_manual;
 pub use self::rules::{built_in_rules, rules_manual};

@@ -9,6 +9,13 @@ use super::load::{Files, why_unreadable};
 use super::model::Row;
 use crate::source::template::{Names, text_of};
 use crate::source::{Diagnostic, Node, Value};
+use crate::wire::beyond;
+
+/// How many rows a test may have, and all tests of a suite together: each becomes a case.
+pub(super) const MOST_ROWS: usize = 50_000;
+
+/// What is said of more.
+pub(super) const TOO_MANY_ROWS: &str = "a suite has at most 50,000 rows";
 
 /// The rows of a test; paths are relative to `folder`.
 pub(super) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
@@ -31,6 +38,10 @@ pub(super) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Ve
             }
         }
         Value::List(items) => {
+            if let Some(beyond) = items.get(MOST_ROWS) {
+                found.push(Diagnostic::error("bad-rows", TOO_MANY_ROWS, beyond.span));
+                return Vec::new();
+            }
             report_uneven(items, found);
             items.iter().filter_map(|item| item.to_json().as_object().cloned()).collect()
         }
@@ -66,8 +77,15 @@ fn report_uneven(items: &[Node], found: &mut Vec<Diagnostic>) {
 /// A list of objects, all with the names of the first.
 fn from_json(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
     let text = files.read(path).map_err(|error| why_unreadable(&error))?;
-    let value: Json = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| error.to_string())?;
+    let text = text.trim_start_matches('\u{feff}');
+    if let Some(beyond) = beyond(text.as_bytes()) {
+        return Err(format!("it {beyond}"));
+    }
+    let value: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let Json::Array(items) = value else { return Err("it holds no list of objects".to_owned()) };
+    if items.len() > MOST_ROWS {
+        return Err(TOO_MANY_ROWS.to_owned());
+    }
     let rows: Option<Vec<Names>> = items.into_iter().map(|item| item.as_object().cloned()).collect();
     let rows = rows.ok_or_else(|| "its list holds something else than objects".to_owned())?;
     let names = |row: &Names| row.keys().filter(|name| *name != "name").cloned().collect::<BTreeSet<String>>();
@@ -89,7 +107,11 @@ fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
     }
     reader
         .records()
-        .map(|record| {
+        .enumerate()
+        .map(|(count, record)| {
+            if count == MOST_ROWS {
+                return Err(TOO_MANY_ROWS.to_owned());
+            }
             let record = record.map_err(|error| csv_sentence(&error))?;
             let start = record.position().map_or(0, |position| usize::try_from(position.byte()).unwrap_or(usize::MAX));
             let quoted = quoted(text.get(start..).unwrap_or_default());
@@ -183,6 +205,21 @@ mod tests {
         ] {
             assert_eq!(typed(text), value, "{text}");
         }
+    }
+
+    #[test]
+    fn rows_are_not_without_number() {
+        let csv = |count: usize| format!("id\n{}", "1\n".repeat(count)).leak() as &'static str;
+        let json = |count: usize| format!("[{}]", vec!["{}"; count].join(",")).leak() as &'static str;
+        let read_csv = |text| from_csv(Path::new("rows.csv"), &Text(text)).map(|rows| rows.len());
+        let read_json = |text| from_json(Path::new("rows.json"), &Text(text)).map(|rows| rows.len());
+        for read in [read_csv(csv(MOST_ROWS)), read_json(json(MOST_ROWS))] {
+            assert_eq!(read, Ok(MOST_ROWS));
+        }
+        for read in [read_csv(csv(MOST_ROWS + 1)), read_json(json(MOST_ROWS + 1))] {
+            assert_eq!(read.unwrap_err(), TOO_MANY_ROWS);
+        }
+        assert!(read_json(json(4 << 20)).unwrap_err().contains("96 MiB"));
     }
 
     struct Text(&'static str);

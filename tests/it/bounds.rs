@@ -93,3 +93,68 @@ fn a_budget_is_kept_and_passes_nothing() {
     assert!(peak > 0 && peak < MOST, "{peak} MiB\n{}", seen.text());
     shows(&seen.text(), &["error: the time of `--budget` was over: ", "not judged --- exit 4"]);
 }
+
+/// A suite for the demo server, with keys of its own.
+fn demo_suite(keys: &str, message: &str) -> String {
+    format!(
+        "suite: Bounds\nserver: {{ builtin: demo }}\n{keys}\ntests:\n  - name: echo\n    call: echo\n    \
+         args: {{ message: \"{message}\" }}\n    expect: [{{ is_error: false }}]\n"
+    )
+}
+
+#[test]
+fn templates_make_no_more_than_there_is_room_for() {
+    for (name, message) in [
+        ("replace", "{{ ('a' * n) | replace('a', 'b' * n) | replace('b', 'c' * n) }}"),
+        ("concat", "{% set a = 'x' * n * 9999 %}{% set a = a ~ a ~ a ~ a %}{% set a = a ~ a ~ a ~ a %}{{ a }}"),
+        ("join", "{{ range(99999) | join('x' * n * 10) | length }}"),
+        ("format", "{{ '%999999999d' | format(n) | length }}"),
+    ] {
+        let scene = Scene::new(&format!("greedy-template-{name}"));
+        scene.write("suite.yml", &demo_suite("variables: { n: 1000 }", message));
+        let (seen, peak) = scene.begin("run suite.yml").finish_weighed();
+        assert_eq!(seen.status, 3, "{}", seen.text());
+        assert!(peak > 0 && peak < 128, "{name}: {peak} MiB\n{}", seen.text());
+        shows(&seen.text(), &["cannot be filled in: what it makes would take more than 32 MiB", "suite.yml:7"]);
+    }
+}
+
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let scene = Scene::new("greedy-pipes");
+    assert_eq!(scene.line("sh -c 'mkfifo pipe pipe.yml pipe.csv'").status, 0);
+    scene.write("good.yml", &demo_suite("", "hello"));
+    scene.write("include.yml", &demo_suite("include: [pipe.yml]", "hello"));
+    scene.write("rows.yml", &demo_suite("", "hello").replace("    call:", "    rows: pipe.csv\n    call:"));
+    scene.write(
+        "tls.yml",
+        &demo_suite("", "hello").replace("{ builtin: demo }", "{ url: 'https://127.0.0.1:1', tls: { ca: pipe } }"),
+    );
+    for (arguments, status) in [
+        ("check pipe.yml", 2),
+        ("check include.yml", 2),
+        ("check rows.yml", 2),
+        ("run good.yml --baseline pipe", 2),
+        ("run good.yml --registry pipe", 2),
+        ("report pipe", 2),
+        ("run tls.yml", 3),
+        ("run good.yml --report json=/dev/null", 0),
+    ] {
+        let seen = scene.run(arguments);
+        assert_eq!(seen.status, status, "{arguments}\n{}", seen.text());
+        assert_eq!(seen.text().contains("it is a pipe"), status != 0, "{arguments}\n{}", seen.text());
+    }
+}
+
+#[test]
+fn a_pattern_that_is_costly_to_match_blames_nobody() {
+    let scene = Scene::new("greedy-pattern");
+    let server = "server: { command: [python3, ../servers/greedy.py, rescanned-output, '100'] }";
+    let schema = "  - { name: schema, call: odd, expect: [{ output_schema: true }] }\n";
+    let plain = "  - { name: plain, call: echo, args: { text: hello }, expect: [{ is_error: false }] }\n";
+    let options = "run_options: { timeout: 2s, request_timeout: 1s, parallel: 4 }";
+    scene.write("suite.yml", &format!("suite: Costly\n{server}\n{options}\ntests:\n{schema}{plain}"));
+    let seen = scene.run("run suite.yml");
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    shows(&seen.text(), &["judging the answer takes too long", "2 cases: 1 passed, 1 inconclusive"]);
+}

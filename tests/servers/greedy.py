@@ -154,6 +154,16 @@ def costly_output(server):
 
 
 @mode
+def rescanned_output(server):
+    """A tool promises an output whose pattern looks through the whole text of NUMBER kB from each of its places."""
+    output = {"type": "object", "properties": {"sum": {"type": "string", "pattern": "(?=(a*)*c)a"}}}
+    entry = tool("odd", "Returns much.", {}, [], output)
+    much = {"content": [], "structuredContent": {"sum": "a" * server.number * 1000}}
+    server.list_tools = lambda params: {"tools": [entry, TOOLS[0]]}
+    server.call_tool = lambda name, arguments: much if name == "odd" else text("hello")
+
+
+@mode
 def slow_start(server):
     """Needs NUMBER seconds to start."""
     time.sleep(server.number)

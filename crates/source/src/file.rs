@@ -14,8 +14,12 @@ pub const RECORDED: u64 = 1 << 30;
 ///
 /// # Errors
 ///
-/// Fails where the system refuses, and with [`ErrorKind::FileTooLarge`] where there are more.
+/// Fails where the system refuses, with [`ErrorKind::FileTooLarge`] where there are more, and for a named pipe: opening
+/// one lasts until somebody writes to it.
 pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    if is_named_pipe(path) {
+        return Err(io::Error::new(ErrorKind::Unsupported, "it is a pipe; write what comes out of it to a file"));
+    }
     let mut bytes = Vec::new();
     let file = File::open(path)?;
     let expected = file.metadata().map_or(0, |about| about.len().min(most));
@@ -25,6 +29,20 @@ pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB", most >> 20)));
     }
     Ok(bytes)
+}
+
+/// Whether a path leads to a pipe that nobody has opened for this process, as a shell does for `<(…)`.
+#[cfg(unix)]
+pub fn is_named_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    let is_open_already = path.starts_with("/dev") || path.starts_with("/proc");
+    !is_open_already && std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
+}
+
+/// Whether a path leads to a pipe that nobody has opened for this process, as a shell does for `<(…)`.
+#[cfg(not(unix))]
+pub fn is_named_pipe(_: &Path) -> bool {
+    false
 }
 
 /// The text of a file that has at most so many bytes.

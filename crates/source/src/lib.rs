@@ -16,6 +16,7 @@ mod manual;
 mod node;
 mod quote;
 mod render;
+mod scalar;
 pub mod shape;
 mod suggest;
 mod synonyms;

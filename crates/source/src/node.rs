@@ -72,6 +72,17 @@ impl Node {
         if let Value::Number(number) = &self.value { number.as_u64() } else { None }
     }
 
+    /// How many bytes of text are in it, each value counted as one at least.
+    pub(super) fn bytes(&self) -> usize {
+        let within = match &self.value {
+            Value::Text(text) => text.len(),
+            Value::List(items) => items.iter().map(Self::bytes).sum(),
+            Value::Map(entries) => entries.iter().map(|(key, value)| key.value.len() + value.bytes()).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        };
+        1 + within
+    }
+
     /// What kind of value this is, in the words of messages.
     pub fn kind(&self) -> &'static str {
         match &self.value {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Tag};
 
+use super::scalar::{is_too_large, plain};
 use super::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, syntax};
 
 /// How deep mappings and lists may nest; suites need about twelve.
@@ -16,6 +17,9 @@ const MAX_DEPTH: usize = 96;
 
 /// How many values a file may hold, those that aliases stand for included.
 const MAX_NODES: usize = 1_000_000;
+
+/// How many bytes of text may be copied for anchors and aliases.
+const MAX_COPIED: usize = 16 << 20;
 
 /// Reads a text of `sources` as one YAML document; an empty document is `Null`.
 pub fn parse(sources: &Sources, source: SourceId) -> Result<Node, Diagnostic> {
@@ -30,6 +34,7 @@ pub fn parse(sources: &Sources, source: SourceId) -> Result<Node, Diagnostic> {
         source,
         anchors: BTreeMap::new(),
         nodes: 0,
+        copied: 0,
     };
     reader.document()
 }
@@ -38,9 +43,17 @@ struct Reader<'t> {
     parser: Parser<'t, granit_parser::StrInput<'t>>,
     text: &'t str,
     source: SourceId,
-    /// What anchors stand for, with the number of values in it.
-    anchors: BTreeMap<usize, (Node, usize)>,
+    /// What anchors stand for.
+    anchors: BTreeMap<usize, (Node, Size)>,
     nodes: usize,
+    copied: usize,
+}
+
+/// What a copy takes.
+#[derive(Clone, Copy)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
 }
 
 /// A collection whose end has not come yet.
@@ -75,7 +88,7 @@ impl<'t> Reader<'t> {
                     let value = self.scalar(text, style, tag.as_deref(), start)?;
                     self.grow(1, start)?;
                     let node = Node { value, span: self.span(start, end) };
-                    self.remember(anchor, &node, 1);
+                    self.remember(anchor, &node, 1)?;
                     node
                 }
                 Event::SequenceStart(_, anchor, _) => {
@@ -91,11 +104,11 @@ impl<'t> Reader<'t> {
                     None => continue,
                 },
                 Event::Alias(anchor) => {
-                    let size = self.anchors.get(&anchor).map_or(0, |(_, size)| *size);
-                    self.grow(size, start)?;
-                    let Some((node, _)) = self.anchors.get(&anchor) else {
+                    let Some((_, size)) = self.anchors.get(&anchor) else {
                         return Err(self.mistake("an alias stands inside what it stands for", start, end));
                     };
+                    self.copy(*size, start)?;
+                    let (node, _) = &self.anchors[&anchor];
                     Node { span: self.span(start, end), value: node.value.clone() }
                 }
                 Event::DocumentStart(..) if root.is_some() => {
@@ -146,7 +159,7 @@ impl<'t> Reader<'t> {
         let is_flow = matches!(self.text.as_bytes().get(ended.start as usize), Some(b'[' | b'{'));
         let end = if is_flow { event_end } else { last.unwrap_or(event_end) };
         let node = Node { value, span: self.span(ended.start, end.max(ended.start)) };
-        self.remember(ended.anchor, &node, self.nodes - ended.before);
+        self.remember(ended.anchor, &node, self.nodes - ended.before)?;
         Ok(node)
     }
 
@@ -208,10 +221,22 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn remember(&mut self, anchor: usize, node: &Node, size: usize) {
+    fn remember(&mut self, anchor: usize, node: &Node, nodes: usize) -> Result<(), Diagnostic> {
         if anchor > 0 {
+            let size = Size { nodes, bytes: node.bytes() };
+            // The values are counted where they stand and where aliases repeat them.
+            self.copy(Size { nodes: 0, ..size }, node.span.start)?;
             self.anchors.insert(anchor, (node.clone(), size));
         }
+        Ok(())
+    }
+
+    fn copy(&mut self, size: Size, at: u32) -> Result<(), Diagnostic> {
+        self.copied += size.bytes;
+        if self.copied > MAX_COPIED {
+            return Err(self.mistake("its aliases unfold to more than 16 MiB of text", at, at));
+        }
+        self.grow(size.nodes, at)
     }
 
     fn grow(&mut self, by: usize, at: u32) -> Result<(), Diagnostic> {
@@ -278,51 +303,6 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The value of a plain scalar, strict about types: `yes`, `007` and `1_000` are text.
-fn plain(text: Cow<'_, str>) -> Value {
-    match text.as_ref() {
-        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
-        "true" | "True" | "TRUE" => return Value::Bool(true),
-        "false" | "False" | "FALSE" => return Value::Bool(false),
-        _ => {}
-    }
-    number(&text).map_or_else(|| Value::Text(text.into_owned()), Value::Number)
-}
-
-/// Whether a whole number would lose digits: the nearest fraction is another number.
-fn is_too_large(text: &str) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
-    is_whole && text.parse::<i64>().is_err() && text.parse::<u64>().is_err()
-}
-
-/// Numbers of the core schema (YAML 1.2.2, 10.3.2), but for leading zeros, which are how codes are written.
-fn number(text: &str) -> Option<serde_json::Number> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-        return None;
-    }
-    let radix = |prefix: &str, radix: u32| u64::from_str_radix(digits.strip_prefix(prefix)?, radix).ok();
-    let unsigned = digits.len() == text.len();
-    if let Some(number) = radix("0x", 16).or_else(|| radix("0o", 8)).filter(|_| unsigned) {
-        return Some(number.into());
-    }
-    let is_padded = digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
-    let is_number =
-        digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
-    if is_padded || !is_number {
-        return None;
-    }
-    let text = text.strip_prefix('+').unwrap_or(text);
-    if let Ok(number) = text.parse::<i64>() {
-        return Some(number.into());
-    }
-    if let Ok(number) = text.parse::<u64>() {
-        return Some(number.into());
-    }
-    text.parse::<f64>().ok().and_then(serde_json::Number::from_f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::SourceFile;
@@ -382,7 +362,23 @@ mod tests {
             let line = vec![format!("*a{}", n - 1); 9].join(",");
             format!("{text}a{n}: &a{n} [{line}]\n")
         });
-        for hostile in [bomb, "[".repeat(100_000), "a: [".repeat(200), "- ".repeat(5_000), "&a [*a]".to_owned()] {
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), vec!["*a"; 900].join(","));
+        let keys = format!("a: &a {{ {}: 1 }}\nb: [{}]\n", "x".repeat(1000), vec!["*a"; 20_000].join(","));
+        let nested = |depth: usize| {
+            let open: Vec<String> = (0..depth).map(|n| format!("&a{n} [")).collect();
+            format!("{}{}{}", open.concat(), "x".repeat(1 << 20), "]".repeat(depth))
+        };
+        assert!(read(&nested(10)).1.is_ok());
+        for hostile in [
+            long,
+            keys,
+            nested(50),
+            bomb,
+            "[".repeat(100_000),
+            "a: [".repeat(200),
+            "- ".repeat(5_000),
+            "&a [*a]".to_owned(),
+        ] {
             assert_eq!(read(&hostile).1.unwrap_err().code, "yaml-syntax");
         }
     }

@@ -4,8 +4,8 @@ use std::num::NonZero;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::runner::MOST_PARALLEL;
 use crate::source::parse_duration;
+use crate::suite::MOST_PARALLEL;
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let none = || format!("`{text}` is no duration; write a number and a unit, such as `10s`");

@@ -1,7 +1,6 @@
 //! What a run leaves to be played back, and what is proven from it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -17,7 +16,7 @@ use crate::redact::Redactor;
 use crate::report::Survivors;
 use crate::report::sink;
 use crate::runner::{Options, Thresholds, redactor};
-use crate::source::file::{RECORDED, read_text};
+use crate::source::file::{RECORDED, WRITTEN, read_text};
 use crate::source::nearest;
 use crate::suite::why_unreadable;
 use crate::taxonomy::{Registry, Variant};
@@ -97,7 +96,7 @@ impl ProvingArgs {
             output.note(&format!("`{}` was not written: no test is known that kills a survivor", file.display()));
         }
         for MissingSuite { path, text } in suites {
-            let known = fs::read_to_string(&path).unwrap_or_default();
+            let known = read_text(&path, WRITTEN).unwrap_or_default();
             if !known.is_empty() && !known.starts_with(MISSING_MARK) {
                 let help = "it was not written by `--write-missing`; name another file, or move it away";
                 output.error(&format!("`{}` is there already", path.display()), Some(help));

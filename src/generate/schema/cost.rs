@@ -48,9 +48,9 @@ impl Schemas {
         let mut walk = Walk::new(MOST_AT_A_PLACE);
         let next = |rules: &Rules| beside(rules).into_iter().chain(inside(rules)).collect();
         self.walk(self.root, &mut walk, &next);
-        let backtracks = self.patterns.values().any(|pattern| pattern.backtracks());
+        let costly = self.patterns.values().any(|pattern| pattern.is_costly());
         let listed = self.lines.iter().map(|rules| listed(rules) / OTHERS_PER_STEP).sum::<usize>();
-        (walk.left > 0 && !walk.comes_back && !backtracks).then_some(MOST_AT_A_PLACE - walk.left + listed)
+        (walk.left > 0 && !walk.comes_back && !costly).then_some(MOST_AT_A_PLACE - walk.left + listed)
     }
 
     /// Whether a judge of that weight is soon done with a value, without asking a single subschema.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::super::{Answer, mismatch::Mismatch, read, show};
+use super::super::{Answer, mismatch::Mismatch, mismatch::Weight, read, show};
 use super::{Check, Matcher};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template};
 
@@ -58,6 +58,11 @@ impl Check for That {
         let (message, label) = match template::evaluate(&self.expression, &names) {
             Ok(value) if is_true(&value) => return,
             Ok(value) => ("the expression does not hold".to_owned(), format!("is {}", show::inline(&value))),
+            Err(reason) if template::is_given_up(&reason) => {
+                let message = "whether the expression holds is not known: evaluating it was given up";
+                found.push(Mismatch::new("that", self.span, message, reason).with_weight(Weight::Unjudged));
+                return;
+            }
             Err(reason) => ("the expression cannot be evaluated".to_owned(), self.unknown(&names).unwrap_or(reason)),
         };
         found.push(

@@ -60,27 +60,40 @@ const DEEPEST: usize = 12;
 /// How often all that is below may be asked for: each time multiplies what is found by the depth of the answer.
 const MOST_DESCENTS: usize = 3;
 
+/// How often one value may be found because several selectors of a bracket lead to it: `[0, 0]` doubles what is found.
+const MOST_SELECTED: usize = 1000;
+
 /// Why a JSONPath would take too long, or too much.
 fn excess(text: &str) -> Option<String> {
-    let (mut deep, mut negations, mut descents) = (0_usize, 0_usize, 0_usize);
+    let (mut negations, mut descents, mut selected) = (0_usize, 0_usize, 1_usize);
+    // What is open, with the number of its selectors.
+    let mut open: Vec<(char, usize)> = Vec::new();
     let (mut quote, mut previous) = (None, ' ');
     let mut letters = text.chars();
     while let Some(c) = letters.next() {
         match (quote, c) {
             (Some(_), '\\') => drop(letters.next()),
-            (Some(open), _) if c == open => quote = None,
+            (Some(begun), _) if c == begun => quote = None,
             (None, '"' | '\'') => quote = Some(c),
-            (None, '[' | '(') => deep += 1,
-            (None, ']' | ')') => deep = deep.saturating_sub(1),
+            (None, '[' | '(') => open.push((c, 1)),
+            (None, ']' | ')') => {
+                if let Some(('[', selectors)) = open.pop() {
+                    selected = selected.saturating_mul(selectors);
+                }
+            }
+            (None, ',') => open.iter_mut().last().into_iter().for_each(|(_, selectors)| *selectors += 1),
             (None, '!') => negations += 1,
             (None, ' ') => {}
             (None, '.') if previous == '.' => descents += 1,
             (Some(_) | None, _) => negations = 0,
         }
         previous = c;
-        if deep > DEEPEST || negations > DEEPEST {
+        if open.len() > DEEPEST || negations > DEEPEST {
             return Some(format!("it is nested more than {DEEPEST} levels deep"));
         }
+    }
+    if selected > MOST_SELECTED {
+        return Some(format!("its selectors find one value more than {MOST_SELECTED} times"));
     }
     (descents > MOST_DESCENTS).then(|| format!("it uses `..` more than {MOST_DESCENTS} times"))
 }
@@ -128,6 +141,10 @@ mod tests {
         check("$..a..b..c", true);
         check(&format!("$[?{}@.x != 1]", "@.x != 1 && ".repeat(60)), true);
         check("$..a..b..c..d", false);
+        check("$.a['b', 'c,[d'][0, 1][?match(@.x, 'y,z')]", true);
+        check(&format!("$.a{}", "[0, 0]".repeat(9)), true);
+        check(&format!("$.a{}", "[0, 0]".repeat(24)), false);
+        check(&format!("$[?@{}]", "['a', 'a']".repeat(24)), false);
         check(&format!("$[?{}@.x{}]", "(".repeat(8), ")".repeat(8)), true);
         for (open, close) in [("(", ")"), ("[?@", "]"), ("!", "")] {
             check(&format!("$[?{}@.x{}]", open.repeat(100_000), close.repeat(100_000)), false);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::{Step, check, check_message};
+use crate::matching::Weight;
 
 #[test]
 fn is_error() {
@@ -295,6 +296,14 @@ fn that() {
     check("that: reslt.n > 2", &step, "that [reslt.n > 2] nothing provides the name `reslt`; did you mean `result`?");
     let mismatch = super::evaluate("that: result.structuredContent.n > n", &step).1.remove(0);
     assert_eq!(mismatch.actual.unwrap(), "n = 3, result.structuredContent.n = 3");
+    for yaml in [
+        "that: \"('a' * n * 999 * 999 * 999) ~ result == 'a'\"",
+        "not: { that: \"('a' * n * 999 * 999 * 999) ~ result == 'a'\" }",
+        "text: { contains: \"{{ 'a' * n * 999 * 999 * 999 }}\" }",
+    ] {
+        let weights: Vec<Weight> = super::evaluate(yaml, &step).1.iter().map(|found| found.weight).collect();
+        assert_eq!(weights, [Weight::Unjudged], "{yaml}");
+    }
     let (_, expectation, _) = super::build("not: { that: result.x == user and range(3) }");
     let names: Vec<String> = expectation.unwrap().free_names().into_iter().map(|name| name.value).collect();
     assert_eq!(names, ["user"]);

@@ -6,7 +6,9 @@ use super::{auth, duration, flag, retries, texts};
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
 use crate::suite::grammar::SERVER;
-use crate::suite::model::{Answers, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
+use crate::suite::model::{
+    Answers, Http, HttpFlavour, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
+};
 use crate::wire::{Revision, address};
 
 pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
@@ -189,12 +191,13 @@ fn protocols(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Protocol> 
 
 pub(in crate::suite) fn run_options(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> RunOptions {
     let Some(node) = node else { return RunOptions::default() };
-    if node.get("parallel").is_some_and(|parallel| parallel.whole() == Some(0)) {
-        found.push(Diagnostic::error(
-            "bad-number",
-            "`parallel` must be at least 1",
-            node.get("parallel").map_or(node.span, |n| n.span),
-        ));
+    if let Some(parallel) = node.get("parallel") {
+        let wrong = match parallel.whole() {
+            Some(0) => Some("`parallel` must be at least 1".to_owned()),
+            Some(many) if many > MOST_PARALLEL as u64 => Some(format!("`parallel` must be at most {MOST_PARALLEL}")),
+            _ => None,
+        };
+        found.extend(wrong.map(|message| Diagnostic::error("bad-number", message, parallel.span)));
     }
     RunOptions {
         restart_policy: match node.get("restart_policy").and_then(Node::text) {

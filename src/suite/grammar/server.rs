@@ -110,7 +110,7 @@ static RUN_OPTION_KEYS: &[Key] = &[
     key(
         "parallel",
         Shape::Whole,
-        "How many cases run at a time. By default those that somebody wrote run one after another, and as many generated ones as there are processors.",
+        "How many cases run at a time, 1024 at most. By default those that somebody wrote run one after another, and as many generated ones as there are processors.",
     ),
     key("timeout", Shape::Timeout, "The time that a case may take; 30s by default."),
     key("request_timeout", Shape::Timeout, "The time that one request may take; 10s by default."),

@@ -82,6 +82,9 @@ pub enum Order {
     Shuffled,
 }
 
+/// How many cases run at a time at most, whatever is wished.
+pub const MOST_PARALLEL: usize = 1024;
+
 /// How the cases are run; `None` leaves the choice to the command line and its defaults.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunOptions {

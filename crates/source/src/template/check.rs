@@ -7,7 +7,8 @@ use minijinja::ErrorKind;
 use regex::Regex;
 
 use super::super::{Diagnostic, Node, Span, Value, did_you_mean, nearest};
-use super::{environment, is_builtin, is_plain_path, is_template, whole_expression};
+use super::growth::without_constant_products;
+use super::{Names, environment, fill_text, is_builtin, is_given_up, is_plain_path, is_template, whole_expression};
 
 /// Every mistake in the templates below a node: syntax, and names that nothing in `known` provides.
 pub fn check(node: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
@@ -36,17 +37,16 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
     }
     let plain = LITERAL.replace_all(text, "");
     let computed = || INNER.find_iter(&plain).map(|part| part.as_str());
+    let wrong = |problem: &str| Diagnostic::error("bad-template", format!("the template is wrong: {problem}"), span);
     if computed().any(is_too_long) {
-        let message = format!("the template is wrong: {TOO_LONG}");
-        found.push(Diagnostic::error("bad-template", message, span));
-        return;
+        return found.push(wrong(TOO_LONG));
+    }
+    if text.len() > LONGEST_IN_ALL && computed().map(length).sum::<usize>() > LONGEST_IN_ALL {
+        return found.push(wrong(TOO_LONG_IN_ALL));
     }
     let environment = environment();
-    match environment.template_from_str(text) {
-        Err(error) => {
-            let reason = error.detail().unwrap_or("it cannot be read").trim_end_matches('.').to_owned();
-            found.push(Diagnostic::error("bad-template", format!("the template is wrong: {reason}"), span));
-        }
+    match environment.template_from_str(&without_constant_products(text, false)) {
+        Err(error) => found.push(wrong(error.detail().unwrap_or("it cannot be read").trim_end_matches('.'))),
         Ok(template) => {
             let unknown: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
             for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
@@ -56,7 +56,11 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
                 );
             }
             if let Some(problem) = computed().find_map(unknown_filter) {
-                found.push(Diagnostic::error("bad-template", format!("the template is wrong: {problem}"), span));
+                found.push(wrong(&problem));
+            } else if unknown.iter().all(|name| is_builtin(environment, name))
+                && let Some(reason) = fill_text(text, &Names::new()).err().filter(|reason| is_given_up(reason))
+            {
+                found.push(wrong(&reason));
             }
         }
     }
@@ -67,8 +71,18 @@ const LONGEST: usize = 2000;
 
 const TOO_LONG: &str = "an expression in it has more than 2000 bytes beside its texts";
 
+/// The same for all expressions of a template: values can be nested as deep as there are statements.
+const LONGEST_IN_ALL: usize = 10_000;
+
+const TOO_LONG_IN_ALL: &str = "its expressions have more than 10,000 bytes beside their texts";
+
 pub(super) fn is_too_long(expression: &str) -> bool {
-    expression.len() > LONGEST && QUOTED.replace_all(expression, "''").len() > LONGEST
+    expression.len() > LONGEST && length(expression) > LONGEST
+}
+
+/// How long an expression is beside its texts.
+fn length(expression: &str) -> usize {
+    QUOTED.replace_all(expression, "''").len()
 }
 
 /// Parts of a template that compute nothing: comments, and what is to be taken literally.
@@ -122,7 +136,7 @@ pub fn expression_problem(expression: &str) -> Option<String> {
     if is_too_long(expression) {
         return Some(TOO_LONG.to_owned());
     }
-    match environment().compile_expression(expression) {
+    match environment().compile_expression(&without_constant_products(expression, true)) {
         Err(error) => Some(error.detail().unwrap_or("it cannot be read").to_owned()),
         Ok(_) => unknown_filter(expression),
     }
@@ -134,7 +148,8 @@ pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found:
         return;
     }
     let environment = environment();
-    let Ok(compiled) = environment.compile_expression(text) else { return };
+    let text = without_constant_products(text, true);
+    let Ok(compiled) = environment.compile_expression(&text) else { return };
     let unknown: BTreeSet<String> = compiled.undeclared_variables(false).into_iter().collect();
     for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
         found.push(
@@ -177,6 +192,10 @@ mod tests {
         check("{{ x | nope }}", false);
         check("{% raw %}{{ x | nope }}{% endraw %} {# x | nope #} a | b is c {{ x }}", true);
         check(&format!("{{{{ '{}' }}}}", "y".repeat(100_000)), true);
+        check("{{ 'a' * 1000 | length }}", true);
+        check("{{ ('a' * 1000) | replace('a', 'b' * 1000) | replace('b', 'c' * 1000) }}", false);
+        check(&"{% set y = [1] %}".repeat(400), true);
+        check(&"{% set y = [1] %}".repeat(40_000), false);
         let chain = "1 + ".repeat(100_000);
         check(&format!("{{{{ '}}}}' + {chain}1 }}}}"), false);
         check(&format!("{{{{ {chain}"), false);

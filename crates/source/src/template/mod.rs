@@ -3,6 +3,7 @@
 //! A text that is one template and nothing else keeps the type of what it names; any other template becomes text.
 
 mod check;
+mod growth;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -25,6 +26,12 @@ pub const ABSENT: &str = " names nothing";
 /// The code of what is said of a template that cannot be filled in.
 pub const UNFILLED: &str = "unfilled-template";
 
+/// Why a template is given up that takes more than [`STEPS`].
+const TOO_MANY_STEPS: &str = "it takes more than a million steps";
+
+/// How many steps a template may take.
+const STEPS: u64 = 1_000_000;
+
 /// A template that cannot be filled in, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfilled {
@@ -38,6 +45,11 @@ impl From<Unfilled> for String {
     fn from(unfilled: Unfilled) -> Self {
         unfilled.reason
     }
+}
+
+/// Whether this reason says that a template was given up, which says nothing of its value.
+pub fn is_given_up(reason: &str) -> bool {
+    [TOO_MANY_STEPS, growth::TOO_LARGE].iter().any(|end| reason.ends_with(end))
 }
 
 /// Whether a text holds a template.
@@ -57,10 +69,15 @@ pub fn has_template(node: &Node) -> bool {
 
 /// A node's value with every template filled in.
 pub fn fill(node: &Node, names: &Names) -> Result<Node, Unfilled> {
-    let filled = |text: &str, span| fill_text(text, names).map_err(|reason| Unfilled { span, reason });
+    growth::begin();
+    fill_all(node, names)
+}
+
+fn fill_all(node: &Node, names: &Names) -> Result<Node, Unfilled> {
+    let filled = |text: &str, span| fill_more(text, names).map_err(|reason| Unfilled { span, reason });
     let value = match &node.value {
         Value::Text(text) if is_template(text) => from_json(&filled(text, node.span)?, node.span).value,
-        Value::List(items) => Value::List(items.iter().map(|item| fill(item, names)).collect::<Result<_, _>>()?),
+        Value::List(items) => Value::List(items.iter().map(|item| fill_all(item, names)).collect::<Result<_, _>>()?),
         Value::Map(entries) => Value::Map(
             entries
                 .iter()
@@ -70,7 +87,7 @@ pub fn fill(node: &Node, names: &Names) -> Result<Node, Unfilled> {
                     } else {
                         key.value.clone()
                     };
-                    Ok((super::Located::new(name, key.span), fill(value, names)?))
+                    Ok((super::Located::new(name, key.span), fill_all(value, names)?))
                 })
                 .collect::<Result<_, Unfilled>>()?,
         ),
@@ -81,16 +98,21 @@ pub fn fill(node: &Node, names: &Names) -> Result<Node, Unfilled> {
 
 /// A text with its templates filled in; keeps the type where the text is one template.
 pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
-    if !is_template(text) {
-        return Ok(text.into());
-    }
+    growth::begin();
+    if is_template(text) { fill_more(text, names) } else { Ok(text.into()) }
+}
+
+/// The same for a text with templates, in the room that is left.
+fn fill_more(text: &str, names: &Names) -> Result<Json, String> {
     let environment = environment();
     if let Some(expression) = whole_expression(text) {
         return evaluate_in(environment, expression, names);
     }
-    let template = environment.template_from_str(text).map_err(|error| sentence(&error, text))?;
+    let compiled = growth::without_constant_products(text, false);
+    let template = environment.template_from_str(&compiled).map_err(|error| sentence(&error, text))?;
     let used = used(names, template.undeclared_variables(false), text);
-    template.render(Serde(&*used)).map(Json::String).map_err(|error| {
+    let root = Serde(&*used).into();
+    growth::render(environment, &template, root, STEPS).map(Json::String).map_err(|error| {
         let missing = template.undeclared_variables(true).into_iter().find(|path| !leads_somewhere(path, names));
         match missing.filter(|_| error.kind() == ErrorKind::UndefinedError) {
             Some(path) => nothing_at(&path),
@@ -101,6 +123,7 @@ pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
 
 /// The value of an expression such as `result.count > 2`.
 pub fn evaluate(expression: &str, names: &Names) -> Result<Json, String> {
+    growth::begin();
     evaluate_in(environment(), expression, names)
 }
 
@@ -108,9 +131,11 @@ pub fn evaluate(expression: &str, names: &Names) -> Result<Json, String> {
 /// mistake.
 pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
     static LENIENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment_of(UndefinedBehavior::Lenient));
-    let compiled = LENIENT.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
+    growth::begin();
+    let text = growth::without_constant_products(expression, true);
+    let compiled = LENIENT.compile_expression(&text).map_err(|error| sentence(&error, expression))?;
     let used = used(names, compiled.undeclared_variables(false), expression);
-    compiled.eval(Serde(&*used)).map(|value| value.is_true()).map_err(|_| {
+    growth::value(&LENIENT, &compiled, &text, Serde(&*used).into()).map(|value| value.is_true()).map_err(|_| {
         let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
         match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
             Some((parent, field)) => format!("`{expression}` asks for `{field}` of `{parent}`, which is not there"),
@@ -125,14 +150,16 @@ pub fn names_in(expression: &str) -> BTreeSet<String> {
         return BTreeSet::new();
     }
     let environment = environment();
-    let Ok(compiled) = environment.compile_expression(expression) else { return BTreeSet::new() };
+    let text = growth::without_constant_products(expression, true);
+    let Ok(compiled) = environment.compile_expression(&text) else { return BTreeSet::new() };
     let used = compiled.undeclared_variables(true).into_iter();
     used.filter(|name| !is_builtin(environment, name)).collect()
 }
 
 /// The names that the templates in a text use; none where it cannot be read.
 pub fn names_of(text: &str) -> BTreeSet<String> {
-    let template = environment().template_from_str(text);
+    let text = growth::without_constant_products(text, false);
+    let template = environment().template_from_str(&text);
     template.map(|template| template.undeclared_variables(false).into_iter().collect()).unwrap_or_default()
 }
 
@@ -173,7 +200,8 @@ fn environment() -> &'static Environment<'static> {
 fn environment_of(undefined: UndefinedBehavior) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(undefined);
-    environment.set_fuel(Some(1_000_000));
+    environment.set_fuel(Some(STEPS));
+    growth::bound(&mut environment);
     environment
 }
 
@@ -207,25 +235,29 @@ fn is_plain_path(expression: &str) -> bool {
 }
 
 /// The value that a plain path leads to; `None` for any other expression.
-fn at_path(expression: &str, names: &Names) -> Option<Json> {
+fn at_path<'a>(expression: &str, names: &'a Names) -> Option<&'a Json> {
     if !is_plain_path(expression) {
         return None;
     }
     let mut steps = expression.split('.');
     let first = names.get(steps.next()?)?;
-    steps.try_fold(first, |value, step| value.as_object()?.get(step)).cloned()
+    steps.try_fold(first, |value, step| value.as_object()?.get(step))
 }
 
 fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -> Result<Json, String> {
+    let wrong = |error| sentence(&error, expression);
     if let Some(value) = at_path(expression, names) {
-        return Ok(value);
+        growth::take_json(value).map_err(wrong)?;
+        return Ok(value.clone());
     }
-    let compiled = environment.compile_expression(expression).map_err(|error| sentence(&error, expression))?;
+    let text = growth::without_constant_products(expression, true);
+    let compiled = environment.compile_expression(&text).map_err(wrong)?;
     let used = used(names, compiled.undeclared_variables(false), expression);
-    let value = compiled.eval(Serde(&*used)).map_err(|error| sentence(&error, expression))?;
+    let value = growth::value(environment, &compiled, &text, Serde(&*used).into()).map_err(wrong)?;
     if value.kind() == ValueKind::Undefined {
         return Err(nothing_at(expression));
     }
+    growth::take_value(&value).map_err(wrong)?;
     serde_json::to_value(&value).map_err(|error| format!("`{expression}` has no JSON value: {error}"))
 }
 
@@ -241,7 +273,11 @@ fn nothing_at(path: &str) -> String {
 }
 
 fn sentence(error: &minijinja::Error, text: &str) -> String {
-    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    let detail = if error.kind() == ErrorKind::OutOfFuel {
+        TOO_MANY_STEPS.to_owned()
+    } else {
+        error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
+    };
     format!("`{}` cannot be filled in: {}", text.trim(), detail.trim_end_matches('.'))
 }
 
