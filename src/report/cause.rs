@@ -9,6 +9,9 @@ pub(super) struct Cause {
     is_flaky: bool,
     code: String,
     class: Option<FailureClass>,
+    /// The expectation of a built-in rule, as file, line and column: what another rule says in the same words is
+    /// another cause.
+    expectation: Option<(String, usize, usize)>,
     /// The message, or the reason where there is no finding, without what differs from place to place.
     says: String,
     /// Whether it is the same wherever it is met, so that one place shows all there is to see.
@@ -49,6 +52,11 @@ pub(super) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
         is_flaky: result.is_flaky(),
         code: finding.code.clone(),
         class: finding.class,
+        expectation: finding
+            .quote
+            .as_ref()
+            .filter(|_| is_general)
+            .map(|quote| (quote.file.clone(), quote.line, quote.column)),
         says: if is_general { without_names(message) } else { message.clone() },
         is_general,
     }
@@ -62,7 +70,7 @@ fn of_reason(result: &CaseResult) -> Cause {
     let is_general = result.outcome == Outcome::Inconclusive;
     let says = if is_general { without_names(&without_repeats(says)) } else { says.to_owned() };
     let (outcome, is_flaky) = (result.outcome, result.is_flaky());
-    Cause { outcome, is_flaky, code: String::new(), class: None, says, is_general }
+    Cause { outcome, is_flaky, code: String::new(), class: None, expectation: None, says, is_general }
 }
 
 /// Whether a finding says the same of every message, tool or argument: those of scans, of refusals that cases are
@@ -94,6 +102,28 @@ fn without_names(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::tests::fixture::{failed, passed};
+    use crate::source::Quote;
+
+    #[test]
+    fn rules_that_fail_in_the_same_words_have_causes_of_their_own() {
+        let cause = |file: &str, line: usize| {
+            let quote = Quote {
+                file: file.to_owned(),
+                line,
+                column: 9,
+                text: "- that: status == 400".to_owned(),
+                marked: (2, 6),
+                label: "is false".to_owned(),
+            };
+            let finding = Finding { quote: Some(quote), ..Finding::new("that", "the expression does not hold") };
+            of_finding(&failed(passed(1, "rule", None), Vec::new()), &finding)
+        };
+        let rule = "<builtin:compliance/2026-07-28/basic>";
+        assert_eq!(cause(rule, 7), cause(rule, 7));
+        assert_ne!(cause(rule, 7), cause(rule, 60));
+        assert_eq!(cause("own.yml", 7), cause("own.yml", 60), "what somebody wrote is told apart by its case");
+    }
 
     #[test]
     fn a_name_that_the_server_repeats_makes_no_other_cause() {
