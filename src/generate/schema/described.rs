@@ -50,7 +50,8 @@ fn bare(text: &str) -> Option<&str> {
     let is_value = |c: char| c.is_ascii_digit() || "/_-.:@\\".contains(c);
     let stands_alone = text[end..].starts_with([')', ']']) || text[end..].is_empty();
     let is_marked = word.chars().any(is_value);
-    (!word.is_empty() && word.len() <= LONGEST && (is_marked || stands_alone)).then_some(word)
+    let is_word = word.starts_with(|c: char| c.is_alphanumeric() || "/.@~".contains(c));
+    (is_word && word.len() <= LONGEST && (is_marked || stands_alone)).then_some(word)
 }
 
 #[cfg(test)]
