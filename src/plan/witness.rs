@@ -6,7 +6,7 @@ use super::made::{self, Cure};
 use super::planner::Planner;
 use super::raw;
 use crate::source::template::{Names, has_template};
-use crate::source::{Node, Value};
+use crate::source::{Node, Value, words};
 use crate::suite::{Action, Step, Suite, Test};
 use crate::wire::{Catalog, Tool};
 
@@ -88,15 +88,20 @@ pub(super) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Nod
     Some((tool.name.clone(), known.clone()))
 }
 
-/// Whether nothing in a step's expectations says that the call must fail.
+/// Whether nothing in a step's expectations says that the call must fail, or that it may.
 pub(super) fn expects_success(step: &Step) -> bool {
     let records_error = step.snapshot.as_ref().is_some_and(|snapshot| snapshot.sample.is_of_error());
-    !records_error
-        && step.expect.iter().all(|item| {
-            let item = item.node();
-            item.get("is_error").is_none_or(|value| value.flag() != Some(true))
-                && ["error", "refused", "unserved", "readable_error"].iter().all(|key| item.get(key).is_none())
-        })
+    !records_error && !step.expect.iter().any(|item| speaks_of_errors(item.node()))
+}
+
+fn speaks_of_errors(item: &Node) -> bool {
+    let text = |key: &str| item.get(key).and_then(Node::text).unwrap_or_default();
+    let mut parts = ["any", "all"].into_iter().filter_map(|key| item.get(key)).flat_map(Node::items);
+    item.get("is_error").is_some_and(|value| value.flag() == Some(true))
+        || ["error", "refused", "unserved", "readable_error"].iter().any(|key| item.get(key).is_some())
+        || text("at").starts_with("error")
+        || words(text("that")).iter().any(|word| word == "error")
+        || parts.any(speaks_of_errors)
 }
 
 /// The name of the tool that a step calls, unless it is a template.
