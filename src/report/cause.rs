@@ -76,13 +76,16 @@ fn of_reason(result: &CaseResult) -> Cause {
 /// Whether a finding says the same of every message, tool or argument: those of scans, of refusals that cases are
 /// generated for, and of built-in rules. What somebody wrote in a suite is about what it says.
 fn is_general(result: &CaseResult, finding: &Finding) -> bool {
+    let is_of_scan = finding.frame.is_some() && finding.exchange.is_none();
+    if is_of_scan && finding.class == Some(FailureClass::ProtocolError) {
+        return true;
+    }
     if finding.class.is_some() || finding.reproduction.is_some() {
         return false;
     }
     if let Some(quote) = &finding.quote {
         return quote.file.starts_with("<builtin:");
     }
-    let is_of_scan = finding.frame.is_some() && finding.exchange.is_none();
     is_of_scan || result.case.probes.iter().any(|probe| probe == "negative-path")
 }
 
