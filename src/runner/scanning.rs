@@ -1,7 +1,7 @@
 //! What the scans of all sessions of a lane found, kept for the cases that stand for a rule each.
 //!
-//! A case that stands for one rule is not to fail because another rule was broken meanwhile: where a case of the lane
-//! looks for a code, whatever breaks it is that case's to tell, wherever it came up.
+//! A case that stands for one rule, or that a block derived, is not to fail because another rule was broken meanwhile:
+//! where a case of the lane looks for a code, whatever breaks it is that case's to tell, wherever it came up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -54,8 +54,8 @@ impl Scanned {
             let finding = finding.clone().with_evidence("during", name);
             state.found.entry(owned.violation.code).or_default().push(finding);
         }
-        let tells = case.is_none_or(|case| case.rule.is_some());
-        let is_left = |owned: &OwnedViolation| !tells || !state.wanted.contains(owned.violation.code);
+        let is_about_else = case.is_none_or(|case| case.rule.is_some() || case.is_derived);
+        let is_left = |owned: &OwnedViolation| !is_about_else || !state.wanted.contains(owned.violation.code);
         found.into_iter().filter(is_left).collect()
     }
 
