@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::calls::{Calls, Made};
-use super::problem::{Problem, without_numbers};
+use super::problem::{NOT_VALIDATED, Problem, without_numbers};
 use crate::event::{Check, Finding, Kind};
 use crate::generate::Violation;
 use crate::matching::{breaks_own_schema, interpreter_message, stack_trace};
@@ -136,7 +136,7 @@ fn accepted(tool: &str, violation: &Violation) -> Problem {
     let found = Finding {
         path: Some(violation.at.clone()).filter(|at| !at.is_empty()),
         help: Some("refuse it with -32602, or with `isError: true` and a text that names the argument".to_owned()),
-        ..Finding::new("input-not-validated", message)
+        ..Finding::new(NOT_VALIDATED, message)
     };
     let signature = format!("input {} {}", violation.keyword, violation.at);
     let check = Check::Broken(vec![json!({"refused": true})]);
