@@ -118,11 +118,12 @@ fn within<'a>(root: &'a Json, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
     let alternatives = ["anyOf", "oneOf"].iter().filter_map(|key| outer.schema[*key].as_array()).flatten();
     let schemas = std::iter::once(outer.schema).chain(alternatives).map(|schema| resolved(schema, root));
     for schema in schemas {
-        let (object, is_list) = match resolved(&schema["items"], root) {
-            items if items["properties"].is_object() => (items, true),
-            _ if schema["properties"].is_object() => (schema, false),
-            _ => continue,
-        };
+        let items = resolved(&schema["items"], root);
+        let is_list = items["properties"].is_object();
+        if !is_list && !schema["properties"].is_object() {
+            continue;
+        }
+        let object = if is_list { items } else { schema };
         let owner = if is_list { format!("{spot}/0") } else { spot.clone() };
         let mut base = outer.base.clone();
         if base.pointer(&owner).is_none_or(|there| !there.is_object()) {
@@ -178,7 +179,7 @@ fn with_definitions(schema: &Json, root: &Json) -> Json {
 mod tests {
     use super::*;
 
-    fn check(properties: Json, base: &Json, expected: &[(&str, &str)]) {
+    fn check(properties: &Json, base: &Json, expected: &[(&str, &str)]) {
         let note =
             json!({"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]});
         let root = json!({"type": "object", "properties": properties, "$defs": {"Note": note}});
@@ -197,17 +198,17 @@ mod tests {
     fn parameters_are_found_in_objects_and_lists() {
         let text = json!({"type": "string"});
         let nothing = json!({});
-        check(json!({"path": text}), &nothing, &[("", "path")]);
+        check(&json!({"path": text}), &nothing, &[("", "path")]);
         let note = json!({"$ref": "#/$defs/Note"});
-        check(json!({"note": note}), &nothing, &[("", "note"), ("/note", "file_path")]);
+        check(&json!({"note": note}), &nothing, &[("", "note"), ("/note", "file_path")]);
         let notes = json!({"type": "array", "items": note, "minItems": 2});
-        check(json!({"notes": notes}), &nothing, &[("", "notes")]);
+        check(&json!({"notes": notes}), &nothing, &[("", "notes")]);
         let two = json!({"notes": [{"file_path": "a"}, {"file_path": "b"}]});
-        check(json!({"notes": notes}), &two, &[("", "notes"), ("/notes/0", "file_path")]);
+        check(&json!({"notes": notes}), &two, &[("", "notes"), ("/notes/0", "file_path")]);
         let perhaps = json!({"anyOf": [{"type": "array", "items": note}, {"type": "null"}]});
-        check(json!({"notes": perhaps}), &nothing, &[("", "notes"), ("/notes/0", "file_path")]);
+        check(&json!({"notes": perhaps}), &nothing, &[("", "notes"), ("/notes/0", "file_path")]);
         // A list of texts is a parameter itself.
-        check(json!({"paths": {"type": "array", "items": text}}), &nothing, &[("", "paths")]);
+        check(&json!({"paths": {"type": "array", "items": text}}), &nothing, &[("", "paths")]);
     }
 
     #[test]
