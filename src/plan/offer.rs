@@ -52,7 +52,7 @@ impl Offer<'_> {
             "transport": self.transport,
             "revision": self.revision.map(Revision::as_str),
             "safe": names,
-            "reads": self.named(Tool::only_reads),
+            "reads": self.named(|tool| tool.only_reads() || is_allowed_reader(suite, tool)),
             "alarming": self.named(Tool::sounds_destructive),
             "authorized": is_authorized(suite),
             "arguments": arguments,
@@ -65,7 +65,7 @@ impl Offer<'_> {
         Names::from_iter([("offer".to_owned(), offer), ("hints".to_owned(), hints)])
     }
 
-    fn named(&self, is_meant: fn(&Tool) -> bool) -> Vec<&str> {
+    fn named(&self, is_meant: impl Fn(&Tool) -> bool) -> Vec<&str> {
         self.catalog.tools.iter().filter(|tool| is_meant(tool)).map(|tool| tool.name.as_str()).collect()
     }
 
@@ -88,6 +88,11 @@ impl Offer<'_> {
         let arguments = given.or_else(made).unwrap_or_else(|| json!({}));
         json!({"name": name, "arguments": arguments})
     }
+}
+
+/// Whether somebody allows a tool whose hints say that it may change data, or say nothing, and whose own words do not.
+fn is_allowed_reader(suite: &Suite, tool: &Tool) -> bool {
+    suite.allow.contains(&tool.name) && !suite.read_only && !tool.speaks_of_a_change() && !tool.runs_code()
 }
 
 /// Whether the suite sends credentials.

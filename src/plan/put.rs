@@ -3,11 +3,18 @@
 use serde_json::{Value as Json, json};
 
 use super::case::Mistake;
+use super::made::Tamer;
 use super::rounds::Unready;
 use crate::generate::satisfies;
 use crate::source::template::{Names, holds};
-use crate::source::{Located, Span};
+use crate::source::{Located, Span, words};
 use crate::wire::Tool;
+
+/// How many parameters within others values are put into at most, so that rounds stay few.
+const MOST_WITHIN: usize = 12;
+
+/// How many steps down they are looked for.
+const DEEPEST: usize = 6;
 
 /// Where values are put.
 pub(super) struct Place<'a> {
@@ -27,23 +34,25 @@ pub(super) fn rounds(place: &Place<'_>, payloads: &Json, span: Span) -> Result<V
         let message = format!("`put` is to be a list, and is {payloads}");
         return Err(Unready::Wrong(Mistake { code: "wrong-type", message, help: None, span }));
     };
+    let root = place.tool.input_schema();
     let mut rounds = Vec::new();
     let mut picked = 0;
-    for (name, schema) in place.tool.input_schema()["properties"].as_object().into_iter().flatten() {
-        let parameter = json!({"name": name, "schema": schema, "required": is_required(place.tool, name)});
-        if !is_picked(place, &parameter) {
+    for parameter in parameters(root, place.base) {
+        let described = parameter.described();
+        if !is_picked(place, &described) {
             continue;
         }
         picked += 1;
-        let schema = with_definitions(schema, place.tool.input_schema());
+        let schema = with_definitions(parameter.schema, root);
         for payload in payloads {
             let Some(value) = fitting(&schema, payload) else { continue };
-            let mut args = place.base.clone();
-            args[name] = value;
+            let mut args = parameter.base.clone();
+            let Some(spot) = args.pointer_mut(&parameter.owner).and_then(Json::as_object_mut) else { continue };
+            spot.insert(parameter.name.to_owned(), value);
             rounds.push(Names::from_iter([
                 (place.name.to_owned(), args),
                 ("payload".to_owned(), payload.clone()),
-                ("parameter".to_owned(), parameter.clone()),
+                ("parameter".to_owned(), described.clone()),
             ]));
         }
     }
@@ -55,8 +64,92 @@ pub(super) fn rounds(place: &Place<'_>, payloads: &Json, span: Span) -> Result<V
     }
 }
 
-fn is_required(tool: &Tool, name: &str) -> bool {
-    tool.input_schema()["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name))
+/// A property of the arguments, or of an object within them.
+struct Parameter<'a> {
+    name: &'a str,
+    schema: &'a Json,
+    is_required: bool,
+    /// Where the object is that has it.
+    owner: String,
+    /// Valid arguments in which that object stands.
+    base: Json,
+}
+
+impl Parameter<'_> {
+    /// As expressions know it.
+    fn described(&self) -> Json {
+        let Self { name, schema, is_required, .. } = self;
+        json!({"name": name, "words": words(name), "schema": schema, "required": is_required})
+    }
+}
+
+/// The parameters of a tool, and those of the objects within them, alone or in lists; each with arguments that have a
+/// place for it.
+fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> {
+    let mut found = of_object((root, root), "", base);
+    let (mut at, outermost) = (0, found.len());
+    while at < found.len() && found.len() < outermost + MOST_WITHIN {
+        let within = within(root, &found[at]);
+        found.extend(within);
+        at += 1;
+    }
+    found.truncate(outermost + MOST_WITHIN);
+    found
+}
+
+fn of_object<'a>((object, root): (&'a Json, &'a Json), owner: &str, base: &Json) -> Vec<Parameter<'a>> {
+    let required = object["required"].as_array();
+    let of = |(name, schema): (&'a String, &'a Json)| Parameter {
+        name,
+        schema: resolved(schema, root),
+        is_required: required.is_some_and(|names| names.iter().any(|one| one == name)),
+        owner: owner.to_owned(),
+        base: base.clone(),
+    };
+    object["properties"].as_object().into_iter().flatten().map(of).collect()
+}
+
+/// The parameters of the object that a parameter is, or of the first one in the list that it is.
+fn within<'a>(root: &'a Json, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
+    let spot = format!("{}/{}", outer.owner, outer.name.replace('~', "~0").replace('/', "~1"));
+    if spot.split('/').count() > DEEPEST {
+        return Vec::new();
+    }
+    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|key| outer.schema[*key].as_array()).flatten();
+    let schemas = std::iter::once(outer.schema).chain(alternatives).map(|schema| resolved(schema, root));
+    for schema in schemas {
+        let items = resolved(&schema["items"], root);
+        let is_list = items["properties"].is_object();
+        if !is_list && !schema["properties"].is_object() {
+            continue;
+        }
+        let object = if is_list { items } else { schema };
+        let owner = if is_list { format!("{spot}/0") } else { spot.clone() };
+        let mut base = outer.base.clone();
+        if base.pointer(&owner).is_none_or(|there| !there.is_object()) {
+            let Ok(tamer) = Tamer::new(&with_definitions(object, root), None) else { continue };
+            let made = tamer.smallest().clone();
+            let made = if is_list { json!([made]) } else { made };
+            let Some(holder) = base.pointer_mut(&outer.owner).and_then(Json::as_object_mut) else { continue };
+            holder.insert(outer.name.to_owned(), made);
+            if !satisfies(root, &base) {
+                continue;
+            }
+        }
+        return of_object((object, root), &owner, &base);
+    }
+    Vec::new()
+}
+
+/// What a schema that only refers to another place of the same document refers to.
+fn resolved<'a>(schema: &'a Json, root: &'a Json) -> &'a Json {
+    let mut schema = schema;
+    for _ in 0..DEEPEST {
+        let target = schema["$ref"].as_str().and_then(|target| root.pointer(target.strip_prefix('#')?));
+        let Some(target) = target else { break };
+        schema = target;
+    }
+    schema
 }
 
 fn is_picked(place: &Place<'_>, parameter: &Json) -> bool {
@@ -80,4 +173,48 @@ fn with_definitions(schema: &Json, root: &Json) -> Json {
         }
     }
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(properties: &Json, base: &Json, expected: &[(&str, &str)]) {
+        let note =
+            json!({"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]});
+        let root = json!({"type": "object", "properties": properties, "$defs": {"Note": note}});
+        let found: Vec<(String, &str)> = parameters(&root, base)
+            .into_iter()
+            .map(|found| {
+                assert!(found.owner.is_empty() || satisfies(&root, &found.base), "{} in {}", found.name, found.base);
+                (found.owner, found.name)
+            })
+            .collect();
+        let found: Vec<(&str, &str)> = found.iter().map(|(owner, name)| (owner.as_str(), *name)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn parameters_are_found_in_objects_and_lists() {
+        let text = json!({"type": "string"});
+        let nothing = json!({});
+        check(&json!({"path": text}), &nothing, &[("", "path")]);
+        let note = json!({"$ref": "#/$defs/Note"});
+        check(&json!({"note": note}), &nothing, &[("", "note"), ("/note", "file_path")]);
+        let notes = json!({"type": "array", "items": note, "minItems": 2});
+        check(&json!({"notes": notes}), &nothing, &[("", "notes")]);
+        let two = json!({"notes": [{"file_path": "a"}, {"file_path": "b"}]});
+        check(&json!({"notes": notes}), &two, &[("", "notes"), ("/notes/0", "file_path")]);
+        let perhaps = json!({"anyOf": [{"type": "array", "items": note}, {"type": "null"}]});
+        check(&json!({"notes": perhaps}), &nothing, &[("", "notes"), ("/notes/0", "file_path")]);
+        // A list of texts is a parameter itself.
+        check(&json!({"paths": {"type": "array", "items": text}}), &nothing, &[("", "paths")]);
+    }
+
+    #[test]
+    fn what_is_found_within_is_bounded() {
+        let node = json!({"type": "object", "properties": {"left": {"$ref": "#/$defs/Node"}, "right": {"$ref": "#/$defs/Node"}}});
+        let root = json!({"type": "object", "properties": {"node": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}});
+        assert_eq!(parameters(&root, &json!({})).len(), 1 + MOST_WITHIN);
+    }
 }

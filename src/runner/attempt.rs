@@ -228,7 +228,11 @@ async fn torn_down<'a>(
     concluded(conversation, verdict, opened, case)
 }
 
-fn concluded(conversation: Conversation<'_>, mut verdict: Verdict, opened: &Opened, case: &Case) -> Attempted {
+fn concluded(mut conversation: Conversation<'_>, mut verdict: Verdict, opened: &Opened, case: &Case) -> Attempted {
+    // A case that stands for one rule, or that failed, has its own to tell.
+    if case.rule.is_none() && verdict.outcome == Outcome::Passed {
+        conversation.doubts.extend(std::mem::take(&mut conversation.unflagged).into_values());
+    }
     if verdict.outcome == Outcome::Passed && !conversation.doubts.is_empty() {
         verdict.outcome = Outcome::Warned;
     }

@@ -15,6 +15,7 @@ use super::places::Places;
 use super::pool::{Pool, Turn};
 use super::read_only::without_setup;
 use super::resolve::{self, Reachable, Starts};
+use super::rounds::MAY_DESTROY;
 use super::scanning::Scanned;
 use super::turns::Turns;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
@@ -349,7 +350,8 @@ impl Lane {
         match failed.and_then(|mut found| if found.is_empty() { None } else { Some(found.remove(0)) }) {
             None => Ok(Opened { session, names }),
             Some(found) => {
-                let found = Finding { message: format!("the suite's setup failed: {}", found.message), ..found };
+                let what = if found.code == MAY_DESTROY { "was not run" } else { "failed" };
+                let found = Finding { message: format!("the suite's setup {what}: {}", found.message), ..found };
                 self.close(&session).await;
                 Err(found)
             }

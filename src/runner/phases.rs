@@ -1,5 +1,6 @@
 //! The steps of a case or a suite, one after another: fill in, speak, judge, capture.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::history::History;
 use super::lane::Lane;
 use super::read_only::permitted;
 use super::snapshot::Recorder;
-use super::{raw_http, rounds};
+use super::{raw_http, rounds, sound};
 use crate::event::{Exchange, FailureClass, Finding, Level};
 use crate::matching::{Answer, Weight, unknown_name_help};
 use crate::plan::Rounds;
@@ -21,7 +22,7 @@ use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
 use crate::source::template::{Names, UNFILLED, Unfilled, is_given_up, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Capture, Step, Suite};
-use crate::wire::Frame;
+use crate::wire::{Frame, admitted_failure};
 
 /// A conversation so far: what was said, what was learned.
 pub(super) struct Conversation<'a> {
@@ -46,6 +47,8 @@ pub(super) struct Conversation<'a> {
     pub(super) rounds: Option<Arc<Rounds>>,
     /// How many requests were served.
     pub(super) served: u64,
+    /// By tool: a failure that was answered as if it were none.
+    pub(super) unflagged: BTreeMap<String, Finding>,
     /// What the steps of a rule found so far.
     pub(super) broken: Vec<Finding>,
     /// Where somebody gives arguments.
@@ -79,6 +82,7 @@ impl<'a> Conversation<'a> {
             meanwhile: Vec::new(),
             rounds: None,
             served: 0,
+            unflagged: BTreeMap::new(),
             broken: Vec::new(),
             given: [None; 3],
             history: None,
@@ -183,8 +187,23 @@ impl<'a> Conversation<'a> {
         };
         if let Ok(Some(heard)) = &result {
             self.served += u64::from(rounds::is_served(step, &heard.reply.message));
+            self.note_unflagged(heard, index);
         }
         (index, result)
+    }
+
+    /// Takes note of a tool that says in its result that it failed, and does not flag it. What tools that run programs
+    /// report may be the failure of those.
+    fn note_unflagged(&mut self, heard: &Heard, index: usize) {
+        if heard.method != "tools/call" {
+            return;
+        }
+        let Some(words) = admitted_failure(&heard.reply.message["result"]) else { return };
+        let name = heard.reply.params["name"].as_str().unwrap_or_default();
+        let Some(tool) = self.speaker.catalog.tool(name).filter(|tool| !tool.runs_code()) else { return };
+        let sent = &self.exchanges[index].sent;
+        let found = || sound::unflagged(&tool.name, (sent, &words), heard.reply.answer_frame);
+        self.unflagged.entry(name.to_owned()).or_insert_with(found);
     }
 
     /// The last exchange, where it got no answer.

@@ -10,6 +10,9 @@ use crate::source::template::ABSENT;
 use crate::source::visible_line;
 use crate::suite::Step;
 
+/// The code of a failure that is answered as if it were none.
+const UNFLAGGED: &str = "error-as-success";
+
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
 pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> Verdict {
@@ -67,6 +70,16 @@ pub(super) fn turned(title: &str, words: &str, exchange: usize) -> Finding {
 pub(super) fn unsteady(exchange: usize) -> Finding {
     let message = "a valid call was served, then refused, then served again, with the same arguments".to_owned();
     Finding { level: Level::Should, exchange: Some(exchange), ..Finding::new("unsteady-answer", message) }
+}
+
+/// A failure that is told in a result without `isError: true`; the frame shows it.
+pub(super) fn unflagged(tool: &str, (sent, words): (&str, &str), frame: u32) -> Finding {
+    let message =
+        format!("`{tool}` reports a failure as a success: its result says so in words, without `isError: true`");
+    let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
+    Finding { level: Level::Should, help: Some(help), frame: Some(frame), ..Finding::new(UNFLAGGED, message) }
+        .with_evidence("the call", format!("{tool} {sent}"))
+        .with_evidence("answered", words)
 }
 
 /// A result that the server's own SDK refused.

@@ -7,6 +7,7 @@ use super::sound;
 use crate::event::Finding;
 use crate::matching::{breaks_own_schema, words_of};
 use crate::suite::Step;
+use crate::wire::admitted_failure;
 
 /// Why a valid call says nothing of what comes after it.
 pub(super) enum Unserved {
@@ -71,7 +72,8 @@ impl Conversation<'_> {
                 }
                 // A value that a donor captures is its own test's concern.
                 Ok(Some(heard)) if step.expect.is_empty() => {
-                    if let Some(history) = self.history {
+                    let has_failed = admitted_failure(&heard.reply.message["result"]).is_some();
+                    if let Some(history) = self.history.filter(|_| !has_failed) {
                         history.served(&self.exchanges[index]);
                     }
                     drop(self.capture(step, &heard));

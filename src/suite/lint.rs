@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds;
-use super::decode::block_compliance;
+use super::decode::{block_compliance, block_fuzz};
 use super::generating;
 use super::grammar::BlockKind;
-use super::model::{Action, Capture, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
+use super::model::{Action, Capture, Fuzz, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
 use crate::lint::{Lint, lints};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
@@ -198,15 +198,41 @@ fn names(suite: &Suite, found: &mut Vec<Diagnostic>) {
     for node in [&suite.answers.sampling, &suite.answers.elicitation, &suite.answers.roots].into_iter().flatten() {
         template::check(node, &known, found);
     }
-    for args in suite.arguments.values() {
-        template::check(args, &known, found);
-    }
+    arguments(suite, &known, found);
     // A session provides these once it has begun.
     known.extend(["session", "server"].map(str::to_owned));
     step_names(&suite.setup, &mut known, found);
     step_names(&suite.teardown, &mut known.clone(), found);
     for test in suite.tests.iter().chain(suite.rules.iter().map(AsRef::as_ref)) {
         test_names(test, known.clone(), found);
+    }
+}
+
+/// Names in `arguments:`, which are filled in when a call is made, after the suite's setup; calls that `fuzz:` makes
+/// have servers of their own, for which no setup runs.
+fn arguments(suite: &Suite, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    let mut with_setup = known.clone();
+    with_setup.extend(suite.setup.iter().flat_map(|step| &step.capture).map(|capture| capture.name.value.clone()));
+    let fuzz: Vec<Fuzz> = suite.blocks.iter().filter(|block| block.kind == BlockKind::Fuzz).map(block_fuzz).collect();
+    for (tool, args) in &suite.arguments {
+        let mut missing = Vec::new();
+        template::check(args, &with_setup, &mut missing);
+        let is_sound = missing.is_empty();
+        found.extend(missing);
+        let is_fuzzed = fuzz.iter().any(|fuzz| fuzz.tools.selects(tool) && !fuzz.block.selects(tool));
+        if !is_sound || !is_fuzzed {
+            continue;
+        }
+        let mut captured = Vec::new();
+        template::check(args, known, &mut captured);
+        if !captured.is_empty() {
+            let message =
+                format!("`fuzz` does not call `{tool}` with these arguments: they need what `setup` captures");
+            let help =
+                "fuzzed tools have servers of their own, for which no setup runs; arguments without captures are used"
+                    .to_owned();
+            found.push(Diagnostic::warning("captured-arguments", message, args.span).with_help(help));
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! Knows nothing about suites, cases or expectations. Start reading in [`Frame`].
 
 mod address;
+mod admitted;
 mod canonical;
 mod catalog;
 mod effects;
@@ -21,6 +22,7 @@ mod transcript;
 mod weight;
 
 pub use self::address::address;
+pub use self::admitted::admitted_failure;
 pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, Http};

@@ -97,6 +97,22 @@ fn nothing_is_gone_that_the_last_run_met() {
 }
 
 #[test]
+fn where_nothing_may_write_only_findings_of_readers_are_played() {
+    let scene = breakable("findings-read-only");
+    let id = broken_and_small(&scene, "*");
+    for command in ["replay --all", "prune", &format!("minimise {id}")] {
+        let seen = scene.run(&format!("findings {command} --read-only"));
+        assert!(seen.stderr.contains("is not played: `t` may change data"), "{}", seen.text());
+        assert_eq!(seen.status, if command == "prune" { 0 } else { 3 }, "{}", seen.text());
+    }
+    assert_eq!(kept(&scene).len(), 1, "nothing is dropped that was not played");
+    let server = std::fs::read_to_string(scene.folder.join("server.py")).unwrap();
+    scene.write("server.py", &server.replace("'name': 't', ", "'name': 't', 'annotations': {'readOnlyHint': True}, "));
+    let seen = scene.run("findings replay --all --read-only");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+}
+
+#[test]
 fn mistakes_of_a_suite_are_no_findings_and_what_still_shows_is_not_pruned() {
     let tests = "  - { name: t, call: show_basket, expect: [{ is_error: true }] }\n  - { name: s, call: show_basket, snapshot: true }\nnegative_path: { tools: [no_such_tool] }\n";
     let scene = scene("findings-mistakes", "fifth-call/server.py", tests);

@@ -82,6 +82,9 @@ pub(super) struct ReplayArgs {
     /// The time for one request, and for a server that hangs; what was recorded by default.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
+    /// Plays no finding that calls a tool that may change data, by its hints or by its name and description.
+    #[arg(long)]
+    pub(super) read_only: bool,
 }
 
 /// How often findings are played before they are dropped.
@@ -93,6 +96,9 @@ struct PruneArgs {
     /// The time for one request, and for a server that hangs; what was recorded by default.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
+    /// Plays no finding that calls a tool that may change data, by its hints or by its name and description.
+    #[arg(long)]
+    read_only: bool,
 }
 
 /// What to make small, and with how much effort.
@@ -107,6 +113,9 @@ pub(super) struct MinimiseArgs {
     /// The time for one request, and for a server that hangs; what was recorded by default.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
+    /// Plays no finding that calls a tool that may change data, by its hints or by its name and description.
+    #[arg(long)]
+    pub(super) read_only: bool,
 }
 
 #[derive(Debug, Args)]
@@ -140,7 +149,8 @@ pub(in crate::cli) fn findings(args: &FindingsArgs, environment: &Environment, o
             chosen.map(|chosen| replaying::replay(state, &chosen, wanted, (environment, output)))
         }
         Action::Prune(wanted) => {
-            let replay = ReplayArgs { id: None, all: true, times: wanted.times, timeout: wanted.timeout };
+            let PruneArgs { times, timeout, read_only } = *wanted;
+            let replay = ReplayArgs { id: None, all: true, times, timeout, read_only };
             all(state, output).map(|found| replaying::prune(state, &found, &replay, (environment, output)))
         }
         Action::Minimise(wanted) => one(state, &wanted.id, output)

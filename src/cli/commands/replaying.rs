@@ -17,10 +17,12 @@ use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{Check, Doubt, Finding, Reproduction};
 use crate::findings::{Minimised, Seen, Stored, again, minimised, regression, restored, wanted};
+use crate::plan::made::{Cure, Why};
 use crate::probe::replay::Stage;
 use crate::runner::{Fresh, Options, Stop};
 use crate::source::visible_line;
-use crate::wire::Catalog;
+use crate::suite::Hazard;
+use crate::wire::{Catalog, Tool};
 
 /// The time for a request where neither the suite nor the command line says anything.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -74,14 +76,25 @@ impl Player {
         Ok(Self { runtime, fresh, catalog, environment, patience, silence: timeout, urgency })
     }
 
-    /// Asks what the server offers, where a verdict depends on it.
-    fn learn(&mut self, stored: &Stored) -> Result<(), Interrupted> {
+    /// Asks what the server offers, where a verdict depends on it, or what may be called.
+    fn learn(&mut self, stored: &Stored, read_only: bool) -> Result<(), Interrupted> {
         let check = stored.reproduction.as_ref().map(|reproduction| &reproduction.check);
-        if matches!(check, Some(Check::Broken(_))) || stored.start.server.get("url").is_some() {
+        if read_only || matches!(check, Some(Check::Broken(_))) || stored.start.server.get("url").is_some() {
             let (fresh, urgency) = (&self.fresh, &mut self.urgency);
             self.catalog = self.runtime.block_on(unless_stopped(urgency, fresh.catalog()))?;
         }
         Ok(())
+    }
+
+    /// Why a finding is not played by somebody who only reads: it calls what is not known to change nothing.
+    fn refusal(&self, stored: &Stored) -> Option<String> {
+        let sequences = stored.sequences();
+        let calls = sequences.iter().flat_map(|sequence| sequence.sessions.iter().flatten());
+        let named = calls.filter(|call| call.method == "tools/call").filter_map(|call| call.params["name"].as_str());
+        let reads = |name: &str| self.catalog.tool(name).is_some_and(Tool::only_reads);
+        let writer = named.into_iter().find(|name| !reads(name))?;
+        let why = Why::Hazard(Hazard::ReadOnly).told(&visible_line(writer), Cure::Flags);
+        Some(format!("finding {} is not played: {why}", stored.id))
     }
 
     fn attempt(&mut self, stored: &Stored, reproduction: &Reproduction) -> Result<Seen, Interrupted> {
@@ -251,7 +264,11 @@ fn replay_one(
             return Ok(undecided);
         }
     };
-    player.learn(stored)?;
+    player.learn(stored, args.read_only)?;
+    if let Some(refusal) = player.refusal(stored).filter(|_| args.read_only) {
+        output.error(&refusal, None);
+        return Ok(undecided);
+    }
     let mut seen = Vec::new();
     for sequence in stored.sequences() {
         let tries = player.tries(stored, &sequence, args.times.get())?;
@@ -313,7 +330,11 @@ pub(super) fn minimise(
             return Exit::Environment;
         }
     };
-    let (mut stopped, mut broken) = (player.learn(&stored).is_err(), None);
+    let (mut stopped, mut broken) = (player.learn(&stored, args.read_only).is_err(), None);
+    if let Some(refusal) = player.refusal(&stored).filter(|_| args.read_only && !stopped) {
+        output.error(&refusal, None);
+        return Exit::Environment;
+    }
     let found = minimised(&stored, args.max_attempts.get(), &mut |candidate| {
         if stopped || broken.is_some() {
             return None;

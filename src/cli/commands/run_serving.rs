@@ -14,7 +14,7 @@ use crate::plan::Generated;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::source::visible_line;
-use crate::wire::Direction;
+use crate::wire::{Direction, admitted_failure};
 
 /// The most tools that a sentence names.
 const MOST_NAMES: usize = 5;
@@ -205,7 +205,7 @@ impl Answers {
     fn answered(&mut self, tool: &str, message: &Value, redactor: &Redactor) {
         let Some(tally) = self.tools.get_mut(tool) else { return };
         let result = &message["result"];
-        if result.is_object() && result["isError"] != true {
+        if result.is_object() && result["isError"] != true && admitted_failure(result).is_none() {
             tally.served += 1;
         } else if let Some(text) = result["content"][0]["text"].as_str().or(message["error"]["message"].as_str()) {
             let words = beginning(&redactor.text(text));

@@ -199,6 +199,11 @@ impl Callee {
         })
     }
 
+    /// One of the reasons for which its schema forbids calls.
+    pub(super) fn forbids(&self) -> Option<&str> {
+        self.violations.first().map(|violation| &*violation.says)
+    }
+
     /// The arguments that the suite itself gives.
     fn given(&self) -> &[Value] {
         &self.tour[..self.given]

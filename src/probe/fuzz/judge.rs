@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::calls::{Calls, Made};
-use super::problem::{Problem, without_numbers};
+use super::problem::{NOT_VALIDATED, Problem, without_numbers};
 use crate::event::{Check, Finding, Kind};
 use crate::generate::Violation;
 use crate::matching::{breaks_own_schema, interpreter_message, stack_trace};
 use crate::source::visible_line;
+use crate::wire::admitted_failure;
 
 /// The error of a server that broke while it worked.
 const INTERNAL: i64 = -32603;
@@ -65,7 +66,12 @@ pub(super) fn judge(calls: &Calls, made: &Made, message: &Value) -> Judged {
     if kind.is_some_and(|kind| kind != "complete") || result.get("task").is_some() {
         return Judged::new(Fate::Open, None);
     }
-    let tool = &calls.callees[made.tool].name;
+    let callee = &calls.callees[made.tool];
+    let tool = &callee.name;
+    if let Some(words) = admitted_failure(result).filter(|_| !callee.runs_code) {
+        let output = output(calls, made, result).ok().flatten();
+        return Judged::new(Fate::Refused, [unflagged(tool, &words)].into_iter().chain(output));
+    }
     let served = calls.refusable(made).map(|violation| accepted(tool, violation));
     let output = output(calls, made, result);
     let is_unjudged = output.is_err();
@@ -136,11 +142,21 @@ fn accepted(tool: &str, violation: &Violation) -> Problem {
     let found = Finding {
         path: Some(violation.at.clone()).filter(|at| !at.is_empty()),
         help: Some("refuse it with -32602, or with `isError: true` and a text that names the argument".to_owned()),
-        ..Finding::new("input-not-validated", message)
+        ..Finding::new(NOT_VALIDATED, message)
     };
     let signature = format!("input {} {}", violation.keyword, violation.at);
     let check = Check::Broken(vec![json!({"refused": true})]);
     Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }.advised()
+}
+
+/// A failure that the result tells in words, and does not flag.
+fn unflagged(tool: &str, words: &str) -> Problem {
+    let message = format!("`{tool}` reports a failure as a success, without `isError: true`: {words}");
+    let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
+    let found = Finding { help: Some(help), ..Finding::new("error-as-success", message) };
+    let check = Check::Broken(vec![json!({"refused": true})]);
+    let signature = "error as success".to_owned();
+    Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }.advised()
 }
 
 /// Structured content that is not what the tool declares.

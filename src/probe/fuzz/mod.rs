@@ -19,7 +19,7 @@ mod token;
 mod told;
 mod wire;
 
-use self::calls::Calls;
+use self::calls::{Callee, Calls};
 use self::confirm::{LONGEST, confirm};
 use self::drive::{Driver, Ended, Log};
 use self::ledger::Stage;
@@ -155,6 +155,10 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     if vanished > 0 {
         reason = format!("{reason}; a call got no answer, and did when it was tried again");
     }
+    let tells_of_input = |found: &Finding| found.code == problem::NOT_VALIDATED;
+    if tally.served > 0 && tally.invalid.0 > 0 && tally.invalid.1 == 0 && !findings.iter().any(tells_of_input) {
+        findings.push(refused_nothing(&calls.callees[0], tally.invalid.0));
+    }
     if findings.is_empty() && tally.served == 0 && tally.refused > 0 && stopped.is_none() {
         findings.extend(ground.catalog.tool(&calls.callees[0].name).and_then(|tool| refused_throughout(ground, tool)));
     }
@@ -174,6 +178,15 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
         reason = format!("{why} ({reason})");
     }
     Probed { findings, exchanges, frames, ..Probed::because(outcome, reason) }
+}
+
+/// A tool that looks at nothing of what its schema says: one call alone that is served may be a generous SDK's.
+fn refused_nothing(callee: &Callee, count: u64) -> Finding {
+    let says = callee.forbids().unwrap_or_default();
+    let message =
+        format!("`{}` served all of {count} calls that its schema forbids, the first of them: {says}", callee.name);
+    let help = "refuse them with -32602, or with `isError: true` and a text that names the argument".to_owned();
+    Finding { level: Level::Should, help: Some(help), ..Finding::new(problem::NOT_VALIDATED, message) }
 }
 
 /// A tool that serves no call at all, although one of them must be served.

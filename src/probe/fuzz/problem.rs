@@ -4,6 +4,9 @@ use crate::event::{Check, Exchange, FailureClass, Finding, Kind, Level};
 use crate::session::{CallFailure, Failure, Told};
 use crate::wire::{Beyond, Violation};
 
+/// The code of calls that are served although the schema forbids them.
+pub(super) const NOT_VALIDATED: &str = "input-not-validated";
+
 /// One thing that went wrong.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {

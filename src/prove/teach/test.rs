@@ -152,8 +152,10 @@ fn title(exchange: &Exchange) -> String {
 /// Who could do wrong.
 fn subject(exchange: &Exchange) -> String {
     let params = exchange.params();
-    let quoted = |name: &str| format!("`{}`", visible_line(params[name].as_str().unwrap_or_default()));
+    let text = |name: &str| params[name].as_str().unwrap_or_default();
+    let quoted = |name: &str| format!("`{}`", visible_line(text(name)));
     match exchange.method() {
+        Some("tools/call") if text("name").is_empty() => "a call without the name of a tool".to_owned(),
         Some("tools/call") => quoted("name"),
         Some("resources/read") => format!("reading {}", quoted("uri")),
         Some("prompts/get") => format!("the prompt {}", quoted("name")),

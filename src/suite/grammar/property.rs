@@ -66,7 +66,7 @@ pub(in crate::suite) static ARGUMENTS: Object = Object {
         key(
             "into",
             Shape::Text,
-            "An expression that picks the parameters for `put` by `parameter.name` and `parameter.schema`.",
+            "An expression that picks the parameters for `put` by `parameter.name`, `parameter.words` and `parameter.schema`.",
         ),
     ]],
 };

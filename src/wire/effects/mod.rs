@@ -47,16 +47,22 @@ impl Tool {
             || arguments.flat_map(|(name, _)| words(name)).any(|word| CODE.contains(&word.as_str()))
     }
 
+    /// Whether a verb of changing stands in its name or its description, whatever its hints say.
+    pub fn speaks_of_a_change(&self) -> bool {
+        let description = self.raw["description"].as_str().unwrap_or_default();
+        names_a_change(&words(&self.name)) || describes_a_change(description)
+    }
+
     fn hint(&self, name: &str) -> Option<bool> {
         self.raw["annotations"][name].as_bool()
     }
 
     /// A verb of reading in the name or at the beginning of the description, and none of changing in either.
     fn sounds_like_a_reader(&self) -> bool {
-        let name = words(&self.name);
         let description = self.raw["description"].as_str().unwrap_or_default();
-        let reads = has_any(&name, READING_VERBS) || first_verb(description).is_some_and(|verb| is_reading(&verb));
-        reads && !names_a_change(&name) && !describes_a_change(description)
+        let reads =
+            has_any(&words(&self.name), READING_VERBS) || first_verb(description).is_some_and(|verb| is_reading(&verb));
+        reads && !self.speaks_of_a_change()
     }
 }
 

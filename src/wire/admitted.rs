@@ -1,0 +1,183 @@
+//! Results that are no tool errors, and say of themselves that the call failed.
+
+use serde_json::{Map, Value};
+
+use super::read_json;
+
+/// How many characters of its own words are quoted.
+const QUOTED: usize = 120;
+
+/// Longer texts are data, not the report of a failure.
+const LONGEST_REPORT: usize = 64 * 1024;
+
+/// Members that say what went wrong.
+const REASONS: [&str; 7] = ["error", "errors", "error_message", "errorMessage", "message", "reason", "detail"];
+
+/// Members that stand beside an `error` and say more about it, in lower case and without separators.
+const ABOUT_ERRORS: [&str; 18] = [
+    "error",
+    "errors",
+    "errortype",
+    "errorcode",
+    "errorname",
+    "errormessage",
+    "code",
+    "type",
+    "name",
+    "message",
+    "reason",
+    "detail",
+    "details",
+    "hint",
+    "suggestion",
+    "status",
+    "timestamp",
+    "requestid",
+];
+
+/// Members of a report about something else than the call: a job that was asked about, a program that was run, a check.
+const ABOUT_OTHERS: [&str; 22] = [
+    "id",
+    "jobid",
+    "taskid",
+    "runid",
+    "buildid",
+    "executionid",
+    "workflowid",
+    "exitcode",
+    "exitstatus",
+    "returncode",
+    "stdout",
+    "stderr",
+    "output",
+    "logs",
+    "tests",
+    "testresults",
+    "checks",
+    "issues",
+    "violations",
+    "url",
+    "job",
+    "task",
+];
+
+/// What a result that is not flagged with `isError: true` says of its own failure, as JSON: `"success": false` and the
+/// reason beside it. `None` where it says nothing, or reports on something else.
+pub fn admitted_failure(result: &Value) -> Option<String> {
+    let is_final = result.get("resultType").is_none_or(|kind| kind == "complete") && result.get("task").is_none();
+    if !is_final || result["isError"] == true {
+        return None;
+    }
+    if let Some(admitted) = result["structuredContent"].as_object().and_then(admits) {
+        return Some(admitted);
+    }
+    let [block] = result["content"].as_array()?.as_slice() else { return None };
+    let text = block["text"].as_str().map(str::trim).filter(|text| text.starts_with('{'))?;
+    if text.len() > LONGEST_REPORT {
+        return None;
+    }
+    admits(read_json(text)?.as_object()?)
+}
+
+fn admits(report: &Map<String, Value>) -> Option<String> {
+    if report.keys().any(|key| ABOUT_OTHERS.contains(&plain(key).as_str())) {
+        return None;
+    }
+    let reason =
+        REASONS.iter().find_map(|key| report.get(*key).filter(|value| is_said(value)).map(|value| (*key, value)));
+    let is_denied = |key: &&str| report.get(*key) == Some(&Value::Bool(false));
+    // A check may find that something is not in order, and have served well.
+    let has_error = report.get("error").is_some_and(is_said);
+    let denied = ["success", "ok"].into_iter().filter(|key| *key == "success" || has_error).find(is_denied);
+    let failed = report.get("status").filter(|status| *status == "error" || *status == "failed");
+    let begin = match (denied, failed, reason) {
+        (Some(key), ..) => format!("\"{key}\": false"),
+        (None, Some(status), Some(_)) => format!("\"status\": {status}"),
+        (None, None, Some(("error", error))) if is_alone(report) => return Some(quoted("error", error)),
+        _ => return None,
+    };
+    Some(match reason {
+        Some((key, value)) => format!("{begin}, {}", quoted(key, value)),
+        None => begin,
+    })
+}
+
+/// Whether an error is all that a report holds.
+fn is_alone(report: &Map<String, Value>) -> bool {
+    report.iter().all(|(key, value)| !is_said(value) || ABOUT_ERRORS.contains(&plain(key).as_str()))
+}
+
+/// Whether a value is more than a place for one.
+fn is_said(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+    }
+}
+
+fn plain(key: &str) -> String {
+    key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn quoted(key: &str, value: &Value) -> String {
+    let whole = value.to_string();
+    let short: String = whole.chars().take(QUOTED).collect();
+    if short.len() < whole.len() { format!("\"{key}\": {short}…") } else { format!("\"{key}\": {short}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(content: &Value, expected: Option<&str>) {
+        let as_text = json!({"content": [{"type": "text", "text": content.to_string()}]});
+        let as_data = json!({"content": [], "structuredContent": content});
+        for result in [as_text, as_data] {
+            assert_eq!(admitted_failure(&result).as_deref(), expected, "{result}");
+        }
+    }
+
+    #[test]
+    fn failures_in_words() {
+        let not_found = json!({"success": false, "table": "nope", "error": "Table not found", "errorType": "NotFound"});
+        check(&not_found, Some(r#""success": false, "error": "Table not found""#));
+        check(&json!({"success": false}), Some(r#""success": false"#));
+        check(&json!({"ok": false, "error": "no_channel"}), Some(r#""ok": false, "error": "no_channel""#));
+        check(
+            &json!({"status": "error", "message": "no such page"}),
+            Some(r#""status": "error", "message": "no such page""#),
+        );
+        check(&json!({"status": "failed", "error": {"code": 7}}), Some(r#""status": "failed", "error": {"code":7}"#));
+        check(&json!({"error": "no such user"}), Some(r#""error": "no such user""#));
+        check(&json!({"error": "no such user", "code": "E7", "data": null}), Some(r#""error": "no such user""#));
+    }
+
+    #[test]
+    fn reports_on_something_else() {
+        check(&json!({"success": true, "error": null}), None);
+        check(&json!({"rows": [1, 2], "error": "3 rows were left out"}), None);
+        check(&json!({"error": null}), None);
+        check(&json!({"error": false, "count": 3}), None);
+        check(&json!({"status": "error"}), None);
+        check(&json!({"id": "job-7", "status": "failed", "error": "out of memory"}), None);
+        check(&json!({"success": false, "exit_code": 1, "stdout": "1 test failed"}), None);
+        check(&json!({"success": false, "issues": ["line 3 is too long"]}), None);
+        check(&json!({"ok": false, "reason": "the domain has no mail server"}), None);
+        check(&json!({"message": "done"}), None);
+        check(&json!([{"success": false}]), None);
+    }
+
+    #[test]
+    fn flagged_and_open_results_admit_nothing() {
+        let failed = json!({"success": false});
+        assert_eq!(admitted_failure(&json!({"isError": true, "structuredContent": failed})), None);
+        assert_eq!(admitted_failure(&json!({"resultType": "input_required", "structuredContent": failed})), None);
+        let [first, second] =
+            [json!({"type": "text", "text": "{\"success\": false}"}), json!({"type": "text", "text": "more"})];
+        assert_eq!(admitted_failure(&json!({"content": [first, second]})), None);
+    }
+}
