@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding};
-use crate::session::{CallFailure, Cancellation, Reply, Request, Session, When};
+use crate::session::{CallFailure, Cancellation, Failure, Reply, Request, Session, When};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
@@ -169,6 +169,9 @@ fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>, begun: Inst
         Err(failure) => {
             exchange.frame = failure.frame.unwrap_or(0);
             exchange.elapsed_us = micros(begun.elapsed());
+            if let Failure::RefusedWhole(answer) = &failure.failure {
+                exchange.received = cut_json(&answer["error"]);
+            }
             Err(failure.finding())
         }
     }

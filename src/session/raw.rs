@@ -132,8 +132,10 @@ impl Session {
         };
         // The time that our own pauses take is not the server's.
         let deadline = begun + limit + pauses(message.pieces.len());
+        let is_alone = self.is_alone(&message.lines);
         let (heard, frame) = self.announce_raw(&message);
-        let mut collected = Collected { heard, reply: empty(frame), awaited: message.awaited.clone() };
+        let awaited = message.awaited.clone();
+        let mut collected = Collected { heard, reply: empty(frame), awaited, is_alone, refusal: None };
         if self.peer.endpoint.is_some() {
             self.post_raw(&message, deadline, &mut collected).await?;
             // Where nothing is awaited, the server is watched for as long as was asked.
@@ -157,6 +159,16 @@ impl Session {
             return Err(self.peer.lock().ended_failure("send", frame));
         }
         self.concluded(collected, begun, limit)
+    }
+
+    /// Whether an error without an id can be about nothing but these lines as a whole: about no line of several, no member
+    /// of a batch, and nothing that was sent before.
+    fn is_alone(&self, lines: &[Vec<u8>]) -> bool {
+        let [line] = lines else { return false };
+        let sound = |message: &Value| !matches!(classify(message), Message::Invalid(_));
+        let value = serde_json::from_slice::<Value>(line).ok();
+        let is_whole = value.as_ref().and_then(Value::as_array).is_none_or(|batch| batch.iter().all(sound));
+        is_whole && !self.peer.lock().scanner.expects_complaints()
     }
 
     fn announce_raw(&self, message: &RawMessage<'_>) -> (Heard, u32) {
@@ -217,6 +229,10 @@ impl Session {
         let mut state = self.peer.lock();
         state.listener = None;
         let reply = RawReply { elapsed: begun.elapsed(), ..collected.reply };
+        if let Some(refusal) = collected.refusal {
+            let failure = state.failure(Failure::RefusedWhole(refusal), Some(reply.frame));
+            return Err(CallFailure { method: "send".to_owned(), ..failure });
+        }
         let is_enough = match &collected.awaited {
             Awaited::Nothing | Awaited::End => true,
             Awaited::Next => !reply.answers.is_empty(),
@@ -264,6 +280,10 @@ struct Collected {
     heard: Heard,
     reply: RawReply,
     awaited: Awaited,
+    /// Whether an error without an id refuses the message as a whole.
+    is_alone: bool,
+    /// The error that refused it, before anything in it was answered.
+    refusal: Option<Arc<Value>>,
 }
 
 impl Collected {
@@ -295,7 +315,17 @@ impl Collected {
         if is_answer(&message) && self.is_awaited(&message) {
             self.reply.answers.push(Arc::clone(&message));
         }
+        if self.is_alone && self.refuses(&message) {
+            self.refusal = Some(Arc::clone(&message));
+        }
         self.reply.messages.push(message);
+    }
+
+    /// Whether a message is an error that names none of the ids that are awaited, where none was answered yet.
+    fn refuses(&self, message: &Value) -> bool {
+        let has_no_id = matches!(classify(message), Message::Response { id: None });
+        let is_first = matches!(self.awaited, Awaited::Ids(_)) && self.reply.answers.is_empty();
+        is_first && has_no_id && message["error"].is_object() && message["id"].is_null()
     }
 
     fn is_awaited(&self, message: &Value) -> bool {
@@ -308,7 +338,7 @@ impl Collected {
 
     fn is_enough(&self) -> bool {
         match &self.awaited {
-            Awaited::Ids(ids) => self.reply.answers.len() >= ids.len(),
+            Awaited::Ids(ids) => self.refusal.is_some() || self.reply.answers.len() >= ids.len(),
             Awaited::Next => !self.reply.answers.is_empty(),
             Awaited::Nothing | Awaited::End => false,
         }
