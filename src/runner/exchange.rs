@@ -20,6 +20,9 @@ const KEPT: usize = 4096;
 /// The finding about a request that was answered before it was cancelled.
 pub(super) const NOT_CANCELLED: &str = "not-cancelled";
 
+/// The finding about an answer that lacks what its step needs, which a server may leave out.
+pub(super) const NOT_APPLICABLE: &str = "not-applicable";
+
 /// The finding about a step that wants the id of a session without one.
 pub(super) const NO_SESSION_ID: &str = "no-session-id";
 
