@@ -265,6 +265,16 @@ fn that() {
     check("that: result.structuredContent.n == n and elapsed_ms < 100", &step, "");
     check("that: error is none and message.id == 1", &step, "");
     check("that: result.structuredContent.n > n", &step, "that [result.structuredContent.n > n] is false");
+    check_message(
+        "that: result.structuredContent.n > n",
+        &Step::error(-32603, "no tasks here"),
+        "the expression cannot be evaluated: the answer is the JSON-RPC error -32603, message \"no tasks here\"",
+    );
+    check_message(
+        "that: result",
+        &Step::error(-32603, "no tasks here"),
+        "the expression does not hold: the answer is the JSON-RPC error -32603, message \"no tasks here\"",
+    );
     check("that: notifications", &step, "that [notifications] is []");
     check("that: reslt.n > 2", &step, "that [reslt.n > 2] nothing provides the name `reslt`; did you mean `result`?");
     let mismatch = super::evaluate("that: result.structuredContent.n > n", &step).1.remove(0);
