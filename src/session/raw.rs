@@ -13,7 +13,7 @@ use super::peer::Peer;
 use super::state::State;
 use super::{CallFailure, Failure, RawExchange, Session};
 use crate::transport::http::{Ended, Endpoint, Until};
-use crate::transport::{Break, HttpFailure, Outgoing, pauses};
+use crate::transport::{Break, HttpFailure, Outgoing, Refusal, pauses};
 use crate::wire::{Id, Message, classify};
 
 /// How long the end of a server of ours may take to become known.
@@ -64,6 +64,8 @@ pub struct RawReply {
     pub elapsed: Duration,
     /// Whether the server ended meanwhile.
     pub is_ended: bool,
+    /// The status over HTTP and the beginning of the body, where it refused a message that awaits nothing.
+    pub refused: Option<Refusal>,
 }
 
 /// Whoever hears everything that the server sends.
@@ -221,6 +223,10 @@ impl Session {
         };
         match exchanged.refusal().filter(|refusal| !is_elsewhere(refusal)) {
             Some(refusal) if collected.awaited != Awaited::Nothing => Err(self.http_failure("send", frame, refusal)),
+            Some(HttpFailure::Status(refusal) | HttpFailure::AuthRequired(refusal)) => {
+                collected.reply.refused = Some(refusal);
+                Ok(())
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -272,7 +278,7 @@ fn broken(exchanged: &RawExchange) -> Option<HttpFailure> {
 
 fn empty(frame: u32) -> RawReply {
     let (messages, answers, elapsed) = (Vec::new(), Vec::new(), Duration::ZERO);
-    RawReply { messages, answers, frame, answer_frame: None, elapsed, is_ended: false }
+    RawReply { messages, answers, frame, answer_frame: None, elapsed, is_ended: false, refused: None }
 }
 
 /// What came so far, and what is awaited.
