@@ -31,6 +31,7 @@ pub(super) fn bare(action: Action, span: Span) -> Step {
         span,
         name: None,
         action,
+        needs: Vec::new(),
         expect: Vec::new(),
         expects: false,
         capture: Vec::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::exchange::{NO_SESSION_ID, NOT_CANCELLED, Speaker};
+use super::exchange::{NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED, Speaker};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{self, Conversation, violations};
@@ -305,9 +305,9 @@ pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
     }
 }
 
-/// The verdict where a step would have called a tool that must not be called.
+/// The verdict where a step would have called a tool that must not be called, or needs what the server may leave out.
 fn left_alone(found: &[Finding]) -> Option<Verdict> {
-    let refused = found.iter().find(|found| found.code == rounds::MAY_DESTROY)?;
+    let refused = found.iter().find(|found| [rounds::MAY_DESTROY, NOT_APPLICABLE].contains(&found.code.as_str()))?;
     Some(Verdict::because(Outcome::Skipped, refused.message.clone()))
 }
 
@@ -321,7 +321,7 @@ async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], bounds: 
         vec![Finding::failure(FailureClass::Timeout, format!("teardown took longer than {}", duration_text(limit)))]
     });
     // Whatever the case did changed nothing, so there is nothing to put back.
-    found.retain(|found| found.code != rounds::MAY_DESTROY);
+    found.retain(|found| ![rounds::MAY_DESTROY, NOT_APPLICABLE].contains(&found.code.as_str()));
     if found.is_empty() {
         return;
     }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding};
-use crate::session::{CallFailure, Cancellation, Reply, Request, Session, When};
+use crate::session::{CallFailure, Cancellation, Failure, Reply, Request, Session, When};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
@@ -19,6 +19,9 @@ const KEPT: usize = 4096;
 
 /// The finding about a request that was answered before it was cancelled.
 pub(super) const NOT_CANCELLED: &str = "not-cancelled";
+
+/// The finding about an answer that lacks what its step needs, which a server may leave out.
+pub(super) const NOT_APPLICABLE: &str = "not-applicable";
 
 /// The finding about a step that wants the id of a session without one.
 pub(super) const NO_SESSION_ID: &str = "no-session-id";
@@ -169,6 +172,9 @@ fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>, begun: Inst
         Err(failure) => {
             exchange.frame = failure.frame.unwrap_or(0);
             exchange.elapsed_us = micros(begun.elapsed());
+            if let Failure::RefusedWhole(answer) = &failure.failure {
+                exchange.received = cut_json(&answer["error"]);
+            }
             Err(failure.finding())
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::exchange::{Heard, Intent, NO_SESSION_ID, Speaker, Unsaid, intend};
+use super::exchange::{Heard, Intent, NO_SESSION_ID, NOT_APPLICABLE, Speaker, Unsaid, intend};
 use super::finding::{self, MISSING};
 use super::history::History;
 use super::lane::Lane;
@@ -257,6 +257,9 @@ impl<'a> Conversation<'a> {
             catalog: &self.speaker.catalog,
             names: &self.names,
         };
+        if let Some(lacking) = step.needs.iter().find(|need| !need.that.evaluate(&answer).is_empty()) {
+            return vec![Finding { exchange: Some(index), ..Finding::new(NOT_APPLICABLE, lacking.reason.clone()) }];
+        }
         let mut told: Vec<Finding> = Vec::new();
         for expectation in &step.expect {
             let mut mismatches = expectation.evaluate(&answer);

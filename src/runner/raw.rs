@@ -86,14 +86,23 @@ impl Message {
 fn answer(reply: &RawReply, shape: Shape) -> Reply {
     let message = match (shape, reply.answers.first()) {
         (Shape::One, Some(message)) => Arc::clone(message),
-        _ => Arc::new(json!({
-            "messages": reply.messages,
-            "answers": reply.answers,
-            "silent": reply.answers.is_empty(),
-            "ended": reply.is_ended,
-        })),
+        _ => Arc::new(everything(reply)),
     };
     made(message, (reply.frame, reply.answer_frame), reply.elapsed)
+}
+
+/// All that came, and how the message was refused over HTTP.
+fn everything(reply: &RawReply) -> Value {
+    let mut said = Map::new();
+    if let Some(refused) = &reply.refused {
+        said.insert("status".to_owned(), refused.code.into());
+        said.insert("body".to_owned(), refused.excerpt.clone().into());
+    }
+    said.insert("messages".to_owned(), json!(reply.messages));
+    said.insert("answers".to_owned(), json!(reply.answers));
+    said.insert("silent".to_owned(), reply.answers.is_empty().into());
+    said.insert("ended".to_owned(), reply.is_ended.into());
+    said.into()
 }
 
 /// A reply to a step that sent no ordinary request.

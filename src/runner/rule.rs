@@ -1,7 +1,7 @@
 //! Cases that stand for a rule of the specification: no expectation hides another one, and advice does not fail a server.
 
 use super::attempt::Attempted;
-use super::exchange::{NO_SESSION_ID, NOT_CANCELLED};
+use super::exchange::{NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED};
 use super::finding::MISSING;
 use super::phases::Conversation;
 use super::rounds::MAY_DESTROY;
@@ -39,7 +39,7 @@ impl Conversation<'_> {
 
 /// Whether a finding says that a step could not be judged.
 fn is_without_verdict(found: &Finding) -> bool {
-    [UNFILLED, NO_TOKEN, NO_SESSION_ID, NOT_CANCELLED, MAY_DESTROY].contains(&found.code.as_str())
+    [UNFILLED, NO_TOKEN, NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED, MAY_DESTROY].contains(&found.code.as_str())
 }
 
 /// Whether a finding says that a request got no answer.

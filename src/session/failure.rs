@@ -2,11 +2,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use super::state::State;
 use crate::event::{FailureClass, Finding};
-use crate::source::duration_text;
+use crate::source::{duration_text, visible_line};
 use crate::transport::{ConnectError, Exit, HttpFailure, Link};
 use crate::wire::{Beyond, Revision};
 
@@ -61,6 +64,8 @@ pub enum Failure {
     Protocol(String),
     /// It came, and is not read.
     NotRead(Beyond),
+    /// A raw message was refused as a whole, with this answer that has no id.
+    RefusedWhole(Arc<Value>),
     /// The exchange over HTTP went wrong.
     Http(HttpFailure),
 }
@@ -105,6 +110,16 @@ impl CallFailure {
             }
             Failure::Protocol(reason) => Finding::failure(FailureClass::ProtocolError, reason.clone()),
             Failure::NotRead(beyond) => Finding::new(beyond.code(), format!("the answer to `{method}` {beyond}")),
+            Failure::RefusedWhole(answer) => {
+                let error = &answer["error"];
+                let words: String = error["message"].as_str().unwrap_or_default().chars().take(200).collect();
+                let message = format!(
+                    "the whole message was refused with the error {} \"{}\", which has no id",
+                    error["code"],
+                    visible_line(&words)
+                );
+                Finding::failure(FailureClass::ProtocolError, message)
+            }
             Failure::Http(failure) => http_finding(failure, method),
         };
         let finding = Finding { frame: self.frame, ..finding };
@@ -207,7 +222,7 @@ impl OpenFailure {
                         format!("the server did not get ready within {} (`start_timeout`)", duration_text(*after))
                     }
                     Failure::Protocol(reason) => format!("the handshake failed: {reason}"),
-                    Failure::NotRead(_) | Failure::Http(_) => finding.message.clone(),
+                    Failure::NotRead(_) | Failure::RefusedWhole(_) | Failure::Http(_) => finding.message.clone(),
                 };
                 Finding { message, ..finding }
             }

@@ -13,7 +13,7 @@ use super::peer::Peer;
 use super::state::State;
 use super::{CallFailure, Failure, RawExchange, Session};
 use crate::transport::http::{Ended, Endpoint, Until};
-use crate::transport::{Break, HttpFailure, Outgoing, pauses};
+use crate::transport::{Break, HttpFailure, Outgoing, Refusal, pauses};
 use crate::wire::{Id, Message, classify};
 
 /// How long the end of a server of ours may take to become known.
@@ -64,6 +64,8 @@ pub struct RawReply {
     pub elapsed: Duration,
     /// Whether the server ended meanwhile.
     pub is_ended: bool,
+    /// The status over HTTP and the beginning of the body, where it refused a message that awaits nothing.
+    pub refused: Option<Refusal>,
 }
 
 /// Whoever hears everything that the server sends.
@@ -132,8 +134,10 @@ impl Session {
         };
         // The time that our own pauses take is not the server's.
         let deadline = begun + limit + pauses(message.pieces.len());
+        let is_alone = self.is_alone(&message.lines);
         let (heard, frame) = self.announce_raw(&message);
-        let mut collected = Collected { heard, reply: empty(frame), awaited: message.awaited.clone() };
+        let awaited = message.awaited.clone();
+        let mut collected = Collected { heard, reply: empty(frame), awaited, is_alone, refusal: None };
         if self.peer.endpoint.is_some() {
             self.post_raw(&message, deadline, &mut collected).await?;
             // Where nothing is awaited, the server is watched for as long as was asked.
@@ -157,6 +161,16 @@ impl Session {
             return Err(self.peer.lock().ended_failure("send", frame));
         }
         self.concluded(collected, begun, limit)
+    }
+
+    /// Whether an error without an id can be about nothing but these lines as a whole: about no line of several, no member
+    /// of a batch, and nothing that was sent before.
+    fn is_alone(&self, lines: &[Vec<u8>]) -> bool {
+        let [line] = lines else { return false };
+        let sound = |message: &Value| !matches!(classify(message), Message::Invalid(_));
+        let value = serde_json::from_slice::<Value>(line).ok();
+        let is_whole = value.as_ref().and_then(Value::as_array).is_none_or(|batch| batch.iter().all(sound));
+        is_whole && !self.peer.lock().scanner.expects_complaints()
     }
 
     fn announce_raw(&self, message: &RawMessage<'_>) -> (Heard, u32) {
@@ -209,6 +223,10 @@ impl Session {
         };
         match exchanged.refusal().filter(|refusal| !is_elsewhere(refusal)) {
             Some(refusal) if collected.awaited != Awaited::Nothing => Err(self.http_failure("send", frame, refusal)),
+            Some(HttpFailure::Status(refusal) | HttpFailure::AuthRequired(refusal)) => {
+                collected.reply.refused = Some(refusal);
+                Ok(())
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -217,6 +235,10 @@ impl Session {
         let mut state = self.peer.lock();
         state.listener = None;
         let reply = RawReply { elapsed: begun.elapsed(), ..collected.reply };
+        if let Some(refusal) = collected.refusal {
+            let failure = state.failure(Failure::RefusedWhole(refusal), Some(reply.frame));
+            return Err(CallFailure { method: "send".to_owned(), ..failure });
+        }
         let is_enough = match &collected.awaited {
             Awaited::Nothing | Awaited::End => true,
             Awaited::Next => !reply.answers.is_empty(),
@@ -256,7 +278,7 @@ fn broken(exchanged: &RawExchange) -> Option<HttpFailure> {
 
 fn empty(frame: u32) -> RawReply {
     let (messages, answers, elapsed) = (Vec::new(), Vec::new(), Duration::ZERO);
-    RawReply { messages, answers, frame, answer_frame: None, elapsed, is_ended: false }
+    RawReply { messages, answers, frame, answer_frame: None, elapsed, is_ended: false, refused: None }
 }
 
 /// What came so far, and what is awaited.
@@ -264,6 +286,10 @@ struct Collected {
     heard: Heard,
     reply: RawReply,
     awaited: Awaited,
+    /// Whether an error without an id refuses the message as a whole.
+    is_alone: bool,
+    /// The error that refused it, before anything in it was answered.
+    refusal: Option<Arc<Value>>,
 }
 
 impl Collected {
@@ -295,7 +321,17 @@ impl Collected {
         if is_answer(&message) && self.is_awaited(&message) {
             self.reply.answers.push(Arc::clone(&message));
         }
+        if self.is_alone && self.refuses(&message) {
+            self.refusal = Some(Arc::clone(&message));
+        }
         self.reply.messages.push(message);
+    }
+
+    /// Whether a message is an error that names none of the ids that are awaited, where none was answered yet.
+    fn refuses(&self, message: &Value) -> bool {
+        let has_no_id = matches!(classify(message), Message::Response { id: None });
+        let is_first = matches!(self.awaited, Awaited::Ids(_)) && self.reply.answers.is_empty();
+        is_first && has_no_id && message["error"].is_object() && message["id"].is_null()
     }
 
     fn is_awaited(&self, message: &Value) -> bool {
@@ -308,7 +344,7 @@ impl Collected {
 
     fn is_enough(&self) -> bool {
         match &self.awaited {
-            Awaited::Ids(ids) => self.reply.answers.len() >= ids.len(),
+            Awaited::Ids(ids) => self.refusal.is_some() || self.reply.answers.len() >= ids.len(),
             Awaited::Next => !self.reply.answers.is_empty(),
             Awaited::Nothing | Awaited::End => false,
         }

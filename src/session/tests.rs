@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-use super::{ClientAnswers, NotOpened, Request, Session, Settings};
+use super::{Awaited, ClientAnswers, NotOpened, RawMessage, Request, Session, Settings};
 use crate::transport::{ConnectError, Link, memory};
 use crate::wire::Revision;
 
@@ -254,6 +254,59 @@ async fn a_request_that_is_given_up_is_cancelled_and_forgotten() {
     assert_eq!(is_told.await, Ok(true), "the request and the cancellation name different ids");
     let failure = session.request(call("second")).await.expect_err("the answer has a wrong id");
     assert!(matches!(failure.failure, super::Failure::Protocol(_)), "{failure:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_is_refused_as_a_whole_was_answered() {
+    let session = session(async |mut end: End| {
+        while let Some(message) = end.next().await {
+            if message.is_array() {
+                let error = json!({"code": -32600, "message": "no batches here"});
+                end.send(json!({"jsonrpc": "2.0", "id": null, "error": error})).await;
+            }
+        }
+    })
+    .await;
+    let failure = session.send_raw(batch()).await.expect_err("the batch is refused");
+    let expected = "the whole message was refused with the error -32600 \"no batches here\", which has no id";
+    assert_eq!(failure.finding().message, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_spoilt_before_refuses_no_later_message() {
+    let session = session(async |mut end: End| {
+        let error = json!({"code": -32700, "message": "no JSON"});
+        while let Ok(Some(line)) = end.lines.next_line().await {
+            if line.starts_with('[') {
+                end.send(json!({"jsonrpc": "2.0", "id": null, "error": error})).await;
+                end.send(
+                    json!([{"jsonrpc": "2.0", "id": "a", "result": {}}, {"jsonrpc": "2.0", "id": "b", "result": {}}]),
+                )
+                .await;
+            }
+        }
+    })
+    .await;
+    let junk = RawMessage { awaited: Awaited::Nothing, ..raw(b"{ no json") };
+    session.send_raw(junk).await.expect("nothing is awaited");
+    let reply = session.send_raw(batch()).await.expect("the batch is answered");
+    assert_eq!(reply.answers.len(), 2);
+}
+
+fn batch() -> RawMessage<'static> {
+    let line = br#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]"#;
+    RawMessage { awaited: Awaited::Ids(vec!["a".into(), "b".into()]), ..raw(line) }
+}
+
+fn raw(line: &[u8]) -> RawMessage<'static> {
+    RawMessage {
+        owner: "case",
+        lines: vec![line.to_vec()],
+        pieces: vec![[line, b"\n"].concat()],
+        awaited: Awaited::Next,
+        timeout: None,
+        watch: Duration::from_millis(100),
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -33,7 +33,7 @@ pub use self::model::{
     ClientCredentials, Compliance, Cuts, Defaults, Differential, Extent, ForEach, Fuzz, Generated, Handshake, Hazard,
     Http, HttpFlavour, IgnoredChange, Level, Loop, MOST_PARALLEL, NamedTool, Need, NegativeCheck, NegativePath, Order,
     Payload, Property, Protocol, RawHttp, RawSend, Recalling, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server,
-    Step, Suite, Target, Test, Then, ToolSelection, Wanted,
+    Step, StepNeed, Suite, Target, Test, Then, ToolSelection, Wanted,
 };
 pub use self::packs::packs_manual;
 pub use self::rules::{built_in_rules, rules_manual};

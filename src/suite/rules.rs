@@ -136,3 +136,43 @@ fn needs(test: &Test) -> String {
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Value;
+
+    const META: &str = "io.modelcontextprotocol/";
+
+    /// A server that demands what clients should send is judged by the rule about it, and by no other.
+    #[test]
+    fn probes_say_who_asks() {
+        let mut unnamed = Vec::new();
+        for (name, text) in builtin::rule_books() {
+            let mut sources = Sources::default();
+            let id = sources.add(SourceFile::new(*name, *text));
+            let Ok(book) = parse(&sources, id) else { panic!("`{name}` is no YAML") };
+            for test in book.get("tests").map(Node::items).unwrap_or_default() {
+                let rule = test.get("rule").and_then(|rule| rule.get("id")).and_then(Node::text).unwrap_or_default();
+                if lacks_client_info(test) {
+                    unnamed.push(rule.to_owned());
+                }
+            }
+        }
+        assert_eq!(unnamed, ["B22"]);
+    }
+
+    fn lacks_client_info(node: &Node) -> bool {
+        let has = |name: &str| node.get(&format!("{META}{name}")).is_some();
+        let is_unnamed = (has("protocolVersion") || has("clientCapabilities")) && !has("clientInfo");
+        is_unnamed
+            || match &node.value {
+                Value::List(items) => items.iter().any(lacks_client_info),
+                Value::Map(entries) => entries.iter().any(|(_, value)| lacks_client_info(value)),
+                Value::Text(text) => {
+                    text.contains("Capabilities\"") && !text.contains("clientInfo") && text.contains("_meta\":")
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            }
+    }
+}

@@ -11,6 +11,7 @@ mod nowhere;
 mod output_schema;
 mod readable_error;
 mod refused;
+mod structured_text;
 mod text;
 mod that;
 mod unserved;
@@ -34,7 +35,7 @@ pub(super) type Matcher = table::Matcher<Build>;
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
 pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
 
-static MATCHERS: [&Matcher; 18] = [
+static MATCHERS: [&Matcher; 19] = [
     &text::MATCHER,
     &nowhere::MATCHER,
     &is_error::MATCHER,
@@ -43,6 +44,7 @@ static MATCHERS: [&Matcher; 18] = [
     &unserved::MATCHER,
     &readable_error::MATCHER,
     &output_schema::MATCHER,
+    &structured_text::MATCHER,
     &input_schema::MATCHER,
     &listed::TOOLS,
     &listed::RESOURCES,
@@ -56,7 +58,7 @@ static MATCHERS: [&Matcher; 18] = [
 ];
 
 /// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 18] = keys(&MATCHERS);
+pub(super) static KEYS: [Key; 19] = keys(&MATCHERS);
 
 /// One compiled matcher.
 pub(super) trait Check: fmt::Debug + Send + Sync {

@@ -135,7 +135,7 @@ impl OutputSchema {
 }
 
 /// Whether a value is part of another: SDKs wrap lists in an object, and write their items one by one.
-fn holds(whole: &Json, part: &Json) -> bool {
+pub(super) fn holds(whole: &Json, part: &Json) -> bool {
     same(whole, part)
         || match whole {
             Json::Object(fields) => fields.values().any(|value| holds(value, part)),
@@ -146,7 +146,7 @@ fn holds(whole: &Json, part: &Json) -> bool {
 
 /// The objects and lists that stand as JSON in blocks of text, with the places of the blocks; a text that is as it is
 /// part of the structured content is none.
-fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
+pub(super) fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
     let blocks = result["content"].as_array().into_iter().flatten().enumerate();
     let texts = blocks
         .filter(|(_, block)| block["type"] == "text")

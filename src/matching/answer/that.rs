@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::super::{Answer, mismatch::Mismatch, mismatch::Weight, read, show};
+use super::super::{Answer, mismatch::Mismatch, mismatch::Weight, read, reply::Reply, show};
 use super::{Check, Matcher};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template};
 
@@ -57,13 +57,19 @@ impl Check for That {
         let names = self.names(answer);
         let (message, label) = match template::evaluate(&self.expression, &names) {
             Ok(value) if is_true(&value) => return,
-            Ok(value) => ("the expression does not hold".to_owned(), format!("is {}", show::inline(&value))),
+            Ok(value) => (
+                format!("the expression does not hold{}", self.because(answer)),
+                format!("is {}", show::inline(&value)),
+            ),
             Err(reason) if template::is_given_up(&reason) => {
                 let message = "whether the expression holds is not known: evaluating it was given up";
                 found.push(Mismatch::new("that", self.span, message, reason).with_weight(Weight::Unjudged));
                 return;
             }
-            Err(reason) => ("the expression cannot be evaluated".to_owned(), self.unknown(&names).unwrap_or(reason)),
+            Err(reason) => {
+                let message = format!("the expression cannot be evaluated{}", self.because(answer));
+                (message, self.unknown(&names).unwrap_or(reason))
+            }
         };
         found.push(
             Mismatch::new("that", self.span, message, label)
@@ -99,6 +105,15 @@ impl That {
             }
         }
         names
+    }
+
+    /// Says of an error that it is why there is no result to look at.
+    fn because(&self, answer: &Answer<'_>) -> String {
+        let is_about = |name: &str| self.used.iter().any(|used| used.split('.').next() == Some(name));
+        match Reply::of(answer.message) {
+            reply @ Reply::Error(_) if is_about("result") => format!(": the answer is the {}", reply.describe()),
+            Reply::Error(_) | Reply::Success(_) | Reply::ToolError(_) | Reply::Neither => String::new(),
+        }
     }
 
     /// Names a name that nothing provides.

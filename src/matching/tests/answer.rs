@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::{Step, check, check_message};
 use crate::matching::Weight;
@@ -129,33 +129,6 @@ fn a_single_letter_counts_only_when_set_off() {
         "readable_error: true",
         &catalog(step("that is not a number")),
         "readable-error [readable_error] does not name `a`",
-    );
-}
-
-/// Texts that hold JSON say what the structured content says; one is enough, and numbers are equal by value.
-#[test]
-fn text_and_structured_content() {
-    let check = |texts: &[&str], expected: &str| {
-        let content: Vec<Json> = texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
-        let told = json!({"name": "Ann", "age": 3, "tags": [{"a": 1}, {"a": 2}], "note": "[\"as it is\"]"});
-        let step = Step::result(json!({"content": content, "structuredContent": told}));
-        check("output_schema: true", &step, expected);
-    };
-    let diverges = "text-divergence [output_schema] clients that know no structured content read the text";
-    check(&[], "");
-    check(&["Ann is 3"], "");
-    check(&["3"], "");
-    check(&[r#"{"note": "[\"as it is\"]", "tags": [{"a": 1}, {"a": 2}], "age": 3.0, "name": "Ann"}"#], "");
-    check(&[r#"[{"a": 1}, {"a": 2}]"#], "");
-    check(&[r#"{"a": 1}"#, r#"{"a": 2}"#], "");
-    check(&[r#"{"a": 1}"#, r#"{"a": 3}"#], diverges);
-    check(&[r#"{"name": "Ann"}"#], diverges);
-    check(&["[\"as it is\"]"], "");
-    check(&[r#"{"name": "Bob", "age": 3}"#], diverges);
-    check(&[r#"["Ann", 3]"#], diverges);
-    check(
-        &[r#"{"name": "Bob"}"#, r#"{"name": "Ann", "age": 3, "tags": [{"a": 1}, {"a": 2}], "note": "[\"as it is\"]"}"#],
-        "",
     );
 }
 
@@ -292,6 +265,16 @@ fn that() {
     check("that: result.structuredContent.n == n and elapsed_ms < 100", &step, "");
     check("that: error is none and message.id == 1", &step, "");
     check("that: result.structuredContent.n > n", &step, "that [result.structuredContent.n > n] is false");
+    check_message(
+        "that: result.structuredContent.n > n",
+        &Step::error(-32603, "no tasks here"),
+        "the expression cannot be evaluated: the answer is the JSON-RPC error -32603, message \"no tasks here\"",
+    );
+    check_message(
+        "that: result",
+        &Step::error(-32603, "no tasks here"),
+        "the expression does not hold: the answer is the JSON-RPC error -32603, message \"no tasks here\"",
+    );
     check("that: notifications", &step, "that [notifications] is []");
     check("that: reslt.n > 2", &step, "that [reslt.n > 2] nothing provides the name `reslt`; did you mean `result`?");
     let mismatch = super::evaluate("that: result.structuredContent.n > n", &step).1.remove(0);

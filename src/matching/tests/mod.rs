@@ -6,6 +6,7 @@ mod hostile;
 mod mistakes;
 mod path;
 mod refusals;
+mod structured;
 mod value;
 
 use std::sync::Arc;

@@ -78,7 +78,7 @@ pub(super) fn failed(failure: &CallFailure) -> Problem {
             (Kind::Hang, String::new(), Check::Silent(limit))
         }
         Failure::Protocol(reason) => (Kind::ProtocolError, without_numbers(reason), Check::Scan(found.code.clone())),
-        Failure::NotRead(_) | Failure::Http(_) => match found.class {
+        Failure::NotRead(_) | Failure::RefusedWhole(_) | Failure::Http(_) => match found.class {
             // What nobody sees end, but does not answer anybody any more, has ended.
             Some(FailureClass::ConnectionRefused | FailureClass::ConnectionLost) => {
                 (Kind::Crash, found.code.clone(), Check::Ends)

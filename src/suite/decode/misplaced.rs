@@ -6,7 +6,7 @@ use crate::source::{Diagnostic, Located, Node};
 const OF_HTTP: [&str; 2] = ["status", "closed"];
 
 /// Matchers of a message of the protocol.
-const OF_MESSAGES: [&str; 14] = [
+const OF_MESSAGES: [&str; 15] = [
     "text",
     "nowhere",
     "is_error",
@@ -15,6 +15,7 @@ const OF_MESSAGES: [&str; 14] = [
     "unserved",
     "readable_error",
     "output_schema",
+    "structured_text",
     "input_schema",
     "tools",
     "resources",

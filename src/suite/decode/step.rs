@@ -3,9 +3,9 @@
 use super::{duration, flag, misplaced, raw, snapshot, stray};
 use crate::matching::{EXPECTATION, Expectation, Path};
 use crate::source::shape::{self, Shape};
-use crate::source::{Diagnostic, Node, parse_duration};
+use crate::source::{Diagnostic, Node, Value, parse_duration};
 use crate::suite::grammar::TEST;
-use crate::suite::model::{Action, Capture, Step};
+use crate::suite::model::{Action, Capture, Step, StepNeed};
 use crate::wire::ListKind;
 
 /// The keys of which a step has exactly one.
@@ -58,6 +58,13 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
         span: node.entries().iter().find(|(name, _)| name.value == *key).map_or(node.span, |(name, _)| name.span),
         name: node.get("name").and_then(Node::text).map(str::to_owned),
         action,
+        needs: node
+            .get("needs")
+            .map(Node::items)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|item| need(item, found))
+            .collect(),
         expect: node
             .get("expect")
             .map(Node::items)
@@ -91,6 +98,14 @@ fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> 
     }
     found.extend(own);
     built
+}
+
+/// Something that the answer must have; what is missing was reported with the shape of the mapping.
+fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Option<StepNeed> {
+    let reason = item.get("else").and_then(Node::text)?.to_owned();
+    let (key, that) = item.entries().iter().find(|(key, _)| key.value == "that")?;
+    let condition = Node { value: Value::Map(vec![(key.clone(), that.clone())]), ..item.clone() };
+    Some(StepNeed { that: expectation(&condition, found)?, reason })
 }
 
 fn action(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Option<Action> {

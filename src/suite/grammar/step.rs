@@ -7,7 +7,23 @@ use crate::source::shape::{Key, Object, Shape, key, required};
 pub(super) static STEP: Object =
     Object { name: "a step", doc: "One exchange with the server.", keys: &[STEP_NAME, STEP_KEYS] };
 
-static STEP_NAME: &[Key] = &[key("name", Shape::Text, "What the step is for, shown when it fails.")];
+static STEP_NAME: &[Key] = &[
+    key("name", Shape::Text, "What the step is for, shown when it fails."),
+    key(
+        "needs",
+        Shape::List(&Shape::Object(&STEP_NEED)),
+        "What the answer must have for the test to apply; without it the test is skipped.",
+    ),
+];
+
+static STEP_NEED: Object = Object {
+    name: "a need of a step",
+    doc: "Something that servers may have or not.",
+    keys: &[&[
+        required("that", Shape::Text, "An expression over the answer that is true where the test applies."),
+        required("else", Shape::Text, "Why the test is skipped otherwise."),
+    ]],
+};
 
 pub(super) static STEP_KEYS: &[Key] = &[
     key("call", Shape::Text, "Calls this tool."),

@@ -17,6 +17,8 @@ pub struct Step {
     pub name: Option<String>,
     /// What it does.
     pub action: Action,
+    /// What the answer must have for the test to apply.
+    pub needs: Vec<StepNeed>,
     /// What must hold for the answer.
     pub expect: Vec<Expectation>,
     /// Whether `expect` or `snapshot` is written at all.
@@ -31,6 +33,15 @@ pub struct Step {
     pub progress: bool,
     /// Takes the request back while it is under way.
     pub cancel: Option<Cancel>,
+}
+
+/// Something without which nothing that follows applies to a server.
+#[derive(Debug, Clone)]
+pub struct StepNeed {
+    /// The expression over the answer.
+    pub that: Expectation,
+    /// Why the test is skipped otherwise.
+    pub reason: String,
 }
 
 /// A name for a value of an answer.

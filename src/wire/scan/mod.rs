@@ -118,6 +118,11 @@ impl Scanner {
         self.memory.is_spoilt = true;
     }
 
+    /// Whether something was sent that is no message, so that complaints may still come.
+    pub fn expects_complaints(&self) -> bool {
+        self.memory.is_spoilt
+    }
+
     /// Takes note of a request that is like an earlier one in everything but its id, as if its frame had been watched.
     pub fn asked_again(&mut self, like: &Id, id: Id, frame: u32) {
         self.memory.asked_again(like, id, frame);

@@ -1,0 +1,60 @@
+//! `structured_text`: clients that know no structured content find it in the text.
+
+use serde_json::Value as Json;
+
+use super::super::{Answer, mismatch::Mismatch, read, reply::Reply};
+use super::output_schema::{holds, values_in_texts};
+use super::{Check, Matcher};
+use crate::source::{Span, shape::Shape, shape::key};
+use crate::wire::read_json;
+
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key(
+        "structured_text",
+        Shape::Flag,
+        "A text of the result is its structured content as JSON, or a part of it, as SDKs write it that wrap a value in \
+         an object.",
+    ),
+    judges: |_| &["SCHEMA-TEXT-DIVERGENCE"],
+    build: |key, node, found| {
+        read::only_true(key, node, "leave it out where the text does not matter", found)?;
+        Some(Box::new(StructuredText { span: key.span }))
+    },
+};
+
+#[derive(Debug)]
+struct StructuredText {
+    span: Span,
+}
+
+impl Check for StructuredText {
+    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        let Reply::Success(result) = Reply::of(answer.message) else {
+            let message = format!("{} was not answered with a result that has structured content", answer.deed());
+            found.push(Mismatch::new("structured-text", self.span, message, "found no success"));
+            return;
+        };
+        let content = &result["structuredContent"];
+        let blocks = result["content"].as_array().into_iter().flatten().enumerate();
+        let texts: Vec<(usize, &str)> = blocks.filter_map(|(at, block)| Some((at, block["text"].as_str()?))).collect();
+        let is_part = |value: &Json| holds(content, value);
+        if texts.iter().any(|(_, text)| is_part(&Json::from(*text)) || read_json(text).as_ref().is_some_and(is_part)) {
+            return;
+        }
+        let message = "no text of the result is its structured content".to_owned();
+        let mismatch = |label: &str| Mismatch::new("structured-text", self.span, message, label);
+        // What is JSON came nearest.
+        let nearest = values_in_texts(result).into_iter().next();
+        found.push(match (nearest, texts.first()) {
+            (Some((at, value)), _) => mismatch("this text holds other JSON")
+                .with_path(format!("result.content[{at}].text"))
+                .with_values(content, &value),
+            (None, Some((at, text))) => mismatch("this text is no JSON")
+                .with_path(format!("result.content[{at}].text"))
+                .with_values(content, &Json::from(*text)),
+            (None, None) => {
+                mismatch("there is no text").with_path("result.content").with_values(content, &result["content"])
+            }
+        });
+    }
+}
