@@ -54,6 +54,8 @@ pub(super) struct Lane {
     emitter: Emitter,
     pub(super) tamper: Option<Tamper>,
     pub(super) stop: Stop,
+    /// Whether sessions keep all of their frames.
+    pub(super) keeps_frames: bool,
     places: Places,
 }
 
@@ -131,6 +133,7 @@ impl Lane {
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),
+            keeps_frames: options.keeps_frames,
             places: Places::of(&planned.suite.folder, &options.environment),
         }
     }

@@ -68,6 +68,7 @@ impl Lane {
         };
         let starts = server.starts();
         let permit = self.permit(starts).await;
+            keeps_frames: self.keeps_frames,
         let (begun, processes) = (Instant::now(), AtomicUsize::new(0));
         let connector: &Connector<'_> = &|| {
             processes.fetch_add(usize::from(starts != Starts::Nothing), Ordering::Relaxed);

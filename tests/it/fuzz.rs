@@ -57,6 +57,19 @@ fn five_of_six_bugs() {
 }
 
 #[test]
+fn a_transcript_has_every_call() {
+    let scene = Scene::bare("fuzz/transcript");
+    let program = env!("CARGO_BIN_EXE_mcprove");
+    let fuzz = "fuzz --tool echo --cases 150 --seed 1 --transcript frames";
+    let seen = scene.run(&format!("{fuzz} -- {program} serve demo"));
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    let files = fs::read_dir(scene.folder.join("frames")).unwrap();
+    let texts = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let calls: Vec<usize> = texts.map(|text| text.matches("\"method\":\"tools/call\"").count()).collect();
+    assert_eq!(calls, [150], "{}", seen.text());
+}
+
+#[test]
 fn a_crash_that_takes_five_calls() {
     let (exit, cases) = fuzzed("fifth-call", &format!("--scratch {}", example("fifth-call/server.py")));
     let told = told(&cases);
