@@ -85,3 +85,10 @@ impl Servers for LaneServers<'_> {
         Box::pin(self.stop.wait())
     }
 }
+    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
+        Box::pin(async {
+            session.endpoint()?;
+            self.lane.beside(session, (&self.case.answers, Handshake::Made), &Names::new()).await.ok()
+        })
+    }
+

@@ -56,6 +56,37 @@ fn five_of_six_bugs() {
     assert_eq!((exit, told(&cases)), (0, Vec::new()));
 }
 
+fn history() -> String {
+    root().join("tests/servers/history.py").display().to_string()
+}
+
+#[test]
+fn a_history_of_one_session_is_a_warning() {
+    let (exit, cases) = fuzzed("history", &format!("-- python3 {}", history()));
+    assert_eq!((exit, told(&cases)), (0, vec!["recent_searches: state-leak state-leak 2".to_owned()]));
+    assert_eq!(cases.iter().filter(|case| case["outcome"] == "warned").count(), 1, "{cases:?}");
+}
+
+#[test]
+fn what_reaches_another_session_fails() {
+    let check = |how: &str, expected: (i32, &str)| {
+        let scene = Scene::bare(&format!("fuzz/history-{how}"));
+        let command = serde_json::json!(["python3", history(), "{{ port }}", how]);
+        let server = format!("{{ command: {command}, url: \"http://127.0.0.1:{{{{ port }}}}/mcp\" }}");
+        scene.write("suite.yml", &format!("suite: S\nserver: {server}\nfuzz: {{ cases: 60, seed: 7 }}\n"));
+        let seen = scene.run("run suite.yml");
+        assert_eq!(seen.status, expected.0, "{}", seen.text());
+        assert!(seen.stdout.contains(&format!("{}[state-leak]", expected.1)), "{}", seen.text());
+        if expected.0 == 1 {
+            let played = scene.run("findings replay --all --times 1");
+            assert!(played.status == 1 && played.stdout.contains("state-leak"), "{}", played.text());
+        }
+        scene.assert_nothing_survives();
+    };
+    check("shared", (1, "error"));
+    check("own", (0, "warning"));
+}
+
 #[test]
 fn a_transcript_has_every_call() {
     let scene = Scene::bare("fuzz/transcript");

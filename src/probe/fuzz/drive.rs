@@ -276,8 +276,11 @@ impl<'a> Driver<'a> {
             log.pool.learn(number, &message["result"], &self.calls.wanted, &is_own);
         }
         let mut suspicions = std::mem::take(&mut self.suspicions);
-        suspicions.look(self.calls, (number, &made, &told.line), |number| self.remade(number, log));
+        suspicions.look(self.calls, (number, &made, line), |number| self.remade(number, log));
         self.suspicions = suspicions;
+        // Over HTTP nobody keeps the line.
+        let written = message.filter(|_| told.line.is_empty()).map(Value::to_string);
+        let line = written.as_ref().map_or(&*told.line, |text| text.as_bytes());
     }
 
     fn decide(&mut self, made: &Made, fate: Fate) {
