@@ -88,6 +88,29 @@ fn what_reaches_another_session_fails() {
 }
 
 #[test]
+fn the_setup_of_a_suite_runs_before_the_calls() {
+    let check = |policy: &str| {
+        let scene = Scene::bare(&format!("fuzz/setup-{policy}"));
+        let server = root().join("tests/servers/projects.py");
+        let suite = format!(
+            "suite: S\nserver: {{ command: [python3, {}] }}\nrun_options: {{ restart_policy: {policy} }}\n\
+             setup: [{{ call: register, args: {{ name: p }}, expect: [{{ is_error: false }}] }}]\n\
+             teardown: [{{ call: unregister, args: {{ name: p }}, expect: [{{ is_error: false }}] }}]\n\
+             arguments: {{ files_of: {{ project: p }} }}\nfuzz: {{ tools: [files_of], cases: 60, seed: 1 }}\n",
+            server.display()
+        );
+        scene.write("suite.yml", &suite);
+        let seen = scene.run("run suite.yml");
+        assert!(seen.status == 1 && seen.stdout.contains("[process-exited]"), "{}", seen.text());
+        assert!(seen.stdout.contains("3 of 3 times"), "{}", seen.text());
+        let played = scene.run("findings replay --all --times 2");
+        assert!(played.status == 1 && played.stdout.contains("reproduced 2 of 2"), "{}", played.text());
+    };
+    check("per_suite");
+    check("per_test");
+}
+
+#[test]
 fn a_transcript_has_every_call() {
     let scene = Scene::bare("fuzz/transcript");
     let program = env!("CARGO_BIN_EXE_mcprove");

@@ -10,7 +10,11 @@ use crate::suite::Fuzz;
 const MOST_SHOWN: usize = 10;
 
 /// A finding and the exchange that shows it; `None` for what is not told.
-pub(super) fn told(known: Known, calls: &Calls, settings: &Fuzz) -> Option<(Finding, Option<Exchange>)> {
+pub(super) fn told(
+    known: Known,
+    (calls, setup): (&Calls, &[Call]),
+    settings: &Fuzz,
+) -> Option<(Finding, Option<Exchange>)> {
     let Stage::Tried(sequence, times) = known.stage else { return None };
     let problem = known.problem;
     let number = known.suspects.last().copied().unwrap_or_default();
@@ -35,6 +39,12 @@ pub(super) fn told(known: Known, calls: &Calls, settings: &Fuzz) -> Option<(Find
     let said: Vec<Call> = sequence.iter().map(|made| calls.told(made)).collect();
     let sessions: Vec<Vec<Call>> =
         if is_across_sessions { said.into_iter().map(|call| vec![call]).collect() } else { vec![said] };
+    // Once with each server.
+    let with_setup = |(at, said): (usize, Vec<Call>)| {
+        let setup = if at == 0 { setup } else { &[] };
+        setup.iter().cloned().chain(said).collect()
+    };
+    let sessions = sessions.into_iter().enumerate().map(with_setup).collect();
     let doubt = (times.0 == 0).then_some(if settings.in_flight > 1 { Doubt::SideBySide } else { Doubt::NeverAgain });
     let reproduction = Reproduction { kind: problem.kind, tool, sessions, check: problem.check, doubt };
     found.reproduction = Some(Box::new(reproduction));
