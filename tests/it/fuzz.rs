@@ -111,6 +111,30 @@ fn the_setup_of_a_suite_runs_before_the_calls() {
 }
 
 #[test]
+fn most_calls_stay_near_the_given_arguments() {
+    let served = |flags: &str| {
+        let scene = Scene::bare(&format!("fuzz/near{}", flags.len()));
+        let server = root().join("tests/servers/projects.py");
+        let suite = format!(
+            "suite: S\nserver: {{ command: [python3, {}] }}\n\
+             setup: [{{ call: register, args: {{ name: p }}, expect: [{{ is_error: false }}] }}]\n\
+             arguments: {{ lines_of: {{ project: p }} }}\n\
+             fuzz: {{ tools: [lines_of], cases: 200, seed: 1, {flags} }}\n",
+            server.display()
+        );
+        scene.write("suite.yml", &suite);
+        let text = scene.run("run suite.yml").stdout;
+        let count = |of: &str| text.split_once(of).and_then(|(before, _)| before.rsplit(' ').next()?.parse().ok());
+        let good: u32 = count(" served").unwrap_or_else(|| panic!("{text}"));
+        let hash = text.split_once("calls took").map(|(_, rest)| rest.split_once("warning").unwrap().0.to_owned());
+        (good, hash)
+    };
+    let one = served("in_flight: 1");
+    assert!(one.0 > 60, "{one:?}");
+    assert_eq!(one, served("in_flight:  8"));
+}
+
+#[test]
 fn a_transcript_has_every_call() {
     let scene = Scene::bare("fuzz/transcript");
     let program = env!("CARGO_BIN_EXE_mcprove");
