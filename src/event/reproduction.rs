@@ -92,8 +92,9 @@ pub struct Reproduction {
     pub kind: Kind,
     /// The tool that was called last; `None` where it was no call.
     pub tool: Option<String>,
-    /// By session in order, each with a fresh server: the requests that were sent, one after another. The last request
-    /// of the last session shows it.
+    /// By session in order, each with a fresh server, but for a text that leaks from one session into another, which
+    /// takes two sessions of one server: the requests that were sent, one after another. The last request of the last
+    /// session shows it.
     pub sessions: Vec<Vec<Call>>,
     /// How to tell whether it shows.
     pub check: Check,

@@ -30,6 +30,9 @@ pub trait Servers: Send + Sync {
     /// Starts a server and shakes hands; the finding says why not.
     fn open(&self) -> Eventually<'_, Result<Session, Finding>>;
 
+    /// Opens a second session with the server of another one; `None` where a server has one session only.
+    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>>;
+
     /// Ends a session and its server; the finding tells of a server that had ended by itself.
     fn close(&self, session: Session) -> Eventually<'_, Option<Finding>>;
 

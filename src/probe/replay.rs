@@ -62,15 +62,22 @@ pub async fn replay(reproduction: &Reproduction, stage: &Stage<'_>) -> Replayed 
     let mut played = Played::default();
     let empty = [Vec::new()];
     let sessions = if reproduction.sessions.is_empty() { &empty[..] } else { &reproduction.sessions[..] };
-    for calls in sessions {
-        match play(calls, &reproduction.check, stage).await {
+    let host = match host(reproduction, stage).await {
+        Ok(host) => host,
+        Err(found) => return Replayed::NoServer(found),
+    };
+    for calls in sessions.iter().skip(usize::from(host.is_some())) {
+        match play((calls, host.as_ref()), &reproduction.check, stage).await {
             Ok(part) => played = part,
             Err(found) => return Replayed::NoServer(found),
         }
     }
+    if let Some(host) = host {
+        host.close(WATCH).await;
+    }
     let last = sessions.last().and_then(|calls| calls.last());
     let shown = match (&reproduction.check, last) {
-        (Check::Differs, Some(call)) => match play(std::slice::from_ref(call), &Check::Differs, stage).await {
+        (Check::Differs, Some(call)) => match play((std::slice::from_ref(call), None), &Check::Differs, stage).await {
             Ok(alone) => differs(&played, &alone),
             Err(found) => return Replayed::NoServer(found),
         },
@@ -94,8 +101,36 @@ struct Played {
     answer: Option<Reply>,
 }
 
-async fn play(calls: &[Call], check: &Check, stage: &Stage<'_>) -> Result<Played, Box<Finding>> {
+/// The first session of a text that leaks from one session into another, which stays open for the second; `None` for
+/// everything else.
+async fn host(reproduction: &Reproduction, stage: &Stage<'_>) -> Result<Option<Session>, Box<Finding>> {
+    let (Kind::StateLeak, Check::Holds(_), [first, _, ..]) =
+        (reproduction.kind, &reproduction.check, reproduction.sessions.as_slice())
+    else {
+        return Ok(None);
+    };
     let session = stage.servers.open().await.map_err(Box::new)?;
+    for call in first {
+        // What is looked for shows in the second session.
+        let _ = say(&session, call, stage.patience).await;
+    }
+    Ok(Some(session))
+}
+
+/// Plays one session with a fresh server, or with that of another session.
+async fn play(
+    (calls, host): (&[Call], Option<&Session>),
+    check: &Check,
+    stage: &Stage<'_>,
+) -> Result<Played, Box<Finding>> {
+    let beside = match host {
+        Some(host) => stage.servers.beside(host).await,
+        None => None,
+    };
+    let session = match beside {
+        Some(session) => session,
+        None => stage.servers.open().await.map_err(Box::new)?,
+    };
     let mut played = Played::default();
     if calls.is_empty()
         && let Err(failure) = session.catalog().await

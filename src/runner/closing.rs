@@ -8,7 +8,7 @@ use super::lane::{Lane, Opened};
 use super::phases::{self, Conversation};
 use super::rounds::MAY_DESTROY;
 use super::{SessionFrames, case, finding};
-use crate::event::{Event, FailureClass, Finding, SessionJudged};
+use crate::event::{Event, Exchange, FailureClass, Finding, SessionJudged};
 use crate::plan::Case;
 use crate::session::{Closed, LAST_CASE, OwnedViolation, Session};
 use crate::source::duration_text;
@@ -33,9 +33,18 @@ impl Lane {
 
     /// The suite's teardown in one session; what goes wrong is told and hides nothing.
     pub(super) async fn tear_down(&self, opened: &Opened) {
+        let found = self.run_teardown(opened).await;
+        if !found.0.is_empty() {
+            let result = case::suite_teardown(self.planned(), self.index, &self.plan.sources, found);
+            self.emitter().event(Event::CaseFinished(Box::new(result)));
+        }
+    }
+
+    /// Runs the suite's teardown in one session; returns what goes wrong.
+    pub(super) async fn run_teardown(&self, opened: &Opened) -> (Vec<Finding>, Vec<Exchange>) {
         let steps = &self.planned().suite.teardown;
         if steps.is_empty() || !opened.session.is_open() {
-            return;
+            return (Vec::new(), Vec::new());
         }
         let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, opened.names.clone(), self);
@@ -44,11 +53,7 @@ impl Lane {
             vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
         });
         found.retain(|found| found.code != MAY_DESTROY);
-        if !found.is_empty() {
-            let result =
-                case::suite_teardown(self.planned(), self.index, &self.plan.sources, (found, conversation.exchanges));
-            self.emitter().event(Event::CaseFinished(Box::new(result)));
-        }
+        (found, conversation.exchanges)
     }
 
     /// Ends a session of the lane; what it broke outside of any case is told.

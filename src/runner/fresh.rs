@@ -59,6 +59,14 @@ impl Servers for Fresh {
         })
     }
 
+    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
+        Box::pin(async {
+            session.endpoint()?;
+            let answers = (&self.lane.planned().suite.answers, Handshake::Made);
+            self.lane.beside(session, answers, &Names::new()).await.ok()
+        })
+    }
+
     fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
         Box::pin(async move { session.close(std::time::Duration::ZERO).await.untold })
     }

@@ -55,6 +55,8 @@ pub(super) struct Lane {
     emitter: Emitter,
     pub(super) tamper: Option<Tamper>,
     pub(super) stop: Stop,
+    /// Whether sessions keep all of their frames.
+    pub(super) keeps_frames: bool,
     places: Places,
 }
 
@@ -132,6 +134,7 @@ impl Lane {
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),
+            keeps_frames: options.keeps_frames,
             places: Places::of(&planned.suite.folder, &options.environment),
         }
     }
@@ -218,6 +221,12 @@ impl Lane {
         fill(node, self.names.as_ref().ok()?).ok().map(|filled| filled.to_json())
     }
 
+    /// The lane's names, with what the suite's setup captured in the shared session.
+    pub(super) async fn known_names(&self) -> Names {
+        let shared = self.shared.lock().await.session.clone();
+        shared.map_or_else(|| self.names.clone().unwrap_or_default(), |shared| shared.names.clone())
+    }
+
     /// Opens the first session, so that the catalog and the era are known before the first case.
     async fn ready(&self) -> Result<(), NoSession> {
         if !self.sets_up_every_session() {
@@ -287,14 +296,17 @@ impl Lane {
         if self.sets_up_every_session() {
             return self.set_up(session).await.map_err(without_setup);
         }
-        let shared = self.shared.lock().await.session.clone();
-        let names = shared.map_or_else(|| self.names.clone().unwrap_or_default(), |shared| shared.names.clone());
-        Ok(Opened { session, names })
+        Ok(Opened { session, names: self.known_names().await })
     }
 
     /// Whether setup and teardown of the suite belong to every session rather than to the shared one.
     pub(super) fn sets_up_every_session(&self) -> bool {
         self.planned().suite.options.restart_policy == RestartPolicy::PerTest
+    }
+
+    /// Whether a session that a probe opens needs the suite's setup: it is the first with its server, or each one does.
+    pub(super) fn sets_up_probes(&self) -> bool {
+        self.sets_up_every_session() || self.server.as_ref().is_ok_and(|server| !server.is_shared())
     }
 
     async fn open_once(&self, shared: &mut Shared, answers: &Answers) -> Result<Session, NoSession> {
@@ -336,7 +348,8 @@ impl Lane {
         }
     }
 
-    async fn set_up(&self, session: Session) -> Result<Opened, Finding> {
+    /// Runs the setup of the suite in a session, and ends the session where it fails.
+    pub(super) async fn set_up(&self, session: Session) -> Result<Opened, Finding> {
         let names = self.names.clone().unwrap_or_default();
         let suite = &self.planned().suite;
         if suite.setup.is_empty() {

@@ -11,7 +11,6 @@ use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
 use super::resolve::{self, Reachable, Starts};
 use super::{Message, finding, micros};
 use crate::event::{Finding, NOT_SPOKEN, ServerStarts};
-use crate::plan::Case;
 use crate::session::{Connector, OpenFailure, Session, Settings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{Answers, Handshake, Protocol};
@@ -19,12 +18,16 @@ use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
 
 impl Lane {
-    /// A session for a case with the server of another session, which has an address.
-    pub(super) async fn beside(&self, session: &Session, case: &Case) -> Result<Session, NoSession> {
+    /// A session with the server of another session, which has an address.
+    pub(super) async fn beside(
+        &self,
+        session: &Session,
+        how: (&Answers, Handshake),
+        own: &Names,
+    ) -> Result<Session, NoSession> {
         let address = session.endpoint().map(|endpoint| endpoint.address().clone());
         let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
-        let how = (&case.answers, case.handshake);
-        let opened = self.open_at(server, Some(session.server.revision), how, &case.all_names()).await?;
+        let opened = self.open_at(server, Some(session.server.revision), how, own).await?;
         opened.learn(&self.known_catalog());
         Ok(opened)
     }
@@ -65,6 +68,7 @@ impl Lane {
             request_timeout: self.planned().suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
             answers,
             handshake,
+            keeps_frames: self.keeps_frames,
         };
         let starts = server.starts();
         let permit = self.permit(starts).await;

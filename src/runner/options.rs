@@ -42,6 +42,8 @@ pub struct Options {
     pub environment: Arc<BTreeMap<String, String>>,
     /// Servers in this process, by name, that stand in for those of the suites.
     pub in_process: BTreeMap<String, InProcess>,
+    /// Whether sessions keep every frame, also of calls of which only the last are kept otherwise.
+    pub keeps_frames: bool,
     /// Recordings that stand in for all servers.
     pub replay: Option<Replay>,
     /// What stands between the run and its servers.
@@ -84,6 +86,7 @@ impl Options {
             isolation: Isolation::Trusted,
             environment: Arc::default(),
             in_process: BTreeMap::new(),
+            keeps_frames: false,
             replay: None,
             tamper: None,
             thresholds: Thresholds::default(),

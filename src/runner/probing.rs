@@ -1,18 +1,18 @@
 //! Cases that a probe runs rather than steps.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::attempt::{Attempted, INTERRUPTED};
-use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
+use super::lane::{Lane, NoSession, Opened, REQUEST_TIMEOUT};
 use super::{Stop, finding};
 use crate::event::{Finding, Outcome};
 use crate::plan::{Case, Probe};
 use crate::probe::{self, Eventually, Ground, Probed, Servers};
 use crate::session::Session;
-use crate::source::template::Names;
+use crate::source::template::{Names, fill};
 use crate::suite::Handshake;
 
 /// Runs the probe of a case; the probe keeps its own time.
@@ -22,14 +22,15 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
     let _ = lane.catalog().await;
     let catalog = lane.known_catalog();
     let suite = &lane.planned().suite;
-    let servers = LaneServers { lane, case, stop };
+    let servers = LaneServers::new(lane, case, stop);
+    let names = lane.known_names().await;
     let ground = Ground {
         owner: &case.id,
         suite,
         server_name: &lane.planned().lanes[lane.index].server,
         catalog: &catalog,
         server: lane.identity(),
-        filled: &|node| lane.filled(node),
+        filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
         neutral: &|value| lane.neutral(value),
         servers: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
@@ -58,9 +59,17 @@ async fn lingering(stop: &Stop) {
 }
 
 pub(super) struct LaneServers<'a> {
-    pub(super) lane: &'a Arc<Lane>,
-    pub(super) case: &'a Case,
-    pub(super) stop: &'a Stop,
+    lane: &'a Arc<Lane>,
+    case: &'a Case,
+    stop: &'a Stop,
+    /// What the suite's setup captured in the session that was opened last.
+    learned: Mutex<Names>,
+}
+
+impl<'a> LaneServers<'a> {
+    pub(super) fn new(lane: &'a Arc<Lane>, case: &'a Case, stop: &'a Stop) -> Self {
+        Self { lane, case, stop, learned: Mutex::default() }
+    }
 }
 
 impl Servers for LaneServers<'_> {
@@ -73,12 +82,32 @@ impl Servers for LaneServers<'_> {
             let opened = self.lane.open(self.lane.known_revision(), answers, &Names::new()).await;
             let session = opened.map_err(NoSession::into_finding)?;
             session.learn(&self.lane.known_catalog());
+            if !self.lane.sets_up_probes() {
+                return Ok(session);
+            }
+            let Opened { session, names } = self.lane.set_up(session).await?;
+            *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = names;
             Ok(session)
         })
     }
 
+    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
+        Box::pin(async {
+            session.endpoint()?;
+            self.lane.beside(session, (&self.case.answers, Handshake::Made), &Names::new()).await.ok()
+        })
+    }
+
     fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
-        Box::pin(async move { self.lane.close_own(&session, self.case).await.1 })
+        Box::pin(async move {
+            let names = self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let opened = Opened { session, names };
+            if self.lane.sets_up_probes() {
+                // The server ends with it; calls that were made up may have taken away what it looks for.
+                self.lane.run_teardown(&opened).await;
+            }
+            self.lane.close_own(&opened.session, self.case).await.1
+        })
     }
 
     fn stopped(&self) -> Eventually<'_, ()> {

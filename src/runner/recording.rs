@@ -12,6 +12,7 @@ use crate::drift::Recorded;
 use crate::event::Finding;
 use crate::plan::Plan;
 use crate::probe::{self, Ground, Wanted};
+use crate::source::template::fill;
 
 /// What was recorded, and in sentences what was not.
 #[derive(Debug, Clone, Default)]
@@ -78,14 +79,15 @@ async fn of_lane(
         Err(NoSession::Interrupted) => return Err(interrupted()),
     };
     let Some(case) = planned.cases.iter().find(|case| case.lane == lane.index) else { return Ok(None) };
-    let servers = LaneServers { lane, case, stop: &lane.stop };
+    let servers = LaneServers::new(lane, case, &lane.stop);
+    let names = lane.known_names().await;
     let ground = Ground {
         owner: "",
         suite: &planned.suite,
         server_name: &planned.lanes[lane.index].server,
         catalog: &catalog,
         server: lane.identity(),
-        filled: &|node| lane.filled(node),
+        filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
         neutral: &|value| lane.neutral(value),
         servers: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),

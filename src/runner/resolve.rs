@@ -92,6 +92,11 @@ impl Reachable {
         }
     }
 
+    /// Whether every session has the same server, which nobody starts for it.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Self::Http(_))
+    }
+
     /// Lets somebody change how the server is started, if it is.
     pub(super) fn tampered(mut self, tamper: &Tamper, lane: &str) -> Self {
         match &mut self {

@@ -132,7 +132,7 @@ async fn in_free_session(lane: &Lane, opened: Opened, case: &Case, script: &Scri
 /// Runs a script without a handshake against the server of a session that is free.
 async fn beside_free_session(lane: &Lane, host: Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Tried {
     let revision = host.session.server.revision.to_string();
-    let Ok(session) = lane.beside(&host.session, case).await else {
+    let Ok(session) = lane.beside(&host.session, (&case.answers, case.handshake), &case.all_names()).await else {
         return Err(Box::new(Discarded { revision, closed: lane.closed(&host.session, false).await }));
     };
     let guest = Opened { session, names: host.names.clone() };

@@ -64,6 +64,8 @@ pub struct Settings {
     pub answers: ClientAnswers,
     /// Whether there is a handshake.
     pub handshake: Handshake,
+    /// Whether somebody writes down every frame, however many there are.
+    pub keeps_frames: bool,
 }
 
 /// A conversation after its handshake.

@@ -18,8 +18,9 @@ use super::{CallFailure, Session};
 use crate::transport::{Incoming, Outgoing};
 use crate::wire::{Beyond, Channel, Direction, Id, Message, Violation, classify, id_of_unreadable};
 
-/// How many of the last frames are kept.
+/// How many of the last frames are kept, and where somebody writes them down.
 const FRAMES: usize = 64;
+const WRITTEN_FRAMES: usize = 100_000;
 
 /// How many answered requests are remembered, to notice second answers.
 const REMEMBERED: usize = 256;
@@ -92,7 +93,8 @@ impl Session {
             return None;
         }
         let intake = self.peer.take_over().await?;
-        self.peer.lock().transcript.keep_last(FRAMES);
+        let most = if self.settings.keeps_frames { WRITTEN_FRAMES } else { FRAMES };
+        self.peer.lock().transcript.keep_last(most);
         Some(Pipeline {
             session: self,
             owner,

@@ -79,6 +79,7 @@ fn settings() -> Settings {
         start_timeout: Duration::from_secs(30),
         request_timeout: Duration::from_secs(10),
         answers: ClientAnswers::default(),
+        keeps_frames: false,
     }
 }
 

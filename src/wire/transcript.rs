@@ -58,7 +58,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Keeps only so many of the last frames from here on, and up to twice as many now and then.
+    /// Keeps only the first frames and the last from here on: so many in all, and up to twice as many now and then.
     pub fn keep_last(&mut self, frames: usize) {
         self.most = Some(frames);
     }
@@ -143,14 +143,16 @@ impl Transcript {
         }
     }
 
-    /// Drops the first frames once there are twice as many as are to be kept.
+    /// Drops frames after the first ones, which say what the server is, once there are twice as many as are to be kept.
     fn forget_first(&mut self) {
         let Some(most) = self.most.filter(|most| self.frames.len() >= most * 2) else { return };
         let dropped = self.frames.len() - most;
-        let weight: usize = self.frames.drain(..dropped).map(|frame| frame.bytes.len() + FRAME_WEIGHT).sum();
+        let first = FIRST_KEPT.min(most);
+        let between = first..first + dropped;
+        let weight: usize = self.frames.drain(between).map(|frame| frame.bytes.len() + FRAME_WEIGHT).sum();
         self.kept = self.kept.saturating_sub(weight);
         self.emptied = self.emptied.saturating_sub(dropped);
-        self.unread = self.unread.saturating_sub(dropped);
+        self.unread = self.unread.saturating_sub(dropped).max(self.unread.min(first));
     }
 
     fn record_stderr(&mut self, frame: Frame) -> &Frame {
@@ -251,6 +253,19 @@ mod tests {
         assert!(whole[..8].iter().chain(&whole[46..]).all(|is_whole| *is_whole), "{whole:?}");
         assert_eq!(whole.iter().filter(|is_whole| **is_whole).count(), 23, "{whole:?}");
         assert!(frames.iter().filter(|frame| frame.is_whole()).all(|frame| frame.json().is_ok()));
+    }
+
+    #[test]
+    fn the_first_frames_stay_where_only_the_last_are_kept() {
+        let mut transcript = Transcript::default();
+        transcript.keep_last(20);
+        for _ in 0..100 {
+            transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, b"{}");
+        }
+        let numbers: Vec<u32> = transcript.take_frames().iter().map(|frame| frame.seq).collect();
+        assert_eq!(numbers[..8], [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(numbers.last(), Some(&100));
+        assert!(numbers.len() < 40 && numbers.is_sorted(), "{numbers:?}");
     }
 
     #[test]

@@ -56,6 +56,97 @@ fn five_of_six_bugs() {
     assert_eq!((exit, told(&cases)), (0, Vec::new()));
 }
 
+fn history() -> String {
+    root().join("tests/servers/history.py").display().to_string()
+}
+
+#[test]
+fn a_history_of_one_session_is_a_warning() {
+    let (exit, cases) = fuzzed("history", &format!("-- python3 {}", history()));
+    assert_eq!((exit, told(&cases)), (0, vec!["recent_searches: state-leak state-leak 2".to_owned()]));
+    assert_eq!(cases.iter().filter(|case| case["outcome"] == "warned").count(), 1, "{cases:?}");
+}
+
+#[test]
+fn what_reaches_another_session_fails() {
+    let check = |how: &str, expected: (i32, &str)| {
+        let scene = Scene::bare(&format!("fuzz/history-{how}"));
+        let command = serde_json::json!(["python3", history(), "{{ port }}", how]);
+        let server = format!("{{ command: {command}, url: \"http://127.0.0.1:{{{{ port }}}}/mcp\" }}");
+        scene.write("suite.yml", &format!("suite: S\nserver: {server}\nfuzz: {{ cases: 60, seed: 7 }}\n"));
+        let seen = scene.run("run suite.yml");
+        assert_eq!(seen.status, expected.0, "{}", seen.text());
+        assert!(seen.stdout.contains(&format!("{}[state-leak]", expected.1)), "{}", seen.text());
+        if expected.0 == 1 {
+            let played = scene.run("findings replay --all --times 1");
+            assert!(played.status == 1 && played.stdout.contains("state-leak"), "{}", played.text());
+        }
+        scene.assert_nothing_survives();
+    };
+    check("shared", (1, "error"));
+    check("own", (0, "warning"));
+}
+
+#[test]
+fn the_setup_of_a_suite_runs_before_the_calls() {
+    let check = |policy: &str| {
+        let scene = Scene::bare(&format!("fuzz/setup-{policy}"));
+        let server = root().join("tests/servers/projects.py");
+        let suite = format!(
+            "suite: S\nserver: {{ command: [python3, {}] }}\nrun_options: {{ restart_policy: {policy} }}\n\
+             setup: [{{ call: register, args: {{ name: p }}, expect: [{{ is_error: false }}] }}]\n\
+             teardown: [{{ call: unregister, args: {{ name: p }}, expect: [{{ is_error: false }}] }}]\n\
+             arguments: {{ files_of: {{ project: p }} }}\nfuzz: {{ tools: [files_of], cases: 60, seed: 1 }}\n",
+            server.display()
+        );
+        scene.write("suite.yml", &suite);
+        let seen = scene.run("run suite.yml");
+        assert!(seen.status == 1 && seen.stdout.contains("[process-exited]"), "{}", seen.text());
+        assert!(seen.stdout.contains("3 of 3 times"), "{}", seen.text());
+        let played = scene.run("findings replay --all --times 2");
+        assert!(played.status == 1 && played.stdout.contains("reproduced 2 of 2"), "{}", played.text());
+    };
+    check("per_suite");
+    check("per_test");
+}
+
+#[test]
+fn most_calls_stay_near_the_given_arguments() {
+    let served = |flags: &str| {
+        let scene = Scene::bare(&format!("fuzz/near{}", flags.len()));
+        let server = root().join("tests/servers/projects.py");
+        let suite = format!(
+            "suite: S\nserver: {{ command: [python3, {}] }}\n\
+             setup: [{{ call: register, args: {{ name: p }}, expect: [{{ is_error: false }}] }}]\n\
+             arguments: {{ lines_of: {{ project: p }} }}\n\
+             fuzz: {{ tools: [lines_of], cases: 200, seed: 1, {flags} }}\n",
+            server.display()
+        );
+        scene.write("suite.yml", &suite);
+        let text = scene.run("run suite.yml").stdout;
+        let count = |of: &str| text.split_once(of).and_then(|(before, _)| before.rsplit(' ').next()?.parse().ok());
+        let good: u32 = count(" served").unwrap_or_else(|| panic!("{text}"));
+        let hash = text.split_once("calls took").map(|(_, rest)| rest.split_once("warning").unwrap().0.to_owned());
+        (good, hash)
+    };
+    let one = served("in_flight: 1");
+    assert!(one.0 > 60, "{one:?}");
+    assert_eq!(one, served("in_flight:  8"));
+}
+
+#[test]
+fn a_transcript_has_every_call() {
+    let scene = Scene::bare("fuzz/transcript");
+    let program = env!("CARGO_BIN_EXE_mcprove");
+    let fuzz = "fuzz --tool echo --cases 150 --seed 1 --transcript frames";
+    let seen = scene.run(&format!("{fuzz} -- {program} serve demo"));
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    let files = fs::read_dir(scene.folder.join("frames")).unwrap();
+    let texts = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let calls: Vec<usize> = texts.map(|text| text.matches("\"method\":\"tools/call\"").count()).collect();
+    assert_eq!(calls, [150], "{}", seen.text());
+}
+
 #[test]
 fn a_crash_that_takes_five_calls() {
     let (exit, cases) = fuzzed("fifth-call", &format!("--scratch {}", example("fifth-call/server.py")));

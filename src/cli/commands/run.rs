@@ -132,6 +132,7 @@ impl RunArgs {
             seed: self.trust.shuffle.flatten().unwrap_or_else(|| drawn_seed(*now)),
             isolation: if self.trust.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
             environment: Arc::clone(&environment.variables),
+            keeps_frames: self.transcript.is_some(),
             // Where something is proven, that is what counts.
             thresholds: if self.proving.prove { Thresholds::default() } else { self.thresholds() },
             baseline: Arc::clone(&surroundings.known),

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::run::RunArgs;
 use crate::cli::calls::unknown_tool;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome};
+use crate::generate::Judge;
 use crate::plan::Generated;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
@@ -50,6 +51,8 @@ struct Answers {
     declares_tools: bool,
     /// The tools that it lists.
     listed: BTreeSet<String>,
+    /// Their input schemas.
+    schemas: BTreeMap<String, Value>,
     /// Those that are served as tasks only, which generated calls are not.
     only_tasks: BTreeSet<String>,
     /// The tools that each case called.
@@ -63,14 +66,26 @@ struct Answers {
 struct Tally {
     sent: usize,
     served: usize,
-    /// What it said to calls that it did not serve, and how often; some of them had to be refused.
-    refusals: BTreeMap<String, usize>,
+    /// What it said to calls that it did not serve.
+    refusals: BTreeMap<String, Refusal>,
+}
+
+/// A way in which calls were not served.
+#[derive(Debug)]
+struct Refusal {
+    times: usize,
+    /// The arguments of the first of these calls: some had to be refused.
+    arguments: Value,
 }
 
 impl Tally {
-    /// What it said most often.
-    fn refusal(&self) -> &str {
-        self.refusals.iter().max_by_key(|(_, times)| **times).map_or("", |(words, _)| words)
+    /// What it said most often to calls that are valid by its schema: what breaks that was meant to be refused.
+    fn refusal(&self, schema: Option<&Value>) -> &str {
+        let judge = schema.and_then(|schema| Judge::of(schema).ok());
+        let is_meant =
+            |refusal: &Refusal| judge.as_ref().is_none_or(|judge| judge.is_valid(&refusal.arguments) == Some(true));
+        let refusals = self.refusals.iter().filter(|(_, refusal)| is_meant(refusal));
+        refusals.max_by_key(|(_, refusal)| refusal.times).map_or("", |(words, _)| words)
     }
 }
 
@@ -102,18 +117,19 @@ impl Calls {
         let answers = self.servers.entry((session.file.clone(), session.server.clone())).or_default();
         let owners: BTreeMap<u32, &str> =
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(|frame| (*frame, id.as_str()))).collect();
-        let mut open: BTreeMap<String, String> = BTreeMap::new();
+        let mut open: BTreeMap<String, (String, Value)> = BTreeMap::new();
         for frame in &session.frames {
             let Ok(message) = frame.json() else { continue };
             match frame.direction {
                 Direction::Sent if message["method"] == "tools/call" => {
                     let tool = message["params"]["name"].as_str().unwrap_or_default();
-                    open.insert(message["id"].to_string(), tool.to_owned());
+                    let arguments = message["params"].get("arguments").cloned().unwrap_or_else(|| json!({}));
+                    open.insert(message["id"].to_string(), (tool.to_owned(), arguments));
                     let owner = owners.get(&frame.seq).copied().or(session.case.as_deref());
                     answers.call(owner.unwrap_or_default(), tool);
                 }
                 Direction::Received => match open.remove(&message["id"].to_string()) {
-                    Some(tool) => answers.answered(&tool, &message, redactor),
+                    Some((tool, arguments)) => answers.answered((&tool, arguments), &message, redactor),
                     None => answers.said(&message["result"]),
                 },
                 Direction::Sent => {}
@@ -174,7 +190,7 @@ impl Calls {
                 let is_unknown = tally.served == 0
                     && !server.only_tasks.contains(tool)
                     && !self.generated.may_be_unjudged(file, tool);
-                is_unknown.then(|| Unjudged { server: name, tool, refusal: tally.refusal() })
+                is_unknown.then(|| Unjudged { server: name, tool, refusal: tally.refusal(server.schemas.get(tool)) })
             })
         });
         each.collect()
@@ -202,7 +218,7 @@ impl Answers {
     }
 
     /// The answer to a call.
-    fn answered(&mut self, tool: &str, message: &Value, redactor: &Redactor) {
+    fn answered(&mut self, (tool, arguments): (&str, Value), message: &Value, redactor: &Redactor) {
         let Some(tally) = self.tools.get_mut(tool) else { return };
         let result = &message["result"];
         if result.is_object() && result["isError"] != true && admitted_failure(result).is_none() {
@@ -210,7 +226,7 @@ impl Answers {
         } else if let Some(text) = result["content"][0]["text"].as_str().or(message["error"]["message"].as_str()) {
             let words = beginning(&redactor.text(text));
             if tally.refusals.len() < MOST_REFUSALS || tally.refusals.contains_key(&words) {
-                *tally.refusals.entry(words).or_default() += 1;
+                tally.refusals.entry(words).or_insert(Refusal { times: 0, arguments }).times += 1;
             }
         }
     }
@@ -221,6 +237,11 @@ impl Answers {
         let tools = result["tools"].as_array().into_iter().flatten();
         let only_tasks = tools.clone().filter(|tool| tool["execution"]["taskSupport"] == "required");
         self.only_tasks.extend(only_tasks.filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
+        for tool in tools.clone() {
+            if let (Some(name), Some(schema)) = (tool["name"].as_str(), tool.get("inputSchema")) {
+                self.schemas.entry(name.to_owned()).or_insert_with(|| schema.clone());
+            }
+        }
         self.listed.extend(tools.filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
     }
 }
@@ -307,8 +328,6 @@ fn unjudged_message(unjudged: &[Unjudged<'_>], servers: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -338,10 +357,16 @@ mod tests {
     }
     #[test]
     fn every_tool_has_to_serve_something() {
+        let get = json!({"name": "get", "inputSchema": {"properties": {"id": {"type": "string"}}}});
         let mut server = Answers::default();
-        server.said(&json!({"tools": [{"name": "add"}, {"name": "get"}, {"name": "by_hand"}]}));
+        server.said(&json!({"tools": [{"name": "add"}, get, {"name": "by_hand"}]}));
         let down = json!({"result": {"isError": true, "content": [{"type": "text", "text": "database is down\n"}]}});
         let good = json!({"result": {"content": []}});
+        let wrong = json!({"error": {"code": -32602, "message": "`id` must be a text"}});
+        for _ in 0..2 {
+            server.call("generated", "get");
+            server.answered(("get", json!({"id": 7})), &wrong, &Redactor::default());
+        }
         for (case, tool, answer) in [
             ("generated", "add", &good),
             ("generated", "add", &down),
@@ -350,7 +375,7 @@ mod tests {
             ("by hand", "by_hand", &down),
         ] {
             server.call(case, tool);
-            server.answered(tool, answer, &Redactor::default());
+            server.answered((tool, json!({})), answer, &Redactor::default());
         }
         let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
         let calls = Calls { ran: ["generated".to_owned()].into(), servers, generated: Generated::default() };

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::json;
 
 use super::run_findings::Severities;
 use super::run_serving::Calls;
@@ -236,9 +237,23 @@ impl Observer for RunWatch {
         let Some(folder) = &self.transcripts else { return };
         self.sessions += 1;
         let path = folder.join(file_name(self.sessions, session));
-        let lines = session.frames.iter().map(|frame| redactor.value(frame.to_json()).to_string() + "\n");
-        let text: String = lines.collect();
+        let mut text = String::new();
+        let mut next = 1;
+        for frame in &session.frames {
+            text += &left_out(next, frame.seq);
+            text += &redactor.value(frame.to_json()).to_string();
+            text.push('\n');
+            next = frame.seq.saturating_add(1);
+        }
         Self::note(&mut self.problems, sink::replace(&path, &text));
+    }
+}
+
+/// The line in the place of frames that were not kept.
+fn left_out(next: u32, seq: u32) -> String {
+    match seq.saturating_sub(next) {
+        0 => String::new(),
+        count => json!({"frame": next, "left_out": count}).to_string() + "\n",
     }
 }
 
@@ -262,7 +277,8 @@ fn is_transcript(path: &Path) -> bool {
     let mut read = |file: File| BufReader::new(file).read_line(&mut line);
     let is_read = is_named && path.is_file() && File::open(path).and_then(&mut read).is_ok();
     let frame: Option<serde_json::Value> = serde_json::from_str(&line).ok().filter(|_| is_read);
-    frame.is_some_and(|frame| ["frame", "at_us", "direction", "channel"].iter().all(|key| frame.get(key).is_some()))
+    let has = |keys: &[&str]| frame.as_ref().is_some_and(|frame| keys.iter().all(|key| frame.get(key).is_some()));
+    has(&["frame", "at_us", "direction", "channel"]) || has(&["frame", "left_out"])
 }
 
 /// `003-users-2025-11-25.ndjson`; names come from suites and must not lead out of the folder.

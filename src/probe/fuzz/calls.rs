@@ -23,6 +23,13 @@ const MOST_GIVEN: usize = 4;
 /// In how many of 100 valid calls an argument is taken from an earlier answer, where one held what fits.
 const BORROWED: u32 = 35;
 
+/// In how many of 100 valid calls of a tool with known good arguments these are sent, with little changed.
+const NEAR: u32 = 80;
+
+/// In how many of these an argument has a mark, and in how many two have a drawn value.
+const NEAR_MARKED: u32 = 15;
+const NEAR_TWICE: u32 = 15;
+
 /// In how many of 100 calls another tool is called, where there are others.
 const ELSEWHERE: u32 = 15;
 
@@ -131,6 +138,9 @@ impl Calls {
         if number.is_multiple_of(2) && turn < callee.tour.len() {
             return callee.tour[turn].clone();
         }
+        if !callee.given().is_empty() && draw.chance(NEAR) {
+            return self.near((number, pool), callee, draw);
+        }
         let mut value = match draw.below(100) {
             0..15 => draw.pick(&callee.tour).unwrap_or(callee.tamer.smallest()).clone(),
             _ => callee.maker().random(draw),
@@ -141,6 +151,23 @@ impl Calls {
             callee.mark(&mut value, &self.tokens.of(number), draw);
         }
         callee.tamer.tamed(value)
+    }
+
+    /// Known good arguments with one value changed, sometimes two: who refuses everything else still serves many of these.
+    fn near(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Draw) -> Value {
+        let mut value = draw.pick(callee.given()).cloned().unwrap_or_default();
+        if !callee.texts.is_empty() && draw.chance(NEAR_MARKED) {
+            callee.mark(&mut value, &self.tokens.of(number), draw);
+            return value;
+        }
+        if draw.chance(BORROWED) && callee.borrow(&mut value, |at| pool.values(at, number), draw) {
+            return value;
+        }
+        for _ in 0..=usize::from(draw.chance(NEAR_TWICE)) {
+            let drawn = callee.tamer.random(draw);
+            callee.vary(&mut value, &drawn, draw);
+        }
+        value
     }
 
     /// A call as a finding tells of it.
@@ -170,6 +197,7 @@ impl Callee {
         let tamer = Tamer::with_maker(schema, maker, folder_of(ground.suite, ground.server_name));
         let given: Vec<Value> = given(tool, ground).filter(|given| tamer.maker().is_valid(given)).collect();
         let base = given.first().unwrap_or(tamer.smallest());
+        let tour = tour(&given, &tamer);
         // Arguments that are no object break the protocol, not the tool's schema.
         let violations: Vec<Violation> =
             tamer.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
@@ -191,7 +219,7 @@ impl Callee {
             binding,
             output: tool.output_schema().map(Judge::of).filter(|judge| !matches!(judge, Err(Unusable::NotASchema(_)))),
             given: given.len().min(MOST_GIVEN),
-            tour: given.into_iter().chain(tamer.boundaries()).take(TOUR).collect(),
+            tour,
             texts,
             wanted: own,
             is_plain: is_plain(schema),
@@ -232,6 +260,23 @@ impl Callee {
         self.put(value, name, text.into());
     }
 
+    /// Takes one value over from other arguments, where the call stays valid.
+    fn vary(&self, value: &mut Value, drawn: &Value, draw: &mut Draw) {
+        let others = drawn.as_object().into_iter().flatten();
+        let others: Vec<(&String, &Value)> = others.filter(|(name, new)| value.get(*name) != Some(*new)).collect();
+        let Some((name, new)) = draw.pick(&others) else { return };
+        let mut new = (*new).clone();
+        if let (Some(old), Some(members)) = (value.get(name.as_str()).and_then(Value::as_object), new.as_object()) {
+            let members: Vec<(&String, &Value)> = members.iter().collect();
+            let mut inner = old.clone();
+            if let Some((name, new)) = draw.pick(&members) {
+                inner.insert((*name).clone(), (*new).clone());
+            }
+            new = inner.into();
+        }
+        self.put(value, name, new);
+    }
+
     fn put(&self, value: &mut Value, name: &str, new: Value) {
         let Some(members) = value.as_object_mut() else { return };
         let is_text_only = self.is_plain && self.texts.iter().any(|(text, _)| text == name) && new.is_string();
@@ -245,6 +290,28 @@ impl Callee {
             None => drop(members.shift_remove(name)),
         }
     }
+}
+
+/// The given arguments, and values at the edges: each one in the first of the given arguments, where they stay valid, since
+/// what is made up besides is often refused.
+fn tour(given: &[Value], tamer: &Tamer) -> Vec<Value> {
+    let mut tour: Vec<Value> = given.to_vec();
+    for edge in tamer.boundaries() {
+        let near = given.first().and_then(|base| rebased(&edge, tamer.smallest(), base));
+        let value = near.filter(|value| tamer.maker().is_valid(value)).unwrap_or(edge);
+        if tour.len() < TOUR && !tour.contains(&value) {
+            tour.push(value);
+        }
+    }
+    tour
+}
+
+/// Other arguments with the members in which an edge differs from the smallest.
+fn rebased(edge: &Value, smallest: &Value, base: &Value) -> Option<Value> {
+    let mut members = base.as_object()?.clone();
+    let differing = edge.as_object()?.iter().filter(|(name, value)| smallest.get(name.as_str()) != Some(*value));
+    members.extend(differing.map(|(name, value)| (name.clone(), value.clone())));
+    Some(members.into())
 }
 
 /// The words of a tool's name after the first, which is mostly a verb, in the singular.

@@ -17,7 +17,7 @@ use super::replay::is_alive;
 use super::sequence::Pool;
 use super::tally::Tally;
 use super::wire::{Event, Wire};
-use crate::event::{Check, FailureClass, Finding, Kind};
+use crate::event::{Call, Check, FailureClass, Finding, Kind};
 use crate::plan::Hazards;
 use crate::session::{Session, Told};
 use crate::source::duration_text;
@@ -59,6 +59,8 @@ pub(super) struct Driver<'a> {
     left_out: BTreeSet<u64>,
     /// How often a call was not answered while others were.
     silences: u32,
+    /// What the suite's setup said before the calls.
+    pub(super) setup: Vec<Call>,
     /// Frames of the first session.
     pub(super) frames: Vec<u32>,
     /// The number of the next call.
@@ -89,6 +91,7 @@ impl<'a> Driver<'a> {
             hazards,
             left_out: BTreeSet::new(),
             silences: 0,
+            setup: Vec::new(),
             frames: Vec::new(),
             next: 0,
         }
@@ -275,8 +278,11 @@ impl<'a> Driver<'a> {
             let is_own = |text: &str| self.calls.tokens.is_in(text);
             log.pool.learn(number, &message["result"], &self.calls.wanted, &is_own);
         }
+        // Over HTTP nobody keeps the line.
+        let written = message.filter(|_| told.line.is_empty()).map(Value::to_string);
+        let line = written.as_ref().map_or(&*told.line, |text| text.as_bytes());
         let mut suspicions = std::mem::take(&mut self.suspicions);
-        suspicions.look(self.calls, (number, &made, &told.line), |number| self.remade(number, log));
+        suspicions.look(self.calls, (number, &made, line), |number| self.remade(number, log));
         self.suspicions = suspicions;
     }
 

@@ -1,13 +1,13 @@
-//! Texts of one call in the answer to another: among tools that say that they change nothing, nobody's text belongs into
-//! anybody else's answer.
+//! Texts of one call in the answer to another, among tools that say that they change nothing: in another session they
+//! reach another client; within one session they are worth a look.
 
 use std::collections::BTreeMap;
 
 use super::super::Ground;
 use super::calls::{Calls, Made};
 use super::problem::Problem;
-use super::replay::{exchange, last_answer};
-use crate::event::{Check, Finding, Kind};
+use super::replay::{Speaker, end, exchange, last_answer};
+use crate::event::{Check, Finding, Kind, Severity};
 use crate::session::Reply;
 
 /// How many suspicions about the same two tools are looked into.
@@ -63,30 +63,74 @@ impl Suspicions {
     }
 }
 
-/// Looks into a suspicion: the later call alone must not show the text, and after the earlier one it must.
+/// A leak that showed again.
+struct Shown {
+    reply: Reply,
+    /// Whether the earlier call was one of another session.
+    is_across_sessions: bool,
+}
+
+/// Looks into a suspicion. A text that reaches another session of the same server reaches another client, which fails.
+/// Within one session the client sees only what it sent itself, which is a warning: a history is there to show it.
 pub(super) async fn confirmed(on: (&Ground<'_>, &Calls), suspicion: &Suspicion) -> Option<Problem> {
     let Suspicion { earlier, later, token, .. } = suspicion;
-    let wait = on.0.request_timeout;
-    let shows = |reply: &Reply| reply.message.to_string().contains(token.as_str());
-    if shows(&last_answer(on, &[later], wait).await?) {
-        return None;
-    }
-    let reply = last_answer(on, &[earlier, later], wait).await.filter(shows)?;
+    let Shown { reply, is_across_sessions } = shown(on, suspicion).await?;
     let (first, second) = (&on.1.callees[earlier.tool].name, &on.1.callees[later.tool].name);
+    let (whose, help) = if is_across_sessions {
+        ("in another session", "keep what one client sends out of what others are shown")
+    } else {
+        (
+            "in the same session",
+            "if it is there to show earlier calls, this is right; otherwise keep what belongs to one call out of what is shared",
+        )
+    };
     let message = format!(
-        "the answer of `{second}` shows `{token}`, which only an earlier call of `{first}` was sent with; both say that \
-         they change nothing"
+        "the answer of `{second}` shows `{token}`, which only an earlier call of `{first}` {whose} was sent with; both \
+         say that they change nothing"
     );
-    let help = "keep what belongs to one call out of what is shared, or do not say `readOnlyHint: true`".to_owned();
     let exchange = Some(exchange(on.1, later, Ok(&reply)));
-    let found = Finding { help: Some(help), ..Finding::new("state-leak", message) };
-    let signature = format!("{first} {second}");
-    Some(Problem {
+    let found = Finding { help: Some(help.to_owned()), ..Finding::new("state-leak", message) };
+    let problem = Problem {
         kind: Kind::StateLeak,
-        signature,
+        signature: format!("{first} {second}"),
         detail: String::new(),
         check: Check::Holds(token.clone()),
         found,
         exchange,
-    })
+    };
+    if is_across_sessions {
+        return Some(problem);
+    }
+    let mut problem = problem.advised();
+    problem.found.severity = Some(Severity::Low);
+    Some(problem)
+}
+
+/// Makes the earlier call, and the later one in another session of the same server, where it has several, and in the same
+/// session.
+async fn shown(on: (&Ground<'_>, &Calls), suspicion: &Suspicion) -> Option<Shown> {
+    let Suspicion { earlier, later, token, .. } = suspicion;
+    let (ground, calls) = on;
+    let wait = ground.request_timeout;
+    let shows = |reply: &Reply| reply.message.to_string().contains(token.as_str());
+    let session = ground.servers.open().await.ok()?;
+    let speaker = Speaker::new(ground, &session, wait);
+    let _ = speaker.call(calls, earlier).await;
+    let across = match ground.servers.beside(&session).await {
+        Some(other) => {
+            let reply = Speaker::new(ground, &other, wait).call(calls, later).await;
+            end(ground, other).await;
+            reply.ok().filter(shows)
+        }
+        None => None,
+    };
+    let within = if across.is_some() { None } else { speaker.call(calls, later).await.ok().filter(shows) };
+    end(ground, session).await;
+    if let Some(reply) = across {
+        return Some(Shown { reply, is_across_sessions: true });
+    }
+    // What a fresh server shows by itself did not come from the earlier call.
+    let reply = within?;
+    let alone = last_answer(on, &[later], wait).await?;
+    (!shows(&alone)).then_some(Shown { reply, is_across_sessions: false })
 }

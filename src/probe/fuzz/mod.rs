@@ -24,11 +24,12 @@ use self::confirm::{LONGEST, confirm};
 use self::drive::{Driver, Ended, Log};
 use self::ledger::Stage;
 use super::{Ground, Probed};
-use crate::event::{Finding, Kind, Level, Outcome};
+use crate::event::{Call, Finding, Kind, Level, Outcome};
 use crate::plan::made::Cure;
 use crate::plan::{Hazards, Vouched, vouched};
+use crate::session::Session;
 use crate::suite::Fuzz;
-use crate::wire::Tool;
+use crate::wire::{Direction, Tool};
 
 /// How often a server is started again because of one tool.
 const MOST_RESTARTS: u32 = 10;
@@ -66,6 +67,9 @@ async fn sessions(driver: &mut Driver<'_>, spoken: &mut String) -> Result<Option
             Err(found) => return Ok(Some(format!("the server does not start again: {}", found.message))),
         };
         *spoken = session.server.revision.to_string();
+        if !driver.ground.suite.setup.is_empty() {
+            driver.setup = said_before(&session);
+        }
         let mut ended = driver.drive(&session, &mut log).await;
         if let Some(found) = driver.ground.servers.close(session).await {
             driver.ended(found, &log);
@@ -86,6 +90,23 @@ async fn sessions(driver: &mut Driver<'_>, spoken: &mut String) -> Result<Option
             return Ok(Some(format!("it stopped after the server was started again {MOST_RESTARTS} times")));
         }
     }
+}
+
+/// The requests of the suite's setup, which a replay makes again.
+fn said_before(session: &Session) -> Vec<Call> {
+    let frames = session.frames();
+    let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
+    let calls = sent.filter_map(|frame| {
+        let message = frame.json().ok()?;
+        let method = message["method"].as_str().filter(|_| message.get("id").is_some())?;
+        let mut params = message["params"].clone();
+        if let Some(members) = params.as_object_mut() {
+            members.remove("_meta");
+        }
+        let is_handshake = ["initialize", "server/discover"].contains(&method);
+        (!is_handshake).then(|| Call { method: method.to_owned(), params })
+    });
+    calls.collect()
 }
 
 /// Tries again whatever a session showed.
@@ -130,7 +151,7 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
 }
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
-    let Driver { ground, tally, ledger, calls, settings, frames, .. } = driver;
+    let Driver { ground, tally, ledger, calls, settings, frames, setup, .. } = driver;
     let mut reason = tally.sentence(calls.callees[0].maker().branches(), settings.seed);
     let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
     let vanished: u64 = hangs
@@ -140,7 +161,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
     let (mut findings, mut exchanges) = (Vec::new(), Vec::new());
     let left_out = ledger.left_out;
     for known in ledger.known {
-        let Some((mut found, exchange)) = told::told(known, calls, settings) else { continue };
+        let Some((mut found, exchange)) = told::told(known, (calls, &setup), settings) else { continue };
         if let Some(exchange) = exchange {
             found.exchange = Some(exchanges.len());
             exchanges.push(exchange);

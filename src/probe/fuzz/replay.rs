@@ -31,7 +31,7 @@ pub(super) async fn replay(
     wait: Duration,
 ) -> Result<Replayed, Box<Finding>> {
     let session = ground.servers.open().await.map_err(Box::new)?;
-    let speaker = Speaker { session: &session, owner: ground.owner, wait };
+    let speaker = Speaker::new(ground, &session, wait);
     // What the handshake broke is told elsewhere.
     session.take_all_violations();
     let mut replayed = Replayed { shown: None, problem: None };
@@ -55,8 +55,7 @@ pub(super) async fn replay(
             break;
         }
     }
-    session.tell_end();
-    ground.servers.close(session).await;
+    end(ground, session).await;
     Ok(replayed)
 }
 
@@ -84,14 +83,19 @@ pub(super) async fn last_answer(
     wait: Duration,
 ) -> Option<Reply> {
     let session = ground.servers.open().await.ok()?;
-    let speaker = Speaker { session: &session, owner: ground.owner, wait };
+    let speaker = Speaker::new(ground, &session, wait);
     let mut last = None;
     for made in said {
         last = speaker.call(calls, made).await.ok();
     }
+    end(ground, session).await;
+    last
+}
+
+/// Ends a session whose end says nothing.
+pub(super) async fn end(ground: &Ground<'_>, session: Session) {
     session.tell_end();
     ground.servers.close(session).await;
-    last
 }
 
 /// Asks whether a server still answers anything.
@@ -99,14 +103,20 @@ pub(super) async fn is_alive(session: &Session, owner: &str, wait: Duration) -> 
     Speaker { session, owner, wait }.alive().await.is_ok()
 }
 
-struct Speaker<'a> {
+/// Makes calls one after another.
+pub(super) struct Speaker<'a> {
     session: &'a Session,
     owner: &'a str,
     wait: Duration,
 }
 
-impl Speaker<'_> {
-    async fn call(&self, calls: &Calls, made: &Made) -> Result<Reply, CallFailure> {
+impl<'a> Speaker<'a> {
+    /// Waits so long for each answer.
+    pub(super) fn new(ground: &Ground<'a>, session: &'a Session, wait: Duration) -> Self {
+        Self { session, owner: ground.owner, wait }
+    }
+
+    pub(super) async fn call(&self, calls: &Calls, made: &Made) -> Result<Reply, CallFailure> {
         let params = Some(calls.told(made).params);
         let timeout = Some(self.wait);
         let request = Request { owner: self.owner, method: "tools/call", params, timeout, progress: false };

@@ -2,7 +2,7 @@
 
 use super::calls::{Calls, Made};
 use super::ledger::{Known, Stage};
-use crate::event::{Doubt, Exchange, Finding, Kind, Reproduction};
+use crate::event::{Call, Doubt, Exchange, Finding, Kind, Level, Reproduction};
 use crate::source::beginning;
 use crate::suite::Fuzz;
 
@@ -10,14 +10,24 @@ use crate::suite::Fuzz;
 const MOST_SHOWN: usize = 10;
 
 /// A finding and the exchange that shows it; `None` for what is not told.
-pub(super) fn told(known: Known, calls: &Calls, settings: &Fuzz) -> Option<(Finding, Option<Exchange>)> {
+pub(super) fn told(
+    known: Known,
+    (calls, setup): (&Calls, &[Call]),
+    settings: &Fuzz,
+) -> Option<(Finding, Option<Exchange>)> {
     let Stage::Tried(sequence, times) = known.stage else { return None };
     let problem = known.problem;
     let number = known.suspects.last().copied().unwrap_or_default();
     let mut found = problem.found;
     let often = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
+    let is_across_sessions = problem.kind == Kind::StateLeak && found.level == Level::Must;
+    let how = if is_across_sessions {
+        format!("{} of {} times, by calls in two sessions of one server", times.0, times.1)
+    } else {
+        reproduced(problem.kind, sequence.len(), times)
+    };
     found = found
-        .with_evidence("reproduced", reproduced(problem.kind, sequence.len(), times))
+        .with_evidence("reproduced", how)
         .with_evidence("seen", format!("{often}, first around call {} of seed {}", number + 1, settings.seed));
     if sequence.len() > 1 {
         found = found.with_evidence("calls", lines(&sequence, calls));
@@ -26,7 +36,15 @@ pub(super) fn told(known: Known, calls: &Calls, settings: &Fuzz) -> Option<(Find
     let tool = last.map(|made| calls.callees[made.tool].name.clone());
     let exchange = problem.exchange.or_else(|| last.map(|made| unseen(made, calls)));
     found.severity = found.severity.or(Some(problem.kind.severity()));
-    let sessions = vec![sequence.iter().map(|made| calls.told(made)).collect()];
+    let said: Vec<Call> = sequence.iter().map(|made| calls.told(made)).collect();
+    let sessions: Vec<Vec<Call>> =
+        if is_across_sessions { said.into_iter().map(|call| vec![call]).collect() } else { vec![said] };
+    // Once with each server.
+    let with_setup = |(at, said): (usize, Vec<Call>)| {
+        let setup = if at == 0 { setup } else { &[] };
+        setup.iter().cloned().chain(said).collect()
+    };
+    let sessions = sessions.into_iter().enumerate().map(with_setup).collect();
     let doubt = (times.0 == 0).then_some(if settings.in_flight > 1 { Doubt::SideBySide } else { Doubt::NeverAgain });
     let reproduction = Reproduction { kind: problem.kind, tool, sessions, check: problem.check, doubt };
     found.reproduction = Some(Box::new(reproduction));
