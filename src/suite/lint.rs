@@ -209,7 +209,7 @@ fn names(suite: &Suite, found: &mut Vec<Diagnostic>) {
 }
 
 /// Names in `arguments:`, which are filled in when a call is made, after the suite's setup; calls that `fuzz:` makes
-/// have servers of their own, for which no setup runs.
+/// have servers of their own, and what setup captures in these is not filled in.
 fn arguments(suite: &Suite, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
     let mut with_setup = known.clone();
     with_setup.extend(suite.setup.iter().flat_map(|step| &step.capture).map(|capture| capture.name.value.clone()));
@@ -229,7 +229,7 @@ fn arguments(suite: &Suite, known: &BTreeSet<String>, found: &mut Vec<Diagnostic
             let message =
                 format!("`fuzz` does not call `{tool}` with these arguments: they need what `setup` captures");
             let help =
-                "fuzzed tools have servers of their own, for which no setup runs; arguments without captures are used"
+                "fuzzed tools have servers of their own, whose captures are not filled in; give arguments without captures"
                     .to_owned();
             found.push(Diagnostic::warning("captured-arguments", message, args.span).with_help(help));
         }
