@@ -51,6 +51,11 @@ impl Generated {
         Self { origins: origins.collect(), unjudged: unjudged.collect(), with_tools: with_tools.collect() }
     }
 
+    /// Whether there are none, and no block that would call tools.
+    pub fn is_empty(&self) -> bool {
+        self.origins.is_empty() && self.with_tools.is_empty()
+    }
+
     /// Whether the suite says that a tool need not be judged.
     pub fn may_be_unjudged(&self, file: &str, tool: &str) -> bool {
         self.unjudged.contains(&(file.to_owned(), tool.to_owned()))

@@ -22,6 +22,9 @@ pub(super) struct History {
 impl History {
     /// Takes note of what is about to be sent.
     pub(super) fn sending(&self, exchange: &Exchange, catalog: &Catalog) {
+        if self.has_written.load(Ordering::Relaxed) {
+            return;
+        }
         let only_reads = exchange.title.strip_prefix(CALL).is_none_or(|tool| {
             // A tool that the server does not have changes nothing.
             catalog.tool(tool).is_none_or(Tool::only_reads)

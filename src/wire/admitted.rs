@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::read_json;
+use super::{Members, read_json};
 
 /// How many characters of its own words are quoted.
 const QUOTED: usize = 120;
@@ -64,15 +64,15 @@ const ABOUT_OTHERS: [&str; 22] = [
 /// What a result that is not flagged with `isError: true` says of its own failure, as JSON: `"success": false` and the
 /// reason beside it. `None` where it says nothing, or reports on something else.
 pub fn admitted_failure(result: &Value) -> Option<String> {
-    let is_final = result.get("resultType").is_none_or(|kind| kind == "complete") && result.get("task").is_none();
-    if !is_final || result["isError"] == true {
+    let is_final = result.member("resultType").is_none_or(|kind| kind == "complete") && result.member("task").is_none();
+    if !is_final || result.member("isError").is_some_and(|flag| *flag == true) {
         return None;
     }
-    if let Some(admitted) = result["structuredContent"].as_object().and_then(admits) {
+    if let Some(admitted) = result.member("structuredContent").and_then(Value::as_object).and_then(admits) {
         return Some(admitted);
     }
-    let [block] = result["content"].as_array()?.as_slice() else { return None };
-    let text = block["text"].as_str().map(str::trim).filter(|text| text.starts_with('{'))?;
+    let [block] = result.member("content")?.as_array()?.as_slice() else { return None };
+    let text = block.member("text")?.as_str().map(str::trim).filter(|text| text.starts_with('{'))?;
     if text.len() > LONGEST_REPORT
         || !["\"success\"", "\"ok\"", "\"status\"", "\"error\""].iter().any(|key| text.contains(key))
     {
@@ -82,9 +82,9 @@ pub fn admitted_failure(result: &Value) -> Option<String> {
 }
 
 fn admits(report: &Map<String, Value>) -> Option<String> {
-    let is_denied = |key: &&str| report.get(*key) == Some(&Value::Bool(false));
-    let has_error = report.get("error").is_some_and(is_said);
-    let failed = report.get("status").filter(|status| *status == "error" || *status == "failed");
+    let is_denied = |key: &&str| report.member(*key) == Some(&Value::Bool(false));
+    let has_error = report.member("error").is_some_and(is_said);
+    let failed = report.member("status").filter(|status| *status == "error" || *status == "failed");
     // Nearly all results end here.
     if !has_error && failed.is_none() && !is_denied(&"success") {
         return None;
@@ -93,7 +93,7 @@ fn admits(report: &Map<String, Value>) -> Option<String> {
         return None;
     }
     let reason =
-        REASONS.iter().find_map(|key| report.get(*key).filter(|value| is_said(value)).map(|value| (*key, value)));
+        REASONS.iter().find_map(|key| report.member(*key).filter(|value| is_said(value)).map(|value| (*key, value)));
     // A check may find that something is not in order, and have served well.
     let denied = ["success", "ok"].into_iter().filter(|key| *key == "success" || has_error).find(is_denied);
     let begin = match (denied, failed, reason) {

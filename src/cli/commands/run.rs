@@ -323,7 +323,7 @@ fn watching(args: &RunArgs, plan: &Plan, now: Duration, output: &Output) -> Resu
         watch.record();
     }
     watch.keep(args.keeping.keeper(plan, now));
-    watch.count(Generated::of(plan));
+    watch.count(Generated::of(plan), args.serving);
     Ok(watch)
 }
 

@@ -38,6 +38,8 @@ pub(super) enum Serving {
 /// How calls of tools went, server by server.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
+    /// Whether anything follows from them: a run of nothing but what somebody wrote is judged by its cases alone.
+    are_counted: bool,
     generated: Generated,
     /// The ids of the cases that rest on generated calls and were run.
     ran: BTreeSet<String>,
@@ -98,9 +100,10 @@ struct Unjudged<'a> {
 }
 
 impl Calls {
-    /// Nothing yet; `generated` says which cases rest on generated calls.
-    pub(super) fn of(generated: Generated) -> Self {
-        Self { generated, ..Self::default() }
+    /// Nothing yet; `generated` says which cases rest on generated calls, and `serving` what else must be served.
+    pub(super) fn of(generated: Generated, serving: Serving) -> Self {
+        let are_counted = serving != Serving::WhereGenerated || !generated.is_empty();
+        Self { are_counted, generated, ..Self::default() }
     }
 
     /// Takes note of a case.
@@ -114,6 +117,9 @@ impl Calls {
 
     /// Counts the calls of a session.
     pub(super) fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
+        if !self.are_counted {
+            return;
+        }
         let answers = self.servers.entry((session.file.clone(), session.server.clone())).or_default();
         let owners: BTreeMap<u32, &str> =
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(|frame| (*frame, id.as_str()))).collect();
@@ -340,7 +346,12 @@ mod tests {
                 server.tools.entry((*tool).to_owned()).or_default().served = served;
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-            let calls = Calls { ran: ["generated".to_owned()].into(), servers, generated: Generated::default() };
+            let calls = Calls {
+                are_counted: true,
+                ran: ["generated".to_owned()].into(),
+                servers,
+                generated: Generated::default(),
+            };
             assert_eq!(calls.unknown(serving).is_some(), expected, "{serving:?} {calls:?}");
         };
         let generated = Serving::WhereGenerated;
@@ -378,7 +389,8 @@ mod tests {
             server.answered((tool, json!({})), answer, &Redactor::default());
         }
         let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-        let calls = Calls { ran: ["generated".to_owned()].into(), servers, generated: Generated::default() };
+        let calls =
+            Calls { are_counted: true, ran: ["generated".to_owned()].into(), servers, generated: Generated::default() };
         let unjudged = calls.unjudged();
         assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
         let message = unjudged_message(&unjudged, 1);

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::run_findings::Severities;
-use super::run_serving::Calls;
+use super::run_serving::{Calls, Serving};
 use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -126,8 +126,8 @@ impl RunWatch {
     }
 
     /// Looks from here on at how calls of tools go, above all at those that the plan generates.
-    pub(super) fn count(&mut self, generated: Generated) {
-        self.calls = Calls::of(generated);
+    pub(super) fn count(&mut self, generated: Generated, serving: Serving) {
+        self.calls = Calls::of(generated, serving);
     }
 
     /// How bad the failures are, and how calls of tools went.
