@@ -1,8 +1,10 @@
 """Files of projects, which have to be registered first; it ends where `limit` is 0."""
 
-import json
 import os
 import sys
+
+sys.dont_write_bytecode = True
+from little import Refused, Server, text  # noqa: E402
 
 projects = set()
 
@@ -24,36 +26,22 @@ for reader in TOOLS[2:]:
     reader["annotations"] = {"readOnlyHint": True}
 
 
-def refusal(text):
-    return {"isError": True, "content": [{"type": "text", "text": text}]}
-
-
 def call(name, arguments):
     project = arguments.get("project" if name in ("files_of", "lines_of") else "name")
     if not isinstance(project, str) or not isinstance(arguments.get("limit", 1), int):
-        return refusal("a name is a text, and a limit a number")
+        raise Refused("a name is a text, and a limit a number")
     if name == "register":
         projects.add(project)
     elif project not in projects:
-        return refusal(f"there is no project {project!r}; register it")
+        raise Refused(f"there is no project {project!r}; register it")
     elif name == "unregister":
         projects.remove(project)
     elif arguments.get("limit") == 0:
         os._exit(7)
-    return {"content": [{"type": "text", "text": "a.py"}]}
+    return text("a.py")
 
 
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message.get("method")
-    result = {}
-    if "id" not in message:
-        continue
-    if method == "initialize":
-        server = {"name": "projects", "version": "1.0.0"}
-        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": server}
-    elif method == "tools/list":
-        result = {"tools": TOOLS}
-    elif method == "tools/call":
-        result = call(message["params"]["name"], message["params"].get("arguments", {}))
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+server = Server(0, "projects")
+server.list_tools = lambda params: {"tools": TOOLS}
+server.call_tool = call
+server.serve()

@@ -1,7 +1,12 @@
 """A store whose tools say in words that they failed, or, with `sound`, flag it as the specification asks."""
 
 import json
+import os
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers"))
+from little import Server, text  # noqa: E402
 
 IS_SOUND = "sound" in sys.argv
 USERS = {"u1": "Ann"}
@@ -38,23 +43,14 @@ def failed(report):
     return report, IS_SOUND or "takes the arguments" in report.get("error", "")
 
 
-for line in sys.stdin:
-    message = json.loads(line)
-    method, params = message.get("method"), message.get("params", {})
-    if "id" not in message:
-        continue
-    if method == "initialize":
-        about = {"name": "store", "version": "1.0.0"}
-        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}
-    elif method == "tools/list":
-        result = {"tools": TOOLS}
-    elif method == "tools/call":
-        report, is_error = answer(params["name"], params.get("arguments", {}))
-        result = {"content": [{"type": "text", "text": json.dumps(report)}], "isError": is_error}
-    elif method == "ping":
-        result = {}
-    else:
-        error = {"code": -32601, "message": f"there is no method {method}"}
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
-        continue
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+def call(name, args):
+    if not any(tool["name"] == name for tool in TOOLS):
+        raise LookupError(name)
+    report, is_error = answer(name, args)
+    return {**text(json.dumps(report)), "isError": is_error}
+
+
+server = Server(0, "store")
+server.list_tools = lambda params: {"tools": TOOLS}
+server.call_tool = call
+server.serve()

@@ -1,8 +1,13 @@
 """Rooms in a database, asked in two ways: `query` takes a statement, `find` pastes what it takes into one."""
 
 import json
+import os
 import sqlite3
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers"))
+from little import Refused, Server, text  # noqa: E402
 
 rooms = sqlite3.connect(":memory:")
 rooms.execute("create table rooms (name text)")
@@ -22,22 +27,12 @@ def call(name, arguments):
     else:
         statement = f"select name from rooms where name = '{arguments['name']}'"
     try:
-        return {"content": [{"type": "text", "text": json.dumps(rooms.execute(statement).fetchall())}]}
+        return text(json.dumps(rooms.execute(statement).fetchall()))
     except sqlite3.Error as reason:
-        return {"isError": True, "content": [{"type": "text", "text": f"sqlite3.OperationalError: {reason}"}]}
+        raise Refused(f"sqlite3.OperationalError: {reason}") from reason
 
 
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message.get("method")
-    result = {}
-    if "id" not in message:
-        continue
-    if method == "initialize":
-        server = {"name": "rooms", "version": "1.0.0"}
-        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": server}
-    elif method == "tools/list":
-        result = {"tools": TOOLS}
-    elif method == "tools/call":
-        result = call(message["params"]["name"], message["params"]["arguments"])
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+server = Server(0, "rooms")
+server.list_tools = lambda params: {"tools": TOOLS}
+server.call_tool = call
+server.serve()

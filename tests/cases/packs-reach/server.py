@@ -1,7 +1,11 @@
 """Hotels and notes; with `leaky`, values are pasted into statements, and paths lead anywhere."""
 
-import json
+import os
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers"))
+from little import Refused, Server, text  # noqa: E402
 
 IS_LEAKY = "leaky" in sys.argv
 TEXT = {"type": "string"}
@@ -23,29 +27,18 @@ TOOLS = [
 
 def call(name, args):
     if name == "search_hotels" and IS_LEAKY and "'" in args["name"]:
-        return "near \"'\": syntax error", True
+        raise Refused("near \"'\": syntax error")
     if name in ("search_hotels", "book_hotel"):
-        return "Ritz", False
+        return text("Ritz")
     paths = [note["file_path"] for note in args.get("files", [])] + args.get("paths", [])
     if IS_LEAKY and any(path.endswith("/etc/passwd") for path in paths):
-        return "root:x:0:0:root:/root:/bin/sh", False
-    is_known = all(path == "today.md" for path in paths)
-    return ("buy milk", False) if is_known else ("there is no note of that name", True)
+        return text("root:x:0:0:root:/root:/bin/sh")
+    if any(path != "today.md" for path in paths):
+        raise Refused("there is no note of that name")
+    return text("buy milk")
 
 
-for line in sys.stdin:
-    message = json.loads(line)
-    method, params = message.get("method"), message.get("params", {})
-    if "id" not in message:
-        continue
-    if method == "initialize":
-        about = {"name": "hotels", "version": "1.0.0"}
-        answer = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}}
-    elif method == "tools/list":
-        answer = {"result": {"tools": TOOLS}}
-    elif method == "tools/call":
-        text, is_error = call(params["name"], params.get("arguments", {}))
-        answer = {"result": {"content": [{"type": "text", "text": text}], "isError": is_error}}
-    else:
-        answer = {"error": {"code": -32601, "message": f"there is no method {method}"}}
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+server = Server(0, "hotels")
+server.list_tools = lambda params: {"tools": TOOLS}
+server.call_tool = call
+server.serve()

@@ -1,25 +1,25 @@
 """A tool without parameters that looks at no arguments, or, with `strict`, refuses what it does not know."""
 
-import json
+import os
 import sys
 
-SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
-TOOL = {"name": "list_searches", "description": "Lists all searches.", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers"))
+from little import Refused, Server, text  # noqa: E402
 
-for line in sys.stdin:
-    message = json.loads(line)
-    method, params = message.get("method"), message.get("params", {})
-    if "id" not in message:
-        continue
-    if method == "initialize":
-        about = {"name": "searches", "version": "1.0.0"}
-        answer = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}}
-    elif method == "tools/list":
-        answer = {"result": {"tools": [TOOL]}}
-    elif method == "tools/call" and params.get("arguments") and "strict" in sys.argv:
-        answer = {"error": {"code": -32602, "message": "list_searches takes no arguments"}}
-    elif method == "tools/call":
-        answer = {"result": {"content": [{"type": "text", "text": "no searches"}]}}
-    else:
-        answer = {"error": {"code": -32601, "message": f"there is no method {method}"}}
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+TOOLS = [{"name": "list_searches", "description": "Lists all searches.", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}]
+
+
+def call(name, arguments):
+    if name != "list_searches":
+        raise LookupError(name)
+    if arguments and "strict" in sys.argv:
+        raise Refused("list_searches takes no arguments")
+    return text("no searches")
+
+
+server = Server(0, "searches")
+server.list_tools = lambda params: {"tools": TOOLS}
+server.call_tool = call
+server.serve()
