@@ -82,7 +82,7 @@ pub fn admitted_failure(result: &Value) -> Option<String> {
 }
 
 fn admits(report: &Map<String, Value>) -> Option<String> {
-    let is_denied = |key: &&str| report.member(*key) == Some(&Value::Bool(false));
+    let is_denied = |key: &&str| report.member(key) == Some(&Value::Bool(false));
     let has_error = report.member("error").is_some_and(is_said);
     let failed = report.member("status").filter(|status| *status == "error" || *status == "failed");
     // Nearly all results end here.
@@ -93,7 +93,7 @@ fn admits(report: &Map<String, Value>) -> Option<String> {
         return None;
     }
     let reason =
-        REASONS.iter().find_map(|key| report.member(*key).filter(|value| is_said(value)).map(|value| (*key, value)));
+        REASONS.iter().find_map(|key| report.member(key).filter(|value| is_said(value)).map(|value| (*key, value)));
     // A check may find that something is not in order, and have served well.
     let denied = ["success", "ok"].into_iter().filter(|key| *key == "success" || has_error).find(is_denied);
     let begin = match (denied, failed, reason) {
