@@ -1,4 +1,4 @@
-//! Rules of the house that the compiler does not know: direction, size, names, completeness, order.
+//! Rules that the compiler does not know: the direction of modules, complete tables, ordered output.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeSet;
@@ -27,12 +27,6 @@ const LAYERS: &[&[&str]] = &[
     &["audit"],
     &["cli"],
 ];
-
-const LONGEST_FILE: usize = 400;
-
-/// Names that say nothing; whatever they hold has a better one.
-const BANNED: [&str; 11] =
-    ["imp", "util", "utils", "helper", "helpers", "common", "misc", "core", "types", "manager", "base"];
 
 /// Folders of like things: every file is a line in a table of its `mod.rs` or of the file named here.
 const TABLES: &[(&str, &str)] = &[
@@ -67,25 +61,6 @@ fn imports_name_one_module_each() {
 }
 
 #[test]
-fn files_are_short() {
-    assert_none("split it", |text| text.lines().count() > LONGEST_FILE);
-}
-
-#[test]
-fn names_say_something() {
-    let named = Regex::new(r"(?m)^\s*(?:pub(?:\([a-z]+\))? )?mod (\w+)").unwrap();
-    let mut broken = Vec::new();
-    for (path, text) in sources() {
-        let inside = named.captures_iter(&text).map(|found| found[1].to_owned());
-        let own = path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect::<Vec<_>>();
-        for name in inside.chain(own).filter(|name| BANNED.contains(&name.as_str())) {
-            broken.push(format!("{}: `{name}`", path.display()));
-        }
-    }
-    assert!(broken.is_empty(), "names that say nothing:\n{}", broken.join("\n"));
-}
-
-#[test]
 fn every_file_is_in_its_table() {
     let mut forgotten = Vec::new();
     // A file that no `mod` names is not compiled, and nobody notices.
@@ -114,7 +89,7 @@ fn every_file_is_in_its_table() {
     assert!(forgotten.is_empty(), "forgotten:\n{}", forgotten.join("\n"));
 }
 
-/// What runs may keep things by keys that have no order; nothing of it is printed.
+/// Modules that only run cases may use hash maps, because nothing they hold is printed directly.
 #[test]
 fn what_is_printed_is_ordered() {
     let unordered: Vec<String> = sources()
