@@ -22,7 +22,7 @@ Examples say only what is different about this tool:
 ```json
 ";
 
-/// The page `docs/lints.md`.
+/// The page `docs/reference/lints.md`.
 pub fn manual() -> String {
     let mut page = HEAD.to_owned();
     // Writing to a text cannot fail.
@@ -96,7 +96,7 @@ pub fn explained(lint: &Lint) -> String {
     for (title, words) in [("it is", level.as_str()), ("why", lint.why), ("cure", lint.cure), ("see", lint.link)] {
         let _ = writeln!(text, "  {title:<5}  {words}");
     }
-    let _ = writeln!(text, "\n  the examples say what is different about the tool at the top of docs/lints.md");
+    let _ = writeln!(text, "\n  the examples say what is different about the tool at the top of docs/reference/lints.md");
     let (good, bad) = lint.examples();
     for (title, example) in [("good", good), ("bad", bad)] {
         let _ = writeln!(text, "\n  {title}:");

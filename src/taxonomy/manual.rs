@@ -1,4 +1,4 @@
-//! Writes the reference of all faults, `docs/faults.md`.
+//! Writes the reference of all faults, `docs/reference/faults.md`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -19,7 +19,7 @@ impl Error {
         Self { diagnostics, text }
     }
 
-    /// The stable names of the mistakes, in the order in which they were found; `docs/errors.md` explains each.
+    /// The stable names of the mistakes, in the order in which they were found; `docs/reference/errors.md` explains each.
     ///
     /// ```
     /// let error = mcprove::testing::Suite::parse("suite: s\ntest: []").unwrap_err();

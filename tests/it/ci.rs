@@ -1,4 +1,4 @@
-//! The jobs in `docs/ci.md` are YAML, and every command in them runs and writes what the job keeps.
+//! The jobs in `docs/guides/ci.md` are YAML, and every command in them runs and writes what the job keeps.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::fs;
@@ -25,7 +25,7 @@ fn every_command_of_the_jobs_passes() {
     let scene = Scene::new("ci");
     fs::create_dir_all(scene.folder.join("suites")).unwrap();
     fs::copy(root().join("examples/quickstart.yml"), scene.folder.join("suites/quickstart.yml")).unwrap();
-    let commands = commands(&fs::read_to_string(root().join("docs/ci.md")).unwrap());
+    let commands = commands(&fs::read_to_string(root().join("docs/guides/ci.md")).unwrap());
     assert!(commands.len() > 10, "{commands:#?}");
     for command in &commands {
         let seen = scene.line(command);

@@ -1,4 +1,4 @@
-//! Every mistake that mcprove can find: an input, what the user sees, and a section in `docs/errors.md`.
+//! Every mistake that mcprove can find: an input, what the user sees, and a section in `docs/reference/errors.md`.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,17 +43,17 @@ fn every_code_has_an_input_and_a_section() {
     let shown = Regex::new(r"\b(?:error|warning)\[([a-z-]+)\]").unwrap();
     let seen = codes(&shown, SEEN.values().map(String::as_str));
     let headings = Regex::new(r"(?m)^## `([a-z-]+)`$").unwrap();
-    let manual = fs::read_to_string(root().join("docs/errors.md")).unwrap();
+    let manual = fs::read_to_string(root().join("docs/reference/errors.md")).unwrap();
     let mut written = in_sources();
     // What has no code of its own is printed without one.
     written.remove("error");
     assert_eq!(lacking(&written, &seen), "", "codes in src/ without an input under tests/cases/errors");
     assert_eq!(lacking(&seen, &written), "", "codes shown that no source names: is the code no literal?");
     let documented = codes(&headings, [manual.as_str()].into_iter());
-    assert_eq!(lacking(&written, &documented), "", "codes without a section in docs/errors.md");
-    assert_eq!(lacking(&documented, &written), "", "sections of docs/errors.md about codes that do not exist");
+    assert_eq!(lacking(&written, &documented), "", "codes without a section in docs/reference/errors.md");
+    assert_eq!(lacking(&documented, &written), "", "sections of docs/reference/errors.md about codes that do not exist");
     let order: Vec<&str> = headings.captures_iter(&manual).map(|found| found.extract::<1>().1[0]).collect();
-    assert!(order.is_sorted(), "the sections of docs/errors.md are in alphabetical order");
+    assert!(order.is_sorted(), "the sections of docs/reference/errors.md are in alphabetical order");
 }
 
 #[test]

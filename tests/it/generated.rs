@@ -14,11 +14,11 @@ const GENERATED: &[Generated] = &[
     ("schema/snapshot.schema.json", || pretty(&mcprove::drift::json_schema())),
     ("schema/finding.schema.json", || pretty(&mcprove::findings::json_schema())),
     ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
-    ("docs/lints.md", mcprove::lint::manual),
-    ("docs/packs.md", mcprove::suite::packs_manual),
-    ("docs/rules.md", mcprove::suite::rules_manual),
-    ("docs/scans.md", mcprove::wire::scan_manual),
-    ("docs/faults.md", || {
+    ("docs/reference/lints.md", mcprove::lint::manual),
+    ("docs/reference/packs.md", mcprove::suite::packs_manual),
+    ("docs/reference/rules.md", mcprove::suite::rules_manual),
+    ("docs/reference/scans.md", mcprove::wire::scan_manual),
+    ("docs/reference/faults.md", || {
         let served = mcprove::demo::faulty::all().map(|entry| entry.variant).collect();
         mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin(), &served)
     }),

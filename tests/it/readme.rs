@@ -19,10 +19,10 @@ const PARTS: &[Part] = &[
     ("README.md", "a failing run", picture),
     ("README.md", "commands", commands),
     ("README.md", "exit codes", exit_codes),
-    ("docs/drift.md", "kinds of change", mcprove::drift::manual),
-    ("docs/flaws.md", "reference", mcprove::demo::flaw::manual),
-    ("docs/proving.md", "a proof", proof),
-    ("docs/reports.md", "formats", formats),
+    ("docs/guides/drift.md", "kinds of change", mcprove::drift::manual),
+    ("docs/reference/flaws.md", "reference", mcprove::demo::flaw::manual),
+    ("docs/guides/proving.md", "a proof", proof),
+    ("docs/guides/reports.md", "formats", formats),
     ("docs/suites.md", "a first run", first_run),
     ("docs/suites.md", "a look for isolation", look_for_isolation),
     ("docs/suites.md", "reference", mcprove::suite::manual),
@@ -86,7 +86,7 @@ fn parts_made_from_the_code_are_up_to_date() {
 
 #[test]
 fn flaws_in_the_documentation_are_flaws() {
-    let page = fs::read_to_string(root().join("docs/flaws.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/reference/flaws.md")).unwrap();
     let blocks = Regex::new(r"(?s)```yaml\n(.*?)```").unwrap();
     let flaws: Vec<&str> = blocks.captures_iter(&page).map(|found| found.extract::<1>().1[0]).collect();
     assert!(flaws.len() > 2);
@@ -126,7 +126,7 @@ fn look_for_isolation() -> String {
 /// A proof as a terminal of 80 columns shows it, as far as to the second survivor.
 fn proof() -> String {
     let scene = scene("readme/proof");
-    for (file, text) in suites(&fs::read_to_string(root().join("docs/proving.md")).unwrap()) {
+    for (file, text) in suites(&fs::read_to_string(root().join("docs/guides/proving.md")).unwrap()) {
         scene.write(&file, &text);
     }
     let command = "mcprove prove sums-proven.yml";

@@ -17,7 +17,7 @@ pub type Label = Located<String>;
 /// One mistake in a suite, a registry, a filter or an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
-    /// A stable kebab-case name, listed in `docs/errors.md`.
+    /// A stable kebab-case name, listed in `docs/reference/errors.md`.
     pub code: &'static str,
     /// Whether the program goes on.
     pub severity: Severity,

@@ -137,7 +137,7 @@ impl ProvingArgs {
             let named = mutants_named(word, registry);
             if named.is_empty() {
                 let help = nearest(word, names(registry)).map(|name| format!("did you mean `{name}`?"));
-                let help = help.or_else(|| Some("`docs/faults.md` lists all of them".to_owned()));
+                let help = help.or_else(|| Some("`docs/reference/faults.md` lists all of them".to_owned()));
                 output.error(&format!("there is no mutant, variant, leaf or family `{word}`"), help.as_deref());
                 return Err(Exit::Usage);
             }

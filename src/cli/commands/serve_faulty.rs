@@ -24,7 +24,7 @@ pub(super) struct FaultyArgs {
     /// The variant of the fault taxonomy that the server has.
     #[arg(long, value_name = "VARIANT", required_unless_present_any = ["list", "flaw", "rule"])]
     fault: Option<String>,
-    /// A YAML file that says what the server does wrong, as in docs/flaws.md.
+    /// A YAML file that says what the server does wrong, as in docs/reference/flaws.md.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fault", "list"])]
     flaw: Option<PathBuf>,
     /// The rule of the specification that the server breaks, such as `2025-11-25/H3`; `mcprove compliance --list` shows them.

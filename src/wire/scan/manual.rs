@@ -10,7 +10,7 @@ const HEAD: &str = "\
 
 Made from the code; `UPDATE=1 cargo test generated` writes it anew.
 
-A server must not do any of these, whatever a suite asks of it; [semantics](semantics.md#judging) says whose finding it is.
+A server must not do any of these, whatever a suite asks of it; [semantics](../semantics.md#judging) says whose finding it is.
 The second column ends the sentence \"a server must not …\".
 Sections are those below `https://modelcontextprotocol.io/specification/REVISION/`, in 2025-11-25 for revisions with sessions and in 2026-07-28.
 
@@ -18,7 +18,7 @@ Sections are those below `https://modelcontextprotocol.io/specification/REVISION
 | --- | --- | --- | --- | --- |
 ";
 
-/// The page `docs/scans.md`.
+/// The page `docs/reference/scans.md`.
 pub fn manual() -> String {
     let mut page = HEAD.to_owned();
     for scan in SCANS {
