@@ -5,6 +5,7 @@
 //! report later. Start reading in [`Event`].
 
 mod case;
+mod check;
 mod failure;
 mod identity;
 mod isolation;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::taxonomy::score::Score;
 
 pub use self::case::{Attempt, CHANGED, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome, RECORDED};
+pub use self::check::CheckResult;
 pub use self::failure::{FailureClass, Finding, Level};
 pub use self::identity::{Identity, NOT_ISOLATED};
 pub use self::isolation::{Isolation, Verdicts};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Ground, Probed};
-use crate::event::{self, Finding, Outcome};
+use super::CheckContext;
+use crate::event::{self, CheckResult, Finding, Outcome};
 use crate::lint::{Found, Level, Lint};
 use crate::source::Located;
 use crate::suite::SchemaLint;
@@ -11,14 +11,14 @@ use crate::suite::SchemaLint;
 /// How many of the places are listed.
 const LISTED: usize = 9;
 
-pub(super) fn run(lint: &Lint, level: Level, settings: &SchemaLint, ground: &Ground<'_>) -> Probed {
-    let tools = settings.of(&ground.catalog.tools);
+pub(super) fn run(lint: &Lint, level: Level, settings: &SchemaLint, context: &CheckContext<'_>) -> CheckResult {
+    let tools = settings.of(&context.catalog.tools);
     let (allowed, found): (Vec<Found>, Vec<Found>) =
         lint.judge(&tools, settings.limits).into_iter().partition(|one| settings.excuse(lint, &one.tool).is_some());
     let binding = if level == Level::Error { event::Level::Must } else { event::Level::Should };
     let told = finding(lint, &found).map(|finding| Finding { level: binding, ..finding });
     let mut findings: Vec<Finding> = told.into_iter().collect();
-    findings.extend(needless(lint, settings, &allowed, ground));
+    findings.extend(needless(lint, settings, &allowed, context));
     let outcome = match (findings.is_empty(), level) {
         (true, _) => Outcome::Passed,
         (false, Level::Error) if !found.is_empty() => Outcome::Failed,
@@ -27,8 +27,8 @@ pub(super) fn run(lint: &Lint, level: Level, settings: &SchemaLint, ground: &Gro
     let excused = allowed.first().and_then(|one| settings.excuse(lint, &one.tool));
     let reason = excused.map(|excuse| format!("allowed: {}", excuse.reason));
     // What is judged is what the server said when it was asked for its tools.
-    let frames = ground.catalog.tools_frame.into_iter().collect();
-    Probed { reason, findings, frames, ..Probed::because(outcome, "") }
+    let frames = context.catalog.tools_frame.into_iter().collect();
+    CheckResult { reason, findings, frames, ..CheckResult::new(outcome) }
 }
 
 /// One finding for all places, so that a report shows what is wrong once and where it is below.
@@ -63,9 +63,9 @@ fn place(found: &Found) -> String {
 }
 
 /// What is allowed and is not there hides what may come; where a suite has several servers, it may be there on another.
-fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[Found], ground: &Ground<'_>) -> Vec<Finding> {
-    let is_only_server = ground.suite.servers.len() == 1;
-    let is_meant = |tool: &Located<String>| ground.catalog.tool(&tool.value).is_some();
+fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[Found], context: &CheckContext<'_>) -> Vec<Finding> {
+    let is_only_server = context.suite.servers.len() == 1;
+    let is_meant = |tool: &Located<String>| context.catalog.tool(&tool.value).is_some();
     let own = settings.allow.iter().filter(|entry| entry.lint.value == lint.id);
     let own = own.filter(|entry| is_only_server || entry.tool.as_ref().is_some_and(is_meant));
     let idle =

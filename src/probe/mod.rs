@@ -1,6 +1,6 @@
 //! Checks that YAML cannot say: one file or folder and one line each.
 //!
-//! [`run`] takes a [`Probe`] of the plan and the [`Ground`] on which it may work, and comes to a verdict. What a probe
+//! [`run`] takes a [`Probe`] of the plan and its [`CheckContext`], and returns a result. What a probe
 //! does not do: decide which cases there are, or what is reported of them.
 
 mod drift;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::event::{Exchange, Finding, Outcome};
+use crate::event::{CheckResult, Finding};
 use crate::plan::Probe;
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
@@ -40,9 +40,9 @@ pub trait Servers: Send + Sync {
     fn stopped(&self) -> Eventually<'_, ()>;
 }
 
-/// What a probe may look at and use.
+/// What a probe may look at and use, and the way to its servers.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct CheckContext<'a> {
     /// The id of the case: frames belong to it.
     pub owner: &'a str,
     /// The suite: what it allows, which arguments it gives.
@@ -63,42 +63,11 @@ pub struct Ground<'a> {
     pub request_timeout: Duration,
 }
 
-/// What a probe came to.
-#[derive(Debug, Clone)]
-pub struct Probed {
-    /// The verdict.
-    pub outcome: Outcome,
-    /// Why there is none, or what a verdict rests on.
-    pub reason: Option<String>,
-    /// What went wrong.
-    pub findings: Vec<Finding>,
-    /// Exchanges that show it.
-    pub exchanges: Vec<Exchange>,
-    /// The revision that was spoken; empty where nothing was said.
-    pub spoken: String,
-    /// The numbers of frames that show it.
-    pub frames: Vec<u32>,
-}
-
-impl Probed {
-    /// A verdict with nothing to show.
-    pub fn because(outcome: Outcome, reason: impl Into<String>) -> Self {
-        Self {
-            outcome,
-            reason: Some(reason.into()),
-            findings: Vec::new(),
-            exchanges: Vec::new(),
-            spoken: String::new(),
-            frames: Vec::new(),
-        }
-    }
-}
-
 /// Runs a probe.
-pub async fn run(probe: &Probe, ground: &Ground<'_>) -> Probed {
+pub async fn run(probe: &Probe, context: &CheckContext<'_>) -> CheckResult {
     match probe {
-        Probe::Fuzz { settings, tools, hazards } => fuzz::run(settings, (tools, hazards), ground).await,
-        Probe::Lint { lint, level, settings } => lint::run(lint, *level, settings, ground),
-        Probe::Drift { settings, recorded, subject } => drift::run(settings, (recorded, subject), ground).await,
+        Probe::Fuzz { settings, tools, hazards } => fuzz::run(settings, (tools, hazards), context).await,
+        Probe::Lint { lint, level, settings } => lint::run(lint, *level, settings, context),
+        Probe::Drift { settings, recorded, subject } => drift::run(settings, (recorded, subject), context).await,
     }
 }

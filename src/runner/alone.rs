@@ -2,11 +2,10 @@
 
 use std::future::Future;
 
-use super::attempt::Attempted;
 use super::history::CALL;
 use super::lane::{Lane, Opened};
 use super::resolve::Starts;
-use crate::event::{FailureClass, Finding, Level, Outcome};
+use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome};
 
 /// Why a case has no verdict whose server ended under the requests of several.
 const NOT_ALONE: &str = "the server ended while requests of several cases were under way, and alone with a fresh \
@@ -20,9 +19,9 @@ const NOT_ALONE: &str = "the server ended while requests of several cases were u
 pub(super) async fn unless_clear(
     lane: &Lane,
     opened: &Opened,
-    attempted: Attempted,
-    alone: impl Future<Output = Attempted>,
-) -> Attempted {
+    attempted: CheckResult,
+    alone: impl Future<Output = CheckResult>,
+) -> CheckResult {
     let session = &opened.session;
     let can_start_again = session.server.transport == "stdio" && lane.planned().suite.setup.is_empty();
     if !can_start_again || lane.stop.is_set() {
@@ -43,25 +42,25 @@ pub(super) async fn unless_clear(
         Outcome::Passed | Outcome::Warned => {
             session.explain_end(false);
             let reason = Some(NOT_ALONE.to_owned());
-            Attempted { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..again }
+            CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..again }
         }
         Outcome::Failed | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => attempted,
     }
 }
 
 /// Whether an attempt tells that the server ended.
-pub(super) fn ended_the_server(attempted: &Attempted) -> bool {
+pub(super) fn ended_the_server(attempted: &CheckResult) -> bool {
     attempted.findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited))
 }
 
-fn timed_out(attempted: &Attempted) -> bool {
+fn timed_out(attempted: &CheckResult) -> bool {
     let is_late = |found: &Finding| found.class == Some(FailureClass::Timeout);
     attempted.outcome == Outcome::Failed && attempted.findings.iter().any(is_late)
 }
 
 /// Whether nobody minds that a case says everything again: what it called changes no data, or may, and a server is
 /// really started.
-fn may_be_repeated(lane: &Lane, attempted: &Attempted) -> bool {
+fn may_be_repeated(lane: &Lane, attempted: &CheckResult) -> bool {
     let (planned, catalog) = (lane.planned(), lane.known_catalog());
     let server = &planned.lanes[lane.index].server;
     let is_harmless = |tool: &str| catalog.tool(tool).is_none_or(|tool| planned.suite.hazard(server, tool).is_none());
@@ -70,7 +69,7 @@ fn may_be_repeated(lane: &Lane, attempted: &Attempted) -> bool {
 }
 
 /// The attempt alone where it says more than the one in company.
-fn unless_in_time_alone(attempted: Attempted, mut again: Attempted) -> Attempted {
+fn unless_in_time_alone(attempted: CheckResult, mut again: CheckResult) -> CheckResult {
     match again.outcome {
         Outcome::Failed if timed_out(&again) => {
             let late = again.findings.iter_mut().find(|found| found.class == Some(FailureClass::Timeout));

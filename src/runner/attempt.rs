@@ -16,10 +16,9 @@ use super::rule::apply_level;
 use super::snapshot::Recorder;
 use super::sound::{self, unsound};
 use super::turns::in_turn;
-use super::verdict::Verdict;
 use super::witness::Unserved;
 use super::{alone, finding, rounds};
-use crate::event::{Exchange, FailureClass, Finding, Outcome, RECORDED};
+use crate::event::{CheckResult, FailureClass, Finding, Outcome, RECORDED};
 use crate::plan::made::Cure;
 use crate::plan::{Case, Script, SessionNeed};
 use crate::session::NO_TOKEN;
@@ -30,18 +29,6 @@ use crate::wire::Beyond;
 
 /// Why a case that was under way has no verdict.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
-
-/// How an attempt ended.
-pub(super) struct Attempted {
-    pub(super) outcome: Outcome,
-    pub(super) reason: Option<String>,
-    pub(super) findings: Vec<Finding>,
-    pub(super) exchanges: Vec<Exchange>,
-    pub(super) spoken: String,
-    pub(super) frames: Vec<u32>,
-    /// Without the start of its server; zero where that is not known.
-    pub(super) duration: Duration,
-}
 
 /// What an attempt may take and when it must stop.
 #[derive(Clone, Copy)]
@@ -58,7 +45,7 @@ pub(super) struct Bounds<'a> {
 }
 
 /// Runs a script once, in the lane's session or in one of its own.
-pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> CheckResult {
     let begun = Instant::now();
     let attempted = match case.session {
         SessionNeed::Shared => match bounds.unless_stopped(lane.session()).await {
@@ -68,7 +55,7 @@ pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, boun
                 let again = Bounds { turn: Turn::Again, ..*bounds };
                 let alone = Box::pin(in_own_session(lane, case, script, &again));
                 let attempted = alone::unless_clear(lane, &opened, attempted, alone).await;
-                Attempted { duration: begun.elapsed(), ..attempted }
+                CheckResult { duration: begun.elapsed(), ..attempted }
             }
             Err(none) => without_session(none),
         },
@@ -77,15 +64,7 @@ pub(super) async fn attempt(lane: &Arc<Lane>, case: &Case, script: &Script, boun
     };
     // The start of its server is no part of a case, unless it came to nothing else.
     let duration = if attempted.duration.is_zero() { begun.elapsed() } else { attempted.duration };
-    apply_level(case, Attempted { duration, ..attempted })
-}
-
-impl Attempted {
-    /// The verdict of a case that looked at what all sessions had said.
-    pub(super) fn of_scan(outcome: Outcome, reason: Option<String>, findings: Vec<Finding>) -> Self {
-        let verdict = Verdict { outcome, reason, findings };
-        attempted(verdict, Vec::new(), String::new(), Vec::new())
-    }
+    apply_level(case, CheckResult { duration, ..attempted })
 }
 
 impl Bounds<'_> {
@@ -99,7 +78,7 @@ impl Bounds<'_> {
 }
 
 /// Runs a script in the session that other cases use too.
-async fn in_company(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+async fn in_company(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> CheckResult {
     let mut attempted = run(lane, opened, case, script, bounds).await;
     let found = opened.session.take_violations(&case.id);
     if !found.is_empty() {
@@ -110,8 +89,8 @@ async fn in_company(lane: &Lane, opened: &Opened, case: &Case, script: &Script, 
 }
 
 /// Runs a script in sessions that nobody shares; every `restart` step begins another one.
-pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
-    let mut whole: Option<Attempted> = None;
+pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> CheckResult {
+    let mut whole: Option<CheckResult> = None;
     let mut rest = script.clone();
     let mut bounds = *bounds;
     if case.handshake == Handshake::Left {
@@ -169,19 +148,24 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
     }
 }
 
-fn without_session(none: NoSession) -> Attempted {
-    let verdict = match none {
-        NoSession::NotSpoken(reason) => Verdict::because(Outcome::Skipped, reason),
-        NoSession::Interrupted => Verdict::because(Outcome::Inconclusive, INTERRUPTED),
+fn without_session(none: NoSession) -> CheckResult {
+    match none {
+        NoSession::NotSpoken(reason) => CheckResult::because(Outcome::Skipped, reason),
+        NoSession::Interrupted => CheckResult::because(Outcome::Inconclusive, INTERRUPTED),
         NoSession::Broken(found) => {
             let reason = found.message.clone();
-            Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, vec![*found]) }
+            CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, vec![*found]) }
         }
-    };
-    attempted(verdict, Vec::new(), String::new(), Vec::new())
+    }
 }
 
-pub(super) async fn run(lane: &Lane, opened: &Opened, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+pub(super) async fn run(
+    lane: &Lane,
+    opened: &Opened,
+    case: &Case,
+    script: &Script,
+    bounds: &Bounds<'_>,
+) -> CheckResult {
     let mut conversation = conversation(lane, opened, case);
     let verdict = bounded(&mut conversation, script, case, bounds).await;
     torn_down(conversation, verdict, (opened, &script.teardown), case, bounds).await
@@ -206,29 +190,39 @@ fn conversation<'a>(lane: &'a Lane, opened: &'a Opened, case: &'a Case) -> Conve
 }
 
 /// The verdict on a script, within its time and unless the run is stopped.
-async fn bounded(conversation: &mut Conversation<'_>, script: &Script, case: &Case, bounds: &Bounds<'_>) -> Verdict {
+async fn bounded(
+    conversation: &mut Conversation<'_>,
+    script: &Script,
+    case: &Case,
+    bounds: &Bounds<'_>,
+) -> CheckResult {
     let sources = conversation.sources;
     let in_time = tokio::select! {
         verdict = timeout(rounds::patience(script, bounds.left), judged(conversation, case, script, bounds.left)) => verdict.ok(),
-        () = bounds.stop.wait() => return Verdict::because(Outcome::Inconclusive, INTERRUPTED),
+        () = bounds.stop.wait() => return CheckResult::because(Outcome::Inconclusive, INTERRUPTED),
     };
     in_time.unwrap_or_else(|| too_slow(conversation, sources, case, bounds.timeout))
 }
 
 async fn torn_down<'a>(
     mut conversation: Conversation<'a>,
-    mut verdict: Verdict,
+    mut verdict: CheckResult,
     (opened, teardown): (&'a Opened, &[Step]),
     case: &Case,
     bounds: &Bounds<'_>,
-) -> Attempted {
+) -> CheckResult {
     if !teardown.is_empty() {
         Box::pin(tear_down(&mut conversation, teardown, bounds, &mut verdict)).await;
     }
     concluded(conversation, verdict, opened, case)
 }
 
-fn concluded(mut conversation: Conversation<'_>, mut verdict: Verdict, opened: &Opened, case: &Case) -> Attempted {
+fn concluded(
+    mut conversation: Conversation<'_>,
+    mut verdict: CheckResult,
+    opened: &Opened,
+    case: &Case,
+) -> CheckResult {
     // A case that stands for one rule, or that failed, has its own to tell.
     if case.rule.is_none() && verdict.outcome == Outcome::Passed {
         conversation.doubts.extend(std::mem::take(&mut conversation.unflagged).into_values());
@@ -237,25 +231,29 @@ fn concluded(mut conversation: Conversation<'_>, mut verdict: Verdict, opened: &
         verdict.outcome = Outcome::Warned;
     }
     if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (verdict.outcome, conversation.inconclusive) {
-        verdict = Verdict { findings: verdict.findings, ..Verdict::because(Outcome::Inconclusive, reason) };
+        verdict = CheckResult { findings: verdict.findings, ..CheckResult::because(Outcome::Inconclusive, reason) };
     }
     let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);
     if has_recorded && matches!(verdict.outcome, Outcome::Passed | Outcome::Warned) {
         verdict.reason = Some(RECORDED.to_owned());
     }
     verdict.findings.extend(conversation.doubts);
-    let frames = opened.session.frames_of(&case.id);
-    let spoken = opened.session.server.revision.to_string();
-    attempted(verdict, conversation.exchanges, spoken, frames)
+    verdict.exchanges = conversation.exchanges;
+    verdict.protocol_revision = opened.session.server.revision.to_string();
+    verdict.frames = opened.session.frames_of(&case.id);
+    verdict
 }
 
-async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Script, left: Duration) -> Verdict {
+async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Script, left: Duration) -> CheckResult {
     conversation.rounds.clone_from(&script.rounds);
     if let Err(found) = conversation.all("setup", &script.setup).await {
         if let Some(left_alone) = left_alone(&found) {
             return left_alone;
         }
-        return Verdict { reason: Some("its setup failed".to_owned()), ..Verdict::found(Outcome::Errored, found) };
+        return CheckResult {
+            reason: Some("its setup failed".to_owned()),
+            ..CheckResult::found(Outcome::Errored, found)
+        };
     }
     if let Err(found) = conversation.all("witness", &script.twins).await {
         return left_alone(&found).unwrap_or_else(|| unsound(&found, &script.twins));
@@ -265,7 +263,7 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
         Err(Unserved::Unanswered(found)) => {
             return unserved(vec![finding::at(*found, conversation.sources, case.span, "this case")]);
         }
-        Ok(found) if !found.is_empty() => return Verdict::found(Outcome::Failed, found),
+        Ok(found) if !found.is_empty() => return CheckResult::found(Outcome::Failed, found),
         Ok(_) => {}
     }
     if let Some(rounds) = &script.rounds {
@@ -276,20 +274,20 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
         None => conversation.all("", &script.steps).await,
     };
     match served {
-        Ok(()) => Verdict::passed(),
+        Ok(()) => CheckResult::new(Outcome::Passed),
         Err(found) => unserved(found),
     }
 }
 
 /// The verdict on steps of which one went wrong.
-pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
+pub(super) fn unserved(found: Vec<Finding>) -> CheckResult {
     let said = |code: &str| found.iter().find(|found| found.code == code).map(|found| found.message.clone());
     // It says nothing of the server that nobody gives a token for it, or that its answer is not read.
     if let Some(reason) = [NO_TOKEN, Beyond::Depth.code(), Beyond::Memory.code()].into_iter().find_map(said) {
-        return Verdict { reason: Some(reason), ..Verdict::found(Outcome::Errored, found) };
+        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
     }
     if let Some(reason) = said(NO_SESSION_ID) {
-        return Verdict::because(Outcome::Skipped, reason);
+        return CheckResult::because(Outcome::Skipped, reason);
     }
     if let Some(left_alone) = left_alone(&found) {
         return left_alone;
@@ -297,22 +295,27 @@ pub(super) fn unserved(found: Vec<Finding>) -> Verdict {
     if !found.is_empty() && found.iter().all(|found| found.code == UNFILLED) {
         // The suite or the environment is to blame.
         let reason = found.first().map(|found| found.message.clone());
-        return Verdict { reason, ..Verdict::found(Outcome::Errored, found) };
+        return CheckResult { reason, ..CheckResult::found(Outcome::Errored, found) };
     }
     match said(NOT_CANCELLED) {
-        Some(early) => Verdict::because(Outcome::Inconclusive, early),
-        None => Verdict::found(Outcome::Failed, found),
+        Some(early) => CheckResult::because(Outcome::Inconclusive, early),
+        None => CheckResult::found(Outcome::Failed, found),
     }
 }
 
 /// The verdict where a step would have called a tool that must not be called, or needs what the server may leave out.
-fn left_alone(found: &[Finding]) -> Option<Verdict> {
+fn left_alone(found: &[Finding]) -> Option<CheckResult> {
     let refused = found.iter().find(|found| [rounds::MAY_DESTROY, NOT_APPLICABLE].contains(&found.code.as_str()))?;
-    Some(Verdict::because(Outcome::Skipped, refused.message.clone()))
+    Some(CheckResult::because(Outcome::Skipped, refused.message.clone()))
 }
 
 /// Teardown runs whatever happened; its own failure is told and hides nothing.
-async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], bounds: &Bounds<'_>, verdict: &mut Verdict) {
+async fn tear_down(
+    conversation: &mut Conversation<'_>,
+    steps: &[Step],
+    bounds: &Bounds<'_>,
+    verdict: &mut CheckResult,
+) {
     if !conversation.speaker.session.is_open() {
         return;
     }
@@ -334,7 +337,7 @@ async fn tear_down(conversation: &mut Conversation<'_>, steps: &[Step], bounds: 
         .extend(found.into_iter().map(|found| Finding { message: format!("in teardown: {}", found.message), ..found }));
 }
 
-fn too_slow(conversation: &mut Conversation<'_>, sources: &Sources, case: &Case, limit: Duration) -> Verdict {
+fn too_slow(conversation: &mut Conversation<'_>, sources: &Sources, case: &Case, limit: Duration) -> CheckResult {
     let message = format!("the case took longer than {} (`timeout`)", duration_text(limit));
     let session = conversation.speaker.session;
     let alive = match (session.is_open(), session.server.transport) {
@@ -352,10 +355,10 @@ fn too_slow(conversation: &mut Conversation<'_>, sources: &Sources, case: &Case,
         .with_evidence("stderr", conversation.speaker.session.stderr_tail().join("\n"));
     let mut found = vec![finding::at(found, sources, case.span, "this case")];
     found.splice(..0, std::mem::take(&mut conversation.broken));
-    Verdict::found(Outcome::Failed, found)
+    CheckResult::found(Outcome::Failed, found)
 }
 
-fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
+fn add_violations(attempted: &mut CheckResult, found: Vec<Finding>) {
     if found.is_empty() {
         return;
     }
@@ -367,7 +370,7 @@ fn add_violations(attempted: &mut Attempted, found: Vec<Finding>) {
 }
 
 /// Adds that the server ended by itself; a failure that only shows it is explained by it.
-fn add_end(attempted: &mut Attempted, ended: Option<Finding>) {
+fn add_end(attempted: &mut CheckResult, ended: Option<Finding>) {
     let Some(ended) = ended else { return };
     let is_symptom = |found: &&mut Finding| {
         let class = found.class;
@@ -380,17 +383,5 @@ fn add_end(attempted: &mut Attempted, ended: Option<Finding>) {
             symptom.evidence.extend(more);
         }
         None => add_violations(attempted, vec![ended]),
-    }
-}
-
-fn attempted(verdict: Verdict, exchanges: Vec<Exchange>, spoken: String, frames: Vec<u32>) -> Attempted {
-    Attempted {
-        outcome: verdict.outcome,
-        reason: verdict.reason,
-        findings: verdict.findings,
-        exchanges,
-        spoken,
-        frames,
-        duration: Duration::ZERO,
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attempt::{Attempted, Bounds, INTERRUPTED, attempt};
+use super::attempt::{Bounds, INTERRUPTED, attempt};
 use super::lane::{Lane, NoSession};
 use super::pool::Turn;
 use super::rule::apply_level;
 use super::{Emitter, Options, again, finding, isolation, micros, probing, snapshot};
 use crate::event::{
-    Attempt, CaseInfo, CaseResult, CaseStarted, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome, RECORDED,
-    RuleInfo, RuleLevel,
+    Attempt, CaseInfo, CaseResult, CaseStarted, CheckResult, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome,
+    RECORDED, RuleInfo, RuleLevel,
 };
 use crate::plan::{Body, Case, Script, SessionNeed, SuitePlan};
 use crate::source::{Sources, duration_text};
@@ -93,7 +93,7 @@ struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    async fn one(&self, number: u32, turn: Turn) -> Attempted {
+    async fn one(&self, number: u32, turn: Turn) -> CheckResult {
         self.emitter.event(Event::CaseStarted(CaseStarted { id: self.case.id.clone(), attempt: number }));
         attempt(self.lane, self.case, self.script, &Bounds { turn, ..self.bounds }).await
     }
@@ -141,7 +141,7 @@ impl Attempts<'_> {
     }
 }
 
-fn told(attempted: &Attempted) -> Attempt {
+fn told(attempted: &CheckResult) -> Attempt {
     Attempt {
         outcome: attempted.outcome,
         duration_us: micros(attempted.duration),
@@ -263,19 +263,11 @@ fn unrun(
     reason: Option<String>,
     findings: Vec<Finding>,
 ) -> CaseResult {
-    let attempted = Attempted {
-        outcome,
-        reason,
-        findings,
-        exchanges: Vec::new(),
-        spoken: String::new(),
-        frames: Vec::new(),
-        duration: Duration::ZERO,
-    };
+    let attempted = CheckResult { reason, findings, ..CheckResult::new(outcome) };
     result(planned, case, attempted, Vec::new())
 }
 
-fn result(planned: &SuitePlan, case: &Case, attempted: Attempted, earlier: Vec<Attempt>) -> CaseResult {
+fn result(planned: &SuitePlan, case: &Case, attempted: CheckResult, earlier: Vec<Attempt>) -> CaseResult {
     // Only a case that said something to the server and came to a verdict judges anything.
     let has_judged = matches!(attempted.outcome, Outcome::Passed | Outcome::Failed) && !attempted.frames.is_empty();
     // What an answer is to be compared with from now on was not compared with anything.
@@ -289,7 +281,7 @@ fn result(planned: &SuitePlan, case: &Case, attempted: Attempted, earlier: Vec<A
         repetitions: Vec::new(),
         findings: finding::written(&planned.suite, attempted.findings),
         exchanges: attempted.exchanges,
-        spoken: attempted.spoken,
+        spoken: attempted.protocol_revision,
         again: again::command(planned, case),
         judged: if judges { case.variants.iter().cloned().collect() } else { Vec::new() },
         frames: attempted.frames,

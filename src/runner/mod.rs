@@ -41,7 +41,6 @@ mod sound;
 mod start;
 mod suite;
 mod turns;
-mod verdict;
 mod watch;
 mod witness;
 

@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::attempt::{Attempted, INTERRUPTED};
+use super::attempt::INTERRUPTED;
 use super::lane::{Lane, NoSession, Opened, REQUEST_TIMEOUT};
 use super::{Stop, finding};
-use crate::event::{Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::{Case, Probe};
-use crate::probe::{self, Eventually, Ground, Probed, Servers};
+use crate::probe::{self, CheckContext, Eventually, Servers};
 use crate::session::Session;
 use crate::source::template::{Names, fill};
 use crate::suite::Handshake;
 
 /// Runs the probe of a case; the probe keeps its own time.
-pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &Stop) -> Attempted {
+pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &Stop) -> CheckResult {
     let begun = Instant::now();
     // Where the plan was frozen, nobody has asked the server yet; why it cannot be asked is told by whoever speaks to it.
     let _ = lane.catalog().await;
@@ -24,7 +24,7 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
     let suite = &lane.planned().suite;
     let servers = LaneServers::new(lane, case, stop);
     let names = lane.known_names().await;
-    let ground = Ground {
+    let context = CheckContext {
         owner: &case.id,
         suite,
         server_name: &lane.planned().lanes[lane.index].server,
@@ -36,20 +36,13 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };
     let probed = tokio::select! {
-        probed = probe::run(probe, &ground) => probed,
+        probed = probe::run(probe, &context) => probed,
         // A probe that was told to stop tells what it has found.
-        () = lingering(stop) => Probed::because(Outcome::Inconclusive, INTERRUPTED),
+        () = lingering(stop) => CheckResult::because(Outcome::Inconclusive, INTERRUPTED),
     };
     let place = |found: Finding| finding::at(found, &lane.plan.sources, case.span, "");
-    Attempted {
-        outcome: probed.outcome,
-        reason: probed.reason,
-        findings: probed.findings.into_iter().map(place).collect(),
-        exchanges: probed.exchanges,
-        spoken: probed.spoken,
-        frames: probed.frames,
-        duration: begun.elapsed(),
-    }
+    let findings = probed.findings.into_iter().map(place).collect();
+    CheckResult { findings, duration: begun.elapsed(), ..probed }
 }
 
 /// A while after the wish to stop.

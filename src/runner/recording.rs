@@ -11,7 +11,7 @@ use super::{Emitter, Options, names};
 use crate::drift::Recorded;
 use crate::event::Finding;
 use crate::plan::Plan;
-use crate::probe::{self, Ground, Wanted};
+use crate::probe::{self, CheckContext, Wanted};
 use crate::source::template::fill;
 
 /// What was recorded, and in sentences what was not.
@@ -81,7 +81,7 @@ async fn of_lane(
     let Some(case) = planned.cases.iter().find(|case| case.lane == lane.index) else { return Ok(None) };
     let servers = LaneServers::new(lane, case, &lane.stop);
     let names = lane.known_names().await;
-    let ground = Ground {
+    let ground = CheckContext {
         owner: "",
         suite: &planned.suite,
         server_name: &planned.lanes[lane.index].server,

@@ -1,8 +1,7 @@
 //! A case that restarts its server: its parts, and what they come to together.
 
-use super::attempt::Attempted;
 use super::exchange::blank;
-use crate::event::Outcome;
+use crate::event::{CheckResult, Outcome};
 use crate::plan::Script;
 use crate::suite::Action;
 
@@ -22,7 +21,7 @@ pub(super) fn lets_go_on(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive)
 }
 
-pub(super) fn joined(earlier: Option<Attempted>, mut later: Attempted) -> Attempted {
+pub(super) fn joined(earlier: Option<CheckResult>, mut later: CheckResult) -> CheckResult {
     if let Some(mut earlier) = earlier {
         let offset = earlier.exchanges.len() + 1;
         for found in &mut later.findings {

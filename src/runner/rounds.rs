@@ -10,8 +10,7 @@ use super::attempt::unserved;
 use super::exchange::Intent;
 use super::finding;
 use super::phases::{self, Conversation};
-use super::verdict::Verdict;
-use crate::event::{Exchange, Finding, Outcome, Severity};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Severity};
 use crate::generate::shrink;
 use crate::plan::{Rounds, Script, Unready, Values};
 use crate::source::duration_text;
@@ -69,13 +68,16 @@ pub(super) async fn judged(
     rounds: &Rounds,
     steps: &[Step],
     left: Duration,
-) -> Verdict {
+) -> CheckResult {
     let values = match Values::new(rounds, &conversation.names, &conversation.speaker.catalog) {
         Ok(values) => values,
-        Err(Unready::NotApplicable(reason)) => return Verdict::because(Outcome::Skipped, reason),
+        Err(Unready::NotApplicable(reason)) => return CheckResult::because(Outcome::Skipped, reason),
         Err(Unready::Wrong(mistake)) => {
             let found = Finding { help: mistake.help, ..Finding::new(mistake.code, mistake.message) };
-            return Verdict::found(Outcome::Failed, vec![finding::at(found, conversation.sources, mistake.span, "")]);
+            return CheckResult::found(
+                Outcome::Failed,
+                vec![finding::at(found, conversation.sources, mistake.span, "")],
+            );
         }
     };
     let mut last = String::new();
@@ -89,7 +91,7 @@ pub(super) async fn judged(
     let deadline = Instant::now() + left;
     for number in 0..series.values.count() {
         if number > 0 && Instant::now() >= deadline {
-            return Verdict::because(Outcome::Inconclusive, out_of_time(number, series.values.count(), left));
+            return CheckResult::because(Outcome::Inconclusive, out_of_time(number, series.values.count(), left));
         }
         let names = series.values.round(number);
         let found = series.round(&names).await;
@@ -106,9 +108,9 @@ pub(super) async fn judged(
         let reason = format!(
             "no call was served, so nothing was tried: the last answer was {last}; give valid arguments with `arguments:`"
         );
-        return Verdict::because(Outcome::Inconclusive, reason);
+        return CheckResult::because(Outcome::Inconclusive, reason);
     }
-    Verdict::passed()
+    CheckResult::new(Outcome::Passed)
 }
 
 fn out_of_time(number: u32, count: u32, left: Duration) -> String {
@@ -150,7 +152,7 @@ impl Series<'_, '_> {
     }
 
     /// The verdict on a broken round, told with the smallest values that break it too.
-    async fn broken(&mut self, rounds: &Rounds, broken: Broken, deadline: Instant) -> Verdict {
+    async fn broken(&mut self, rounds: &Rounds, broken: Broken, deadline: Instant) -> CheckResult {
         let verdict = unserved(broken.found.clone());
         if verdict.outcome != Outcome::Failed {
             return verdict;
@@ -175,7 +177,7 @@ impl Series<'_, '_> {
             let seen_first = if first == told { String::new() } else { first.clone() };
             found.with_evidence("seed", property.seed.to_string()).with_evidence("first seen with", seen_first)
         };
-        Verdict::found(Outcome::Failed, smallest.found.into_iter().map(told_of).collect())
+        CheckResult::found(Outcome::Failed, smallest.found.into_iter().map(told_of).collect())
     }
 
     /// Tries smaller values as long as the same is wrong with them.

@@ -1,11 +1,10 @@
 //! Cases that stand for a rule of the specification: no expectation hides another one, and advice does not fail a server.
 
-use super::attempt::Attempted;
 use super::exchange::{NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED};
 use super::finding::MISSING;
 use super::phases::Conversation;
 use super::rounds::MAY_DESTROY;
-use crate::event::{FailureClass, Finding, Level, Outcome};
+use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome};
 use crate::plan::{Body, Case};
 use crate::session::NO_TOKEN;
 use crate::source::template::UNFILLED;
@@ -49,7 +48,7 @@ fn is_unanswered(found: &Finding) -> bool {
 }
 
 /// Breaking a rule that only advises is a warning; a server that ends on an ordinary request has failed all the same.
-pub(super) fn apply_level(case: &Case, mut attempted: Attempted) -> Attempted {
+pub(super) fn apply_level(case: &Case, mut attempted: CheckResult) -> CheckResult {
     let is_advice = case.rule.as_ref().is_some_and(|rule| rule.level == RuleLevel::Should);
     if is_advice && attempted.outcome == Outcome::Failed {
         let is_bound = |found: &Finding| !is_raw(case) && found.class == Some(FailureClass::ProcessExited);

@@ -6,9 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::attempt::Attempted;
 use super::phases;
-use crate::event::{Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::Case;
 use crate::session::OwnedViolation;
 use crate::wire::Frame;
@@ -68,7 +67,7 @@ impl Scanned {
     }
 
     /// The verdict on some codes, once every session is over.
-    pub(super) fn verdict(&self, codes: &[String]) -> Attempted {
+    pub(super) fn verdict(&self, codes: &[String]) -> CheckResult {
         let state = self.lock();
         let of = |code: &String| state.found.get(code.as_str()).into_iter().flatten().take(MOST_TOLD).cloned();
         let findings: Vec<Finding> = codes.iter().flat_map(of).collect();
@@ -78,7 +77,7 @@ impl Scanned {
             (true, 0) => (Outcome::Skipped, Some(NOTHING_SEEN.to_owned())),
             (true, _) => (Outcome::Passed, None),
         };
-        Attempted::of_scan(outcome, reason, findings)
+        CheckResult { reason, findings, ..CheckResult::new(outcome) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

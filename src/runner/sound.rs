@@ -2,9 +2,8 @@
 
 use super::finding::{self, MISSING};
 use super::phases::Conversation;
-use super::verdict::Verdict;
 use super::witness::Refusal;
-use crate::event::{Finding, Level, Outcome};
+use crate::event::{CheckResult, Finding, Level, Outcome};
 use crate::plan::{Case, Vouched};
 use crate::source::template::ABSENT;
 use crate::source::visible_line;
@@ -15,12 +14,12 @@ const UNFLAGGED: &str = "error-as-success";
 
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
-pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> Verdict {
+pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> CheckResult {
     let unfilled = found.first().filter(|found| found.code == MISSING);
     if let Some(path) = unfilled.and_then(|found| found.message.strip_suffix(ABSENT))
         && witness.iter().flat_map(|step| &step.capture).any(|capture| is_within(path, &capture.name.value))
     {
-        return Verdict::because(Outcome::Skipped, format!("the server's answer has no {path} to go on with"));
+        return CheckResult::because(Outcome::Skipped, format!("the server's answer has no {path} to go on with"));
     }
     let why = found.first().map(|found| match &found.help {
         Some(help) => format!("{}; {help}", found.message),
@@ -28,7 +27,7 @@ pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> Verdict {
     });
     let reason =
         format!("what is sound did not go well, so nothing follows from what is not: {}", why.unwrap_or_default());
-    Verdict::because(Outcome::Inconclusive, reason)
+    CheckResult::because(Outcome::Inconclusive, reason)
 }
 
 /// The verdict on a case whose valid call was refused: a failure where somebody vouches for the call, and nothing is
@@ -37,9 +36,9 @@ pub(super) fn refused(
     refusal: Refusal,
     vouched: Option<Vouched>,
     (case, conversation): (&Case, &Conversation<'_>),
-) -> Verdict {
+) -> CheckResult {
     let Refusal { exchange, tool, reason, words } = refusal;
-    let Some(vouched) = vouched else { return Verdict::because(Outcome::Inconclusive, reason) };
+    let Some(vouched) = vouched else { return CheckResult::because(Outcome::Inconclusive, reason) };
     let tool = tool.unwrap_or_default();
     let said = if words.is_empty() { String::new() } else { format!(": {}", shown(&words)) };
     let (message, help, label) = match vouched {
@@ -55,7 +54,7 @@ pub(super) fn refused(
         ),
     };
     let found = Finding { help: Some(help), exchange: Some(exchange), ..Finding::new("valid-call-refused", message) };
-    Verdict::found(Outcome::Failed, vec![finding::at(found, conversation.sources, case.span, label)])
+    CheckResult::found(Outcome::Failed, vec![finding::at(found, conversation.sources, case.span, label)])
 }
 
 /// A refusal of a call that was served before, confirmed by a second one.

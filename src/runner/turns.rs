@@ -12,12 +12,12 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::alone::ended_the_server;
-use super::attempt::{Attempted, Bounds, in_own_session, run};
+use super::attempt::{Bounds, in_own_session, run};
 use super::closing::OWN_WATCH;
 use super::lane::{Lane, Opened};
 use super::pool::Turn;
 use super::resolve::Starts;
-use crate::event::{Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::{Case, Script};
 use crate::session::{Closed, OwnedViolation, Session};
 use crate::suite::Handshake;
@@ -77,7 +77,7 @@ impl Turns {
 }
 
 /// What a case came to with a server that others had used; `Err` says that it proves nothing.
-type Tried = Result<Attempted, Box<Discarded>>;
+type Tried = Result<CheckResult, Box<Discarded>>;
 
 /// A session in which a case did not pass, and that may be to blame itself.
 struct Discarded {
@@ -86,7 +86,7 @@ struct Discarded {
 }
 
 /// Runs a script with a server that earlier cases left intact, or else with a fresh one.
-pub(super) async fn in_turn(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> Attempted {
+pub(super) async fn in_turn(lane: &Arc<Lane>, case: &Case, script: &Script, bounds: &Bounds<'_>) -> CheckResult {
     // Sessions are told apart by the attempts at a case, which all have one each where there are several.
     if !(bounds.is_once && lane.may_be_used(case)) {
         return in_own_session(lane, case, script, bounds).await;

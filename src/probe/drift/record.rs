@@ -7,7 +7,7 @@ use super::{offered, sent};
 use crate::drift::Recorded;
 use crate::event::Finding;
 use crate::plan::made::{self, Cure, Why};
-use crate::probe::Ground;
+use crate::probe::CheckContext;
 use crate::source::template::{Names, fill};
 use crate::suite::{Recalling, ToolSelection};
 use crate::wire::Tool;
@@ -35,44 +35,44 @@ pub struct Wanted {
 pub async fn record(
     names: (&str, &str),
     wanted: &Wanted,
-    ground: &Ground<'_>,
+    context: &CheckContext<'_>,
     calling: &(dyn Fn(&str) + Sync),
 ) -> Result<(Recorded, Vec<String>), Finding> {
-    let mut recorded = offered(ground, names)
+    let mut recorded = offered(context, names)
         .ok_or_else(|| Finding::new("nothing-said", "the server said nothing that could be recorded"))?;
     recorded.tools.retain(|tool| wanted.tools.selects(tool["name"].as_str().unwrap_or_default()));
     let mut notes = Vec::new();
     if wanted.answers == Recalling::Made {
         let mut made: Vec<Call<'_>> = Vec::new();
-        for tool in ground.catalog.tools.iter().filter(|tool| wanted.tools.selects(&tool.name)) {
-            match calls(tool, wanted, ground) {
+        for tool in context.catalog.tools.iter().filter(|tool| wanted.tools.selects(&tool.name)) {
+            match calls(tool, wanted, context) {
                 Ok(calls) => made.extend(calls.into_iter().map(|arguments| Call { tool, arguments })),
                 Err(reason) => notes.push(format!("not called: {reason}")),
             }
         }
-        for (answer, call) in twice(ground, &made, calling).await.into_iter().zip(&made) {
+        for (answer, call) in twice(context, &made, calling).await.into_iter().zip(&made) {
             match answer {
                 Ok(answer) => recorded.answers.push(answer),
                 Err(reason) => notes.push(format!("{UNANSWERED}`{}` is recorded: {reason}", call.tool.name)),
             }
         }
     }
-    let neutral = |note: String| (ground.neutral)(note.into()).as_str().unwrap_or_default().to_owned();
-    Ok((recorded.neutral(ground.neutral), notes.into_iter().map(neutral).collect()))
+    let neutral = |note: String| (context.neutral)(note.into()).as_str().unwrap_or_default().to_owned();
+    Ok((recorded.neutral(context.neutral), notes.into_iter().map(neutral).collect()))
 }
 
 /// The arguments with which a tool is called; `Err` says why it is not.
-fn calls(tool: &Tool, wanted: &Wanted, ground: &Ground<'_>) -> Result<Vec<Value>, String> {
+fn calls(tool: &Tool, wanted: &Wanted, context: &CheckContext<'_>) -> Result<Vec<Value>, String> {
     let name = &tool.name;
-    let told = |why: Why| why.told(name, Cure::of(ground.suite));
-    if let Some(hazard) = ground.suite.hazard(ground.server_name, tool) {
+    let told = |why: Why| why.told(name, Cure::of(context.suite));
+    if let Some(hazard) = context.suite.hazard(context.server_name, tool) {
         return Err(told(Why::Hazard(hazard)));
     }
     let earlier = wanted.calls.iter().filter(|(tool, _)| tool == name);
-    let earlier: Vec<Value> = earlier.map(|(_, arguments)| sent(ground, name, arguments)).collect();
+    let earlier: Vec<Value> = earlier.map(|(_, arguments)| sent(context, name, arguments)).collect();
     if !earlier.is_empty() {
         return Ok(earlier);
     }
-    let arguments = made::arguments(ground.suite, ground.server_name, tool).map_err(told)?;
+    let arguments = made::arguments(context.suite, context.server_name, tool).map_err(told)?;
     Ok(vec![fill(&arguments, &Names::new())?.to_json()])
 }

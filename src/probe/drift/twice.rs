@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::ask;
 use crate::drift::{Answer, Outcome as Came, masked};
-use crate::event::Outcome;
-use crate::probe::{Ground, Probed};
+use crate::event::{CheckResult, Outcome};
+use crate::probe::CheckContext;
 use crate::session::Session;
 use crate::wire::Tool;
 
@@ -30,13 +30,13 @@ type Outcomes = BTreeMap<usize, Made>;
 /// Makes the calls and keeps what was the same both times; `Err` says why that is nothing. `calling` is told which tool
 /// is called next.
 pub(super) async fn twice(
-    ground: &Ground<'_>,
+    context: &CheckContext<'_>,
     calls: &[Call<'_>],
     calling: &(dyn Fn(&str) + Sync),
 ) -> Vec<Result<Answer, String>> {
     let (mut first, mut second) = (Outcomes::new(), Outcomes::new());
     let (reading, writing): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|at| calls[*at].tool.only_reads());
-    let maker = Maker { ground, calls, calling };
+    let maker = Maker { context, calls, calling };
     maker.on_one_server(&reading, &mut first).await;
     maker.on_one_server(&turned(&reading), &mut second).await;
     for at in writing {
@@ -60,7 +60,7 @@ fn turned(order: &[usize]) -> Vec<usize> {
 }
 
 struct Maker<'a> {
-    ground: &'a Ground<'a>,
+    context: &'a CheckContext<'a>,
     calls: &'a [Call<'a>],
     calling: &'a (dyn Fn(&str) + Sync),
 }
@@ -74,7 +74,7 @@ impl Maker<'_> {
             (self.calling)(&self.calls[*at].tool.name);
             let opened = match used.take() {
                 Some(session) => Ok((session, true)),
-                None => self.ground.servers.open().await.map(|session| (session, false)),
+                None => self.context.servers.open().await.map(|session| (session, false)),
             };
             let (session, is_used) = match opened {
                 Ok(opened) => opened,
@@ -96,7 +96,7 @@ impl Maker<'_> {
             outcomes.insert(*at, outcome);
         }
         if let (Some(session), Some(last)) = (used, order.last())
-            && let Some(found) = self.ground.servers.close(session).await
+            && let Some(found) = self.context.servers.close(session).await
         {
             outcomes.insert(*last, Err(found.message));
         }
@@ -104,20 +104,20 @@ impl Maker<'_> {
 
     async fn on_fresh_server(&self, at: usize) -> Made {
         (self.calling)(&self.calls[at].tool.name);
-        let session = self.ground.servers.open().await.map_err(|found| found.message)?;
+        let session = self.context.servers.open().await.map_err(|found| found.message)?;
         let outcome = self.make(at, &session).await;
         self.close(session, outcome).await
     }
 
     async fn make(&self, at: usize, session: &Session) -> Made {
         let Call { tool, arguments } = &self.calls[at];
-        let mut probed = Probed::because(Outcome::Passed, "");
-        ask(self.ground, session, (&tool.name, arguments), &mut probed).await.map_err(|found| found.message)
+        let mut result = CheckResult::new(Outcome::Passed);
+        ask(self.context, session, (&tool.name, arguments), &mut result).await.map_err(|found| found.message)
     }
 
     /// Ends a server after a call; one that had ended by itself has served nothing.
     async fn close(&self, session: Session, outcome: Result<(Came, Value), String>) -> Made {
-        let ended = self.ground.servers.close(session).await;
+        let ended = self.context.servers.close(session).await;
         let outcome = outcome?;
         ended.map_or(Ok(outcome), |found| Err(found.message))
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::Ground;
+use super::super::CheckContext;
 use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
 use crate::event::Call;
@@ -83,11 +83,11 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Calls of these tools; `Err` says why there can be none of the first.
-    pub(super) fn new(settings: &Fuzz, ground: &Ground<'_>, tools: &[&Tool]) -> Result<Self, Unusable> {
+    pub(super) fn new(settings: &Fuzz, context: &CheckContext<'_>, tools: &[&Tool]) -> Result<Self, Unusable> {
         let mut wanted = Vec::new();
         let mut callees = Vec::new();
         for (number, tool) in tools.iter().enumerate() {
-            match Callee::new(tool, ground, settings, &mut wanted) {
+            match Callee::new(tool, context, settings, &mut wanted) {
                 Ok(callee) => callees.push(callee),
                 Err(unusable) if number == 0 => return Err(unusable),
                 // What cannot be called helps nobody else.
@@ -191,11 +191,16 @@ impl Calls {
 }
 
 impl Callee {
-    fn new(tool: &Tool, ground: &Ground<'_>, settings: &Fuzz, wanted: &mut Vec<Wanted>) -> Result<Self, Unusable> {
+    fn new(
+        tool: &Tool,
+        context: &CheckContext<'_>,
+        settings: &Fuzz,
+        wanted: &mut Vec<Wanted>,
+    ) -> Result<Self, Unusable> {
         let schema = &*tool.arguments_schema();
         let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
-        let tamer = Tamer::with_maker(schema, maker, folder_of(ground.suite, ground.server_name));
-        let given: Vec<Value> = given(tool, ground).filter(|given| tamer.maker().is_valid(given)).collect();
+        let tamer = Tamer::with_maker(schema, maker, folder_of(context.suite, context.server_name));
+        let given: Vec<Value> = given(tool, context).filter(|given| tamer.maker().is_valid(given)).collect();
         let base = given.first().unwrap_or(tamer.smallest());
         let tour = tour(&given, &tamer);
         // Arguments that are no object break the protocol, not the tool's schema.
@@ -320,13 +325,13 @@ fn nouns(name: &str) -> impl Iterator<Item = String> {
 }
 
 /// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that need no other call.
-fn given<'a>(tool: &'a Tool, ground: &'a Ground<'_>) -> impl Iterator<Item = Value> + 'a {
-    let suite = ground.suite;
+fn given<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Item = Value> + 'a {
+    let suite = context.suite;
     let own = suite.arguments.get(&tool.name).into_iter();
     let steps = suite.tests.iter().flat_map(|test| &test.steps);
     let called = steps.filter_map(|step| step.action.as_call());
     let called = called.filter(|(name, _)| name.text() == Some(&tool.name)).filter_map(|(_, args)| args);
-    own.chain(called).filter_map(|args| (ground.filled)(args)).filter(Value::is_object)
+    own.chain(called).filter_map(|args| (context.filled)(args)).filter(Value::is_object)
 }
 
 /// Whether a success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::Ground;
+use super::super::CheckContext;
 use super::calls::{Calls, Made};
 use super::problem::Problem;
 use super::replay::replay;
@@ -41,7 +41,7 @@ pub(super) struct Traces {
 }
 
 /// Tries a problem again.
-pub(super) async fn confirm(on: (&Ground<'_>, &Calls), problem: &Problem, traces: &Traces) -> Confirmed {
+pub(super) async fn confirm(on: (&CheckContext<'_>, &Calls), problem: &Problem, traces: &Traces) -> Confirmed {
     let mut trial = Trial { on, problem, shown: None, starts: 0, begun: Instant::now() };
     let mut calls = trial.narrowed(traces).await;
     if let Some(found) = &mut calls {
@@ -63,7 +63,7 @@ pub(super) async fn confirm(on: (&Ground<'_>, &Calls), problem: &Problem, traces
 }
 
 struct Trial<'a> {
-    on: (&'a Ground<'a>, &'a Calls),
+    on: (&'a CheckContext<'a>, &'a Calls),
     problem: &'a Problem,
     shown: Option<Problem>,
     starts: u32,

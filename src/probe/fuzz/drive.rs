@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use super::super::Ground;
+use super::super::CheckContext;
 use super::calls::{Calls, Made};
 use super::judge::{Fate, judge};
 use super::leak::Suspicions;
@@ -47,7 +47,7 @@ pub(super) enum Ended {
 
 /// Everything that is known across the sessions of a case.
 pub(super) struct Driver<'a> {
-    pub(super) ground: &'a Ground<'a>,
+    pub(super) context: &'a CheckContext<'a>,
     pub(super) settings: &'a Fuzz,
     pub(super) calls: &'a Calls,
     pub(super) tally: Tally,
@@ -80,9 +80,13 @@ pub(super) struct Log {
 }
 
 impl<'a> Driver<'a> {
-    pub(super) fn new(ground: &'a Ground<'a>, (settings, hazards): (&'a Fuzz, &'a Hazards), calls: &'a Calls) -> Self {
+    pub(super) fn new(
+        context: &'a CheckContext<'a>,
+        (settings, hazards): (&'a Fuzz, &'a Hazards),
+        calls: &'a Calls,
+    ) -> Self {
         Self {
-            ground,
+            context,
             settings,
             calls,
             tally: Tally::default(),
@@ -112,7 +116,7 @@ impl<'a> Driver<'a> {
 
     /// Calls until everything is said, or the server cannot go on.
     pub(super) async fn drive(&mut self, session: &Session, log: &mut Log) -> Ended {
-        let mut wire = Wire::new(session, self.ground.owner, self.calls).await;
+        let mut wire = Wire::new(session, self.context.owner, self.calls).await;
         log.begun = Instant::now();
         let ended = self.until_the_end(&mut wire, log).await;
         self.tally.spent += log.begun.elapsed();
@@ -122,14 +126,14 @@ impl<'a> Driver<'a> {
             self.hung(session, silent).await;
         }
         if self.frames.is_empty() {
-            self.frames = session.frames_of(self.ground.owner);
+            self.frames = session.frames_of(self.context.owner);
         }
         ended
     }
 
     async fn until_the_end(&mut self, wire: &mut Wire<'_>, log: &mut Log) -> Ended {
-        let mut stopped = pin!(self.ground.servers.stopped());
-        let patience = self.ground.request_timeout;
+        let mut stopped = pin!(self.context.servers.stopped());
+        let patience = self.context.request_timeout;
         loop {
             self.fill(wire, log);
             wire.flush();
@@ -298,8 +302,8 @@ impl<'a> Driver<'a> {
 
     /// Takes note of calls that nobody answered.
     async fn hung(&mut self, session: &Session, silent: Vec<u64>) {
-        let limit = self.ground.request_timeout;
-        let is_alive = is_alive(session, self.ground.owner, limit.min(Duration::from_secs(2))).await;
+        let limit = self.context.request_timeout;
+        let is_alive = is_alive(session, self.context.owner, limit.min(Duration::from_secs(2))).await;
         let others = if is_alive { "answers other requests meanwhile" } else { "answers nothing else meanwhile" };
         self.tally.lost += silent.len() as u64;
         let problem = self.silent(others, &session.stderr_tail());
@@ -307,7 +311,7 @@ impl<'a> Driver<'a> {
     }
 
     fn silent(&self, others: &str, stderr: &[String]) -> Problem {
-        let limit = self.ground.request_timeout;
+        let limit = self.context.request_timeout;
         let message = format!("`tools/call` got no answer within {}", duration_text(limit));
         let found = Finding::failure(FailureClass::Timeout, message)
             .with_evidence("server", others)

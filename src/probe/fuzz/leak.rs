@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Ground;
+use super::super::CheckContext;
 use super::calls::{Calls, Made};
 use super::problem::Problem;
 use super::replay::{Speaker, end, exchange, last_answer};
@@ -72,7 +72,7 @@ struct Shown {
 
 /// Looks into a suspicion. A text that reaches another session of the same server reaches another client, which fails.
 /// Within one session the client sees only what it sent itself, which is a warning: a history is there to show it.
-pub(super) async fn confirmed(on: (&Ground<'_>, &Calls), suspicion: &Suspicion) -> Option<Problem> {
+pub(super) async fn confirmed(on: (&CheckContext<'_>, &Calls), suspicion: &Suspicion) -> Option<Problem> {
     let Suspicion { earlier, later, token, .. } = suspicion;
     let Shown { reply, is_across_sessions } = shown(on, suspicion).await?;
     let (first, second) = (&on.1.callees[earlier.tool].name, &on.1.callees[later.tool].name);
@@ -108,24 +108,24 @@ pub(super) async fn confirmed(on: (&Ground<'_>, &Calls), suspicion: &Suspicion) 
 
 /// Makes the earlier call, and the later one in another session of the same server, where it has several, and in the same
 /// session.
-async fn shown(on: (&Ground<'_>, &Calls), suspicion: &Suspicion) -> Option<Shown> {
+async fn shown(on: (&CheckContext<'_>, &Calls), suspicion: &Suspicion) -> Option<Shown> {
     let Suspicion { earlier, later, token, .. } = suspicion;
-    let (ground, calls) = on;
-    let wait = ground.request_timeout;
+    let (context, calls) = on;
+    let wait = context.request_timeout;
     let shows = |reply: &Reply| reply.message.to_string().contains(token.as_str());
-    let session = ground.servers.open().await.ok()?;
-    let speaker = Speaker::new(ground, &session, wait);
+    let session = context.servers.open().await.ok()?;
+    let speaker = Speaker::new(context, &session, wait);
     let _ = speaker.call(calls, earlier).await;
-    let across = match ground.servers.beside(&session).await {
+    let across = match context.servers.beside(&session).await {
         Some(other) => {
-            let reply = Speaker::new(ground, &other, wait).call(calls, later).await;
-            end(ground, other).await;
+            let reply = Speaker::new(context, &other, wait).call(calls, later).await;
+            end(context, other).await;
             reply.ok().filter(shows)
         }
         None => None,
     };
     let within = if across.is_some() { None } else { speaker.call(calls, later).await.ok().filter(shows) };
-    end(ground, session).await;
+    end(context, session).await;
     if let Some(reply) = across {
         return Some(Shown { reply, is_across_sessions: true });
     }

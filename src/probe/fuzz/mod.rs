@@ -23,8 +23,8 @@ use self::calls::{Callee, Calls};
 use self::confirm::{LONGEST, confirm};
 use self::drive::{Driver, Ended, Log};
 use self::ledger::Stage;
-use super::{Ground, Probed};
-use crate::event::{Call, Finding, Kind, Level, Outcome};
+use super::CheckContext;
+use crate::event::{Call, CheckResult, Finding, Kind, Level, Outcome};
 use crate::plan::made::Cure;
 use crate::plan::{Hazards, Vouched, vouched};
 use crate::session::Session;
@@ -35,43 +35,47 @@ use crate::wire::{Direction, Tool};
 const MOST_RESTARTS: u32 = 10;
 
 /// Calls the first of these tools, and the others in between.
-pub(super) async fn run(settings: &Fuzz, (tools, hazards): (&[String], &Hazards), ground: &Ground<'_>) -> Probed {
-    let offered: Vec<&Tool> = tools.iter().filter_map(|name| ground.catalog.tool(name)).collect();
-    let calls = match Calls::new(settings, ground, &offered) {
+pub(super) async fn run(
+    settings: &Fuzz,
+    (tools, hazards): (&[String], &Hazards),
+    context: &CheckContext<'_>,
+) -> CheckResult {
+    let offered: Vec<&Tool> = tools.iter().filter_map(|name| context.catalog.tool(name)).collect();
+    let calls = match Calls::new(settings, context, &offered) {
         Ok(calls) => calls,
         Err(unusable) => {
             let reason = format!("no calls can be made from its input schema: {unusable}");
-            return Probed::because(Outcome::Inconclusive, reason);
+            return CheckResult::because(Outcome::Inconclusive, reason);
         }
     };
-    let mut driver = Driver::new(ground, (settings, hazards), &calls);
-    let mut spoken = String::new();
-    let stopped = match sessions(&mut driver, &mut spoken).await {
+    let mut driver = Driver::new(context, (settings, hazards), &calls);
+    let mut protocol_revision = String::new();
+    let stopped = match sessions(&mut driver, &mut protocol_revision).await {
         Ok(stopped) => stopped,
         Err(found) => {
             let reason = found.message.clone();
-            return Probed { findings: vec![*found], ..Probed::because(Outcome::Errored, reason) };
+            return CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) };
         }
     };
-    Probed { spoken, ..verdict(driver, stopped.as_deref()) }
+    CheckResult { protocol_revision, ..verdict(driver, stopped.as_deref()) }
 }
 
 /// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does
 /// not even start.
-async fn sessions(driver: &mut Driver<'_>, spoken: &mut String) -> Result<Option<String>, Box<Finding>> {
+async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Result<Option<String>, Box<Finding>> {
     loop {
         let mut log = driver.log();
-        let session = match driver.ground.servers.open().await {
+        let session = match driver.context.servers.open().await {
             Ok(session) => session,
-            Err(found) if spoken.is_empty() => return Err(Box::new(found)),
+            Err(found) if protocol_revision.is_empty() => return Err(Box::new(found)),
             Err(found) => return Ok(Some(format!("the server does not start again: {}", found.message))),
         };
-        *spoken = session.server.revision.to_string();
-        if !driver.ground.suite.setup.is_empty() {
+        *protocol_revision = session.server.revision.to_string();
+        if !driver.context.suite.setup.is_empty() {
             driver.setup = said_before(&session);
         }
         let mut ended = driver.drive(&session, &mut log).await;
-        if let Some(found) = driver.ground.servers.close(session).await {
+        if let Some(found) = driver.context.servers.close(session).await {
             driver.ended(found, &log);
             ended = Ended::Broken;
         }
@@ -111,7 +115,7 @@ fn said_before(session: &Session) -> Vec<Call> {
 
 /// Tries again whatever a session showed.
 async fn settle(driver: &mut Driver<'_>, log: &Log) {
-    let (ground, calls) = (driver.ground, driver.calls);
+    let (context, calls) = (driver.context, driver.calls);
     let mut known_problems = std::mem::take(&mut driver.ledger.known);
     for known in known_problems.iter_mut().filter(|known| matches!(known.stage, Stage::Seen)) {
         // Of another tool, its own case tells.
@@ -120,7 +124,7 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
             continue;
         }
         let traces = known.traces(log.begin, LONGEST, &|number| driver.remade(number, log));
-        let confirmed = confirm((ground, calls), &known.problem, &traces).await;
+        let confirmed = confirm((context, calls), &known.problem, &traces).await;
         known.problem = confirmed.problem;
         known.tool = known.tool.or(confirmed.calls.last().map(|made| made.tool).filter(|_| confirmed.times.0 > 0));
         if let Some(tool) = known.tool
@@ -140,7 +144,7 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
         if suspicion.later.tool != 0 {
             continue;
         }
-        let Some(problem) = leak::confirmed((ground, calls), &suspicion).await else { continue };
+        let Some(problem) = leak::confirmed((context, calls), &suspicion).await else { continue };
         let numbers = vec![suspicion.later_number];
         let is_known = driver.ledger.known.iter().any(|known| known.problem.is_same(&problem));
         driver.ledger.note(problem, Some(0), numbers);
@@ -150,8 +154,8 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
     }
 }
 
-fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
-    let Driver { ground, tally, ledger, calls, settings, frames, setup, .. } = driver;
+fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
+    let Driver { context, tally, ledger, calls, settings, frames, setup, .. } = driver;
     let mut reason = tally.sentence(calls.callees[0].maker().branches(), settings.seed);
     let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
     let vanished: u64 = hangs
@@ -181,24 +185,25 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> Probed {
         findings.push(refused_nothing(&calls.callees[0], tally.invalid.0));
     }
     if findings.is_empty() && tally.served == 0 && tally.refused > 0 && stopped.is_none() {
-        findings.extend(ground.catalog.tool(&calls.callees[0].name).and_then(|tool| refused_throughout(ground, tool)));
+        findings
+            .extend(context.catalog.tool(&calls.callees[0].name).and_then(|tool| refused_throughout(context, tool)));
     }
     let outcome = outcome(&findings, tally.served, stopped.is_some() || tally.unjudged > 0);
     if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
         let name = &calls.callees[0].name;
         let why = if tally.refused == 0 && tally.invalid.1 == 0 {
-            let one = if ground.suite.asked.is_some() { "--in-flight 1" } else { "in_flight: 1" };
+            let one = if context.suite.asked.is_some() { "--in-flight 1" } else { "in_flight: 1" };
             match settings.in_flight {
                 1 => "no call got an answer".to_owned(),
                 many => format!("no call got an answer while {many} were under way; `{one}` makes them one by one"),
             }
         } else {
-            let way = Cure::of(ground.suite).give(name);
+            let way = Cure::of(context.suite).give(name);
             format!("every call was refused, so nothing is known about it; give valid arguments {way}")
         };
         reason = format!("{why} ({reason})");
     }
-    Probed { findings, exchanges, frames, ..Probed::because(outcome, reason) }
+    CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, reason) }
 }
 
 /// A tool that looks at nothing of what its schema says: one call alone that is served may be a generous SDK's.
@@ -211,12 +216,12 @@ fn refused_nothing(callee: &Callee, count: u64) -> Finding {
 }
 
 /// A tool that serves no call at all, although one of them must be served.
-fn refused_throughout(ground: &Ground<'_>, tool: &Tool) -> Option<Finding> {
+fn refused_throughout(context: &CheckContext<'_>, tool: &Tool) -> Option<Finding> {
     let name = &tool.name;
     // Arguments that are given as valid need not be among those that were sent, and have a case of their own.
-    vouched(ground.suite, tool).filter(|vouched| *vouched == Vouched::NoArguments)?;
+    vouched(context.suite, tool).filter(|vouched| *vouched == Vouched::NoArguments)?;
     let message = format!("`{name}` takes no arguments and refused every call");
-    let help = format!("if it cannot be served here, say so {}", Cure::of(ground.suite).leave_unjudged(name));
+    let help = format!("if it cannot be served here, say so {}", Cure::of(context.suite).leave_unjudged(name));
     Some(Finding { help: Some(help), ..Finding::new("valid-call-refused", message) })
 }
 

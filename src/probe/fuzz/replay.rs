@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::Ground;
+use super::super::CheckContext;
 use super::calls::{Calls, Made};
 use super::judge::judge;
 use super::problem::{self, Problem};
@@ -25,13 +25,13 @@ pub(super) struct Replayed {
 /// Says calls to a fresh server, until the problem shows; waits so long for each answer. An error is a server that does not
 /// start.
 pub(super) async fn replay(
-    (ground, calls): (&Ground<'_>, &Calls),
+    (context, calls): (&CheckContext<'_>, &Calls),
     said: &[&Made],
     sought: &Problem,
     wait: Duration,
 ) -> Result<Replayed, Box<Finding>> {
-    let session = ground.servers.open().await.map_err(Box::new)?;
-    let speaker = Speaker::new(ground, &session, wait);
+    let session = context.servers.open().await.map_err(Box::new)?;
+    let speaker = Speaker::new(context, &session, wait);
     // What the handshake broke is told elsewhere.
     session.take_all_violations();
     let mut replayed = Replayed { shown: None, problem: None };
@@ -55,7 +55,7 @@ pub(super) async fn replay(
             break;
         }
     }
-    end(ground, session).await;
+    end(context, session).await;
     Ok(replayed)
 }
 
@@ -78,24 +78,24 @@ pub(super) fn exchange(calls: &Calls, made: &Made, answered: Result<&Reply, &Cal
 
 /// Says a few calls to a fresh server, and returns the last answer.
 pub(super) async fn last_answer(
-    (ground, calls): (&Ground<'_>, &Calls),
+    (context, calls): (&CheckContext<'_>, &Calls),
     said: &[&Made],
     wait: Duration,
 ) -> Option<Reply> {
-    let session = ground.servers.open().await.ok()?;
-    let speaker = Speaker::new(ground, &session, wait);
+    let session = context.servers.open().await.ok()?;
+    let speaker = Speaker::new(context, &session, wait);
     let mut last = None;
     for made in said {
         last = speaker.call(calls, made).await.ok();
     }
-    end(ground, session).await;
+    end(context, session).await;
     last
 }
 
 /// Ends a session whose end says nothing.
-pub(super) async fn end(ground: &Ground<'_>, session: Session) {
+pub(super) async fn end(context: &CheckContext<'_>, session: Session) {
     session.tell_end();
-    ground.servers.close(session).await;
+    context.servers.close(session).await;
 }
 
 /// Asks whether a server still answers anything.
@@ -112,8 +112,8 @@ pub(super) struct Speaker<'a> {
 
 impl<'a> Speaker<'a> {
     /// Waits so long for each answer.
-    pub(super) fn new(ground: &Ground<'a>, session: &'a Session, wait: Duration) -> Self {
-        Self { session, owner: ground.owner, wait }
+    pub(super) fn new(context: &CheckContext<'a>, session: &'a Session, wait: Duration) -> Self {
+        Self { session, owner: context.owner, wait }
     }
 
     pub(super) async fn call(&self, calls: &Calls, made: &Made) -> Result<Reply, CallFailure> {

@@ -1,0 +1,49 @@
+//! The result of one check.
+
+use std::time::Duration;
+
+use super::{Exchange, Finding, Outcome};
+
+/// How one attempt at a case ended, whether steps, a probe or a scan decided it.
+#[derive(Debug, Clone)]
+pub struct CheckResult {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it was skipped, inconclusive or errored, or a note on a case that passed.
+    pub reason: Option<String>,
+    /// What went wrong.
+    pub findings: Vec<Finding>,
+    /// What was sent and answered, in order.
+    pub exchanges: Vec<Exchange>,
+    /// The negotiated revision; empty where nothing was sent.
+    pub protocol_revision: String,
+    /// The numbers of the frames that show it.
+    pub frames: Vec<u32>,
+    /// Without the start of the server; zero where that is not known.
+    pub duration: Duration,
+}
+
+impl CheckResult {
+    /// A result with nothing but an outcome.
+    pub fn new(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            reason: None,
+            findings: Vec::new(),
+            exchanges: Vec::new(),
+            protocol_revision: String::new(),
+            frames: Vec::new(),
+            duration: Duration::ZERO,
+        }
+    }
+
+    /// A result with a reason and no findings.
+    pub fn because(outcome: Outcome, reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::new(outcome) }
+    }
+
+    /// A result with findings and no reason.
+    pub fn found(outcome: Outcome, findings: Vec<Finding>) -> Self {
+        Self { findings, ..Self::new(outcome) }
+    }
+}
