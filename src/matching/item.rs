@@ -236,11 +236,11 @@ fn judges_at(at: &str, node: &Node, variants: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// The names that the `that:` expressions below an item need from the suite, with their places.
+/// The names that the `assert:` expressions below an item need from the suite, with their places.
 pub(super) fn free_names(node: &Node, names: &mut Vec<Located<String>>) {
     for (key, value) in node.entries() {
         match (key.value.as_str(), value.text()) {
-            ("that", Some(expression)) => {
+            ("assert", Some(expression)) => {
                 names.extend(answer::free_names(expression).into_iter().map(|name| Located::new(name, value.span)));
             }
             ("not" | "all" | "any", _) => {

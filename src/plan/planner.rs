@@ -228,7 +228,7 @@ fn hears_others(step: &Step) -> bool {
 fn looks_at_notifications(item: &Node, has_progress: bool) -> bool {
     item.entries().iter().any(|(key, value)| match key.value.as_str() {
         "notifications" => !has_progress || value.get("method").and_then(Node::text) != Some("notifications/progress"),
-        "that" => value.text().is_some_and(|expression| expression.contains("notifications")),
+        "assert" => value.text().is_some_and(|expression| expression.contains("notifications")),
         "not" => looks_at_notifications(value, has_progress),
         "all" | "any" => value.items().iter().any(|item| looks_at_notifications(item, has_progress)),
         _ => false,

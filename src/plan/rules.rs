@@ -62,7 +62,7 @@ fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>, offer: &Of
     let over = test.rule.as_ref().and_then(|rule| rule.over).map(Need::Over);
     let needs = || over.iter().chain(&test.needs);
     // What an expression asks for may differ from row to row.
-    let of_all = |need: &&Need| test.rows.is_empty() || !matches!(need, Need::That { .. });
+    let of_all = |need: &&Need| test.rows.is_empty() || !matches!(need, Need::Assert { .. });
     let lacking = needs().filter(of_all).find_map(|need| unmet(need, (names, offer), test.span));
     let of_row = |row: &Row| {
         let names = (**names).clone().into_iter().chain(row.values.clone()).collect();
@@ -117,7 +117,7 @@ fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Optio
             };
             format!("it is about {word}, and the server is spoken to over {}", offer.transport)
         }
-        Need::That { expression, reason } => match holds(&expression.value, names) {
+        Need::Assert { expression, reason } => match holds(&expression.value, names) {
             Ok(true) => return None,
             Ok(false) => fill_text(reason, names).map_or_else(|_| reason.clone(), |filled| text_of(&filled)),
             Err(message) => {

@@ -98,9 +98,9 @@ fn speaks_of_errors(item: &Node) -> bool {
     let text = |key: &str| item.get(key).and_then(Node::text).unwrap_or_default();
     let mut parts = ["any", "all"].into_iter().filter_map(|key| item.get(key)).flat_map(Node::items);
     item.get("is_error").is_some_and(|value| value.flag() == Some(true))
-        || ["error", "refused", "unserved", "readable_error"].iter().any(|key| item.get(key).is_some())
+        || ["error", "refused", "refused_or_ignored", "readable_error"].iter().any(|key| item.get(key).is_some())
         || text("at").starts_with("error")
-        || words(text("that")).iter().any(|word| word == "error")
+        || words(text("assert")).iter().any(|word| word == "error")
         || parts.any(speaks_of_errors)
 }
 

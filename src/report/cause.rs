@@ -115,11 +115,11 @@ mod tests {
                 file: file.to_owned(),
                 line,
                 column: 9,
-                text: "- that: status == 400".to_owned(),
+                text: "- assert: status == 400".to_owned(),
                 marked: (2, 6),
                 label: "is false".to_owned(),
             };
-            let finding = Finding { quote: Some(quote), ..Finding::new("that", "the expression does not hold") };
+            let finding = Finding { quote: Some(quote), ..Finding::new("assert", "the expression does not hold") };
             of_finding(&failed(passed(1, "rule", None), Vec::new()), &finding)
         };
         let rule = "<builtin:compliance/2026-07-28/basic>";

@@ -257,7 +257,7 @@ impl<'a> Conversation<'a> {
             catalog: &self.speaker.catalog,
             names: &self.names,
         };
-        if let Some(lacking) = step.needs.iter().find(|need| !need.that.evaluate(&answer).is_empty()) {
+        if let Some(lacking) = step.needs.iter().find(|need| !need.assert.evaluate(&answer).is_empty()) {
             return vec![Finding { exchange: Some(index), ..Finding::new(NOT_APPLICABLE, lacking.reason.clone()) }];
         }
         let mut told: Vec<Finding> = Vec::new();

@@ -152,7 +152,7 @@ fn mentions(item: &Node, member: &str) -> bool {
     item.entries().iter().any(|(key, value)| match (key.value.as_str(), value.text()) {
         (name, _) if name == member => true,
         ("at", Some(path)) => path.trim_start_matches(['$', '.']).starts_with(member),
-        ("that", Some(expression)) => expression.contains(member),
+        ("assert", Some(expression)) => expression.contains(member),
         ("not" | "all" | "any", _) => {
             mentions(value, member) || value.items().iter().any(|item| mentions(item, member))
         }

@@ -72,7 +72,7 @@ fn compliance(suite: &Suite, found: &mut Vec<Diagnostic>) {
         let mut hints: BTreeSet<&str> = ["safe_tools"].into();
         hints.extend(suite.rules.iter().flat_map(|test| &test.needs).filter_map(|need| match need {
             Need::Hint(name) => Some(name.as_str()),
-            Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) | Need::That { .. } => None,
+            Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) | Need::Assert { .. } => None,
         }));
         for (name, value) in asked.hints.iter().filter(|(name, _)| !hints.contains(name.as_str())) {
             let help = did_you_mean(name, hints.iter().copied());
@@ -287,7 +287,7 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
         known.extend(["offer", "hints"].map(str::to_owned));
     }
     for need in &test.needs {
-        if let Need::That { expression, .. } = need {
+        if let Need::Assert { expression, .. } = need {
             let mut offered: BTreeSet<String> = ["offer", "hints"].map(str::to_owned).into();
             offered.extend(test.rows.iter().flat_map(|row| row.values.keys().cloned()));
             template::check_expression(&expression.value, expression.span, &offered, found);

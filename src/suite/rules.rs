@@ -128,7 +128,7 @@ fn needs(test: &Test) -> String {
         Need::Hint(name) => Some(format!("the hint `{name}`")),
         Need::Capability(path) => Some(format!("`{path}`")),
         Need::NoCapability(path) => Some(format!("no `{path}`")),
-        Need::Over(_) | Need::That { .. } => None,
+        Need::Over(_) | Need::Assert { .. } => None,
     });
     named.collect::<Vec<_>>().join(", ")
 }

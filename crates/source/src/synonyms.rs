@@ -23,13 +23,14 @@ const SYNONYMS: &[(&[&str], &str, &str)] = &[
     (&["success", "succeeds", "ok", "no_error"], "is_error", "is_error: false"),
     (&["fails", "failure", "should_fail", "expect_error", "tool_error"], "is_error", "is_error: true"),
     (&["response_time", "max_duration", "duration", "max_time", "max_latency"], "latency", "latency: { under: 1s }"),
-    (&["script", "expression", "condition", "expr", "assertion"], "that", "that"),
+    (&["script", "expression", "condition", "expr", "assertion", "that", "is_true"], "assert", "assert"),
     (
-        &["assert", "asserts", "assertions", "checks", "validate", "verify", "then", "should", "expected"],
+        &["assert", "asserts", "assertion", "assertions", "checks", "validate", "verify", "then", "should", "expected"],
         "expect",
         "expect",
     ),
-    (&["assert"], "that", "that"),
+    (&["nowhere", "no_text", "not_matching", "not_matches", "does_not_match"], "no_text_matching", "no_text_matching"),
+    (&["unserved", "not_served", "no_success"], "refused_or_ignored", "refused_or_ignored"),
     (&["tool", "tool_name", "tool_call", "call_tool", "action"], "call", "call"),
     (&["arguments", "params", "parameters", "with", "input", "inputs"], "args", "args"),
     (&["get_prompt", "prompt_name"], "prompt", "prompt"),
@@ -89,6 +90,6 @@ mod tests {
             assert_eq!(synonym(typed, &keys), expected, "{typed}");
         }
         assert_eq!(synonym("assert", &["expect", "call"]), Some("expect"));
-        assert_eq!(synonym("assert", &["that", "at"]), Some("that"));
+        assert_eq!(synonym("that", &["assert", "at"]), Some("assert"));
     }
 }

@@ -109,7 +109,7 @@ fn told(check: &Test, rule: &Rule, sources: &Sources) -> String {
         Need::Hint(name) => Some(format!("the hint `{name}`, as in `--hint {name}=…`")),
         Need::Capability(path) => Some(format!("a server that declares `{path}`")),
         Need::NoCapability(path) => Some(format!("a server that does not declare `{path}`")),
-        Need::Over(_) | Need::That { .. } => None,
+        Need::Over(_) | Need::Assert { .. } => None,
     });
     for hint in hints {
         let _ = writeln!(text, "  needs {hint}");

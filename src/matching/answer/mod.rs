@@ -1,20 +1,20 @@
 //! Matchers of a whole answer: one per file and one line in the table below.
 
+mod assert;
 mod error;
 mod http;
 mod input_schema;
 mod is_error;
 mod latency;
 mod listed;
+mod no_text_matching;
 mod notifications;
-mod nowhere;
 mod output_schema;
 mod readable_error;
 mod refused;
+mod refused_or_ignored;
 mod structured_text;
 mod text;
-mod that;
-mod unserved;
 mod wording;
 
 use std::fmt;
@@ -25,8 +25,8 @@ use super::table::{self, keys};
 use crate::source::shape::Key;
 use crate::source::{Diagnostic, Located, Node};
 
-pub use self::that::PROVIDED;
-pub(super) use self::that::free_names;
+pub use self::assert::PROVIDED;
+pub(super) use self::assert::free_names;
 pub use self::wording::{breaks_own_schema, interpreter_message, stack_trace};
 
 /// A line of the table.
@@ -37,11 +37,11 @@ pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Opt
 
 static MATCHERS: [&Matcher; 19] = [
     &text::MATCHER,
-    &nowhere::MATCHER,
+    &no_text_matching::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,
     &refused::MATCHER,
-    &unserved::MATCHER,
+    &refused_or_ignored::MATCHER,
     &readable_error::MATCHER,
     &output_schema::MATCHER,
     &structured_text::MATCHER,
@@ -54,7 +54,7 @@ static MATCHERS: [&Matcher; 19] = [
     &latency::MATCHER,
     &http::STATUS,
     &http::CLOSED,
-    &that::MATCHER,
+    &assert::MATCHER,
 ];
 
 /// The keys of the matchers of a whole answer.

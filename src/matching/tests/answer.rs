@@ -260,34 +260,38 @@ fn latency() {
 }
 
 #[test]
-fn that() {
+fn assert() {
     let step = Step::value(json!({"n": 3, "tags": ["a"]}));
-    check("that: result.structuredContent.n == n and elapsed_ms < 100", &step, "");
-    check("that: error is none and message.id == 1", &step, "");
-    check("that: result.structuredContent.n > n", &step, "that [result.structuredContent.n > n] is false");
+    check("assert: result.structuredContent.n == n and elapsed_ms < 100", &step, "");
+    check("assert: error is none and message.id == 1", &step, "");
+    check("assert: result.structuredContent.n > n", &step, "assert [result.structuredContent.n > n] is false");
     check_message(
-        "that: result.structuredContent.n > n",
+        "assert: result.structuredContent.n > n",
         &Step::error(-32603, "no tasks here"),
         "the expression cannot be evaluated: the answer is the JSON-RPC error -32603, message \"no tasks here\"",
     );
     check_message(
-        "that: result",
+        "assert: result",
         &Step::error(-32603, "no tasks here"),
         "the expression does not hold: the answer is the JSON-RPC error -32603, message \"no tasks here\"",
     );
-    check("that: notifications", &step, "that [notifications] is []");
-    check("that: reslt.n > 2", &step, "that [reslt.n > 2] nothing provides the name `reslt`; did you mean `result`?");
-    let mismatch = super::evaluate("that: result.structuredContent.n > n", &step).1.remove(0);
+    check("assert: notifications", &step, "assert [notifications] is []");
+    check(
+        "assert: reslt.n > 2",
+        &step,
+        "assert [reslt.n > 2] nothing provides the name `reslt`; did you mean `result`?",
+    );
+    let mismatch = super::evaluate("assert: result.structuredContent.n > n", &step).1.remove(0);
     assert_eq!(mismatch.actual.unwrap(), "n = 3, result.structuredContent.n = 3");
     for yaml in [
-        "that: \"('a' * n * 999 * 999 * 999) ~ result == 'a'\"",
-        "not: { that: \"('a' * n * 999 * 999 * 999) ~ result == 'a'\" }",
+        "assert: \"('a' * n * 999 * 999 * 999) ~ result == 'a'\"",
+        "not: { assert: \"('a' * n * 999 * 999 * 999) ~ result == 'a'\" }",
         "text: { contains: \"{{ 'a' * n * 999 * 999 * 999 }}\" }",
     ] {
         let weights: Vec<Weight> = super::evaluate(yaml, &step).1.iter().map(|found| found.weight).collect();
         assert_eq!(weights, [Weight::Unjudged], "{yaml}");
     }
-    let (_, expectation, _) = super::build("not: { that: result.x == user and range(3) }");
+    let (_, expectation, _) = super::build("not: { assert: result.x == user and range(3) }");
     let names: Vec<String> = expectation.unwrap().free_names().into_iter().map(|name| name.value).collect();
     assert_eq!(names, ["user"]);
 }
@@ -345,7 +349,7 @@ fn judges_what_it_says() {
         ("error: true", "TOOL-ERROR-AS-SUCCESS"),
         ("error: { code: -32602 }", "PROTO-WRONG-ERROR-CODE TOOL-ERROR-AS-SUCCESS"),
         ("readable_error: true", "TOOL-UNHELPFUL-ERROR"),
-        ("unserved: true", "PROTO-MALFORMED-ENVELOPE"),
+        ("refused_or_ignored: true", "PROTO-MALFORMED-ENVELOPE"),
         ("output_schema: true", "SCHEMA-MISSING-STRUCTURED SCHEMA-OUTPUT-MISMATCH SCHEMA-TEXT-DIVERGENCE"),
         ("input_schema: { includes: {} }", "SCHEMA-DRIFT"),
         ("tools: { count: 1 }", "TOOL-LIST-DIVERGENCE"),
@@ -356,7 +360,7 @@ fn judges_what_it_says() {
         ("notifications: { method: notifications/message }", ""),
         ("latency: { under: 1s }", "TIMEOUT-SLOW"),
         ("latency: { over: 1s }", ""),
-        ("that: result", ""),
+        ("assert: result", ""),
         ("{ at: result.a, equals: 1 }", "TOOL-RESULT-LOST TOOL-WRONG-RESULT"),
         ("{ at: result.a, at_least: 1 }", "TOOL-WRONG-RESULT"),
         ("{ at: $..a, type: string, exists: true }", "TOOL-RESULT-LOST"),

@@ -37,7 +37,7 @@ const EXPECTATIONS: [&str; 30] = [
     "resources: { includes: [x], excludes: [demo://a] }",
     "notifications: { method: a, count: 2, at: params, type: string, some: { equals: 1 } }",
     "latency: { under: 1ms, over: 1h }",
-    "that: result.content[0].text == 'x' and error.code > 1",
+    "assert: result.content[0].text == 'x' and error.code > 1",
     "not: { any: [{ is_error: true }, { is_error: false }, { error: true }] }",
 ];
 

@@ -40,7 +40,7 @@ fn nothing_is_expected() {
     check("error: {}", "empty-expectation [error]");
     check("error: false", "empty-expectation [error]");
     check("refused: false", "empty-expectation [refused]");
-    check("unserved: false", "empty-expectation [unserved]");
+    check("refused_or_ignored: false", "empty-expectation [refused_or_ignored]");
     check("output_schema: false", "empty-expectation [output_schema]");
     check("readable_error: false", "empty-expectation [readable_error]");
     check("tools: {}", "empty-expectation [tools]");
@@ -77,8 +77,8 @@ fn bad_patterns_paths_schemas_and_expressions() {
         "bad-schema [{ $ref: 'https://example.com/s.json' }]",
     );
     check("{ at: result, schema: { pattern: '[' } }", "bad-schema ['[']");
-    check("that: 'result ==='", "bad-expression ['result ===']");
-    check("not: { that: 'a b' }", "bad-expression ['a b']");
+    check("assert: 'result ==='", "bad-expression ['result ===']");
+    check("not: { assert: 'a b' }", "bad-expression ['a b']");
     check("{ at: result, length: { min: 3, max: 1 } }", "empty-range [length]");
     check_words(
         "{ at: result, matches: 'a(' }",
@@ -94,7 +94,7 @@ fn every_mistake_at_once_templates_beside_them() {
         "bad-regex ['[']\nbad-schema [x]",
     );
     check("{ at: 'result.{{ x }}', matches: '{{ y }}[', schema: { type: '{{ z }}' }, length: { min: '{{ n }}' } }", "");
-    check("{ latency: { under: '{{ t }}' }, that: '{{ a }} == 1', readable_error: { names: '{{ b }}' } }", "");
+    check("{ latency: { under: '{{ t }}' }, assert: '{{ a }} == 1', readable_error: { names: '{{ b }}' } }", "");
 }
 
 #[test]

@@ -76,17 +76,21 @@ fn what_warns_does_not_fail() {
 }
 
 #[test]
-fn unserved() {
+fn refused_or_ignored() {
     let raw = |answers: Json| Step {
         method: "send",
         ..Step::call(json!({"messages": answers, "answers": answers, "silent": answers == json!([])}))
     };
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no"}});
-    check("unserved: true", &raw(json!([])), "");
-    check("unserved: true", &raw(json!([error])), "");
+    check("refused_or_ignored: true", &raw(json!([])), "");
+    check("refused_or_ignored: true", &raw(json!([error])), "");
     let served = raw(json!([error, {"jsonrpc": "2.0", "id": 1, "result": {}}]));
-    check("unserved: true", &served, "malformed-served [unserved] answered with a success");
-    check_message("unserved: should", &served, "a message that is no valid request was served");
-    check("unserved: true", &Step::tool_error("no"), "");
-    check_message("unserved: true", &Step::value(json!(1)), "the call of `get_user` was served, and must not be");
+    check("refused_or_ignored: true", &served, "malformed-served [refused_or_ignored] answered with a success");
+    check_message("refused_or_ignored: should", &served, "a message that is no valid request was served");
+    check("refused_or_ignored: true", &Step::tool_error("no"), "");
+    check_message(
+        "refused_or_ignored: true",
+        &Step::value(json!(1)),
+        "the call of `get_user` was served, and must not be",
+    );
 }

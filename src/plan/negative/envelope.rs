@@ -61,7 +61,7 @@ pub(super) fn envelopes(revision: Option<Revision>, span: Span) -> Vec<Envelope>
 
 struct Sent {
     payload: Payload,
-    /// The value of `unserved`.
+    /// The value of `refused_or_ignored`.
     served: Json,
 }
 
@@ -107,6 +107,6 @@ fn step(sent: Sent, span: Span) -> Step {
         answers: Wanted::Nothing,
         watch: WATCH,
     };
-    let expect = vec![built(&json!({"unserved": sent.served}), span)];
+    let expect = vec![built(&json!({"refused_or_ignored": sent.served}), span)];
     Step { expect, expects: true, ..bare(Action::Send(Box::new(raw)), span) }
 }

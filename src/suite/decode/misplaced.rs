@@ -8,11 +8,11 @@ const OF_HTTP: [&str; 2] = ["status", "closed"];
 /// Matchers of a message of the protocol.
 const OF_MESSAGES: [&str; 15] = [
     "text",
-    "nowhere",
+    "no_text_matching",
     "is_error",
     "error",
     "refused",
-    "unserved",
+    "refused_or_ignored",
     "readable_error",
     "output_schema",
     "structured_text",

@@ -62,8 +62,8 @@ pub(super) fn needs(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
 
 fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
     let text = |key: &str| item.get(key).and_then(Node::text).map(str::to_owned);
-    let that = item.get("that").and_then(Node::located_text);
-    if let Some(expression) = &that
+    let assert = item.get("assert").and_then(Node::located_text);
+    if let Some(expression) = &assert
         && let Some(reason) = expression_problem(&expression.value)
     {
         found.push(Diagnostic::error("bad-expression", format!("the expression is wrong: {reason}"), expression.span));
@@ -73,7 +73,7 @@ fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
         found.push(Diagnostic::error("missing-key", "the need asks for nothing", item.span).with_help(help));
     }
     let reason = text("else");
-    let because = |expression: Located<String>| Need::That {
+    let because = |expression: Located<String>| Need::Assert {
         reason: reason.clone().unwrap_or_else(|| format!("it needs `{}`", expression.value)),
         expression,
     };
@@ -82,7 +82,7 @@ fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
         text("capability").map(Need::Capability),
         text("no_capability").map(Need::NoCapability),
         carrier(item).map(Need::Over),
-        that.map(because),
+        assert.map(because),
     ]
     .into_iter()
     .flatten()

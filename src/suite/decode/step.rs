@@ -103,9 +103,9 @@ fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> 
 /// Something that the answer must have; what is missing was reported with the shape of the mapping.
 fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Option<StepNeed> {
     let reason = item.get("else").and_then(Node::text)?.to_owned();
-    let (key, that) = item.entries().iter().find(|(key, _)| key.value == "that")?;
-    let condition = Node { value: Value::Map(vec![(key.clone(), that.clone())]), ..item.clone() };
-    Some(StepNeed { that: expectation(&condition, found)?, reason })
+    let (key, assert) = item.entries().iter().find(|(key, _)| key.value == "assert")?;
+    let condition = Node { value: Value::Map(vec![(key.clone(), assert.clone())]), ..item.clone() };
+    Some(StepNeed { assert: expectation(&condition, found)?, reason })
 }
 
 fn action(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Option<Action> {

@@ -59,8 +59,12 @@ static NEED: Object = Object {
         key("capability", Shape::Text, "A capability that the server declares, such as `resources.subscribe`."),
         key("no_capability", Shape::Text, "A capability that the server does not declare."),
         key("over", CARRIERS, "The transport."),
-        key("that", Shape::Text, "An expression that holds; `offer` is what the server offers."),
-        key("else", Shape::Text, "Why the test is skipped where `that` does not hold."),
+        key("assert", Shape::Text, "An expression that holds; `offer` is what the server offers."),
+        key(
+            "else",
+            Shape::Text,
+            "The reason that is reported where the test is skipped because `assert` does not hold.",
+        ),
     ]],
 };
 

@@ -20,8 +20,8 @@ static STEP_NEED: Object = Object {
     name: "a need of a step",
     doc: "Something that servers may have or not.",
     keys: &[&[
-        required("that", Shape::Text, "An expression over the answer that is true where the test applies."),
-        required("else", Shape::Text, "Why the test is skipped otherwise."),
+        required("assert", Shape::Text, "An expression over the answer. Where it is false, the test is skipped."),
+        required("else", Shape::Text, "The reason that is reported for the skip."),
     ]],
 };
 

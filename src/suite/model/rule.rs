@@ -107,7 +107,7 @@ pub enum Need {
     /// The server is spoken to over it.
     Over(Carrier),
     /// An expression holds.
-    That {
+    Assert {
         /// The expression.
         expression: Located<String>,
         /// Why the test is skipped where it does not hold.

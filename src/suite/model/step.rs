@@ -39,7 +39,7 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub struct StepNeed {
     /// The expression over the answer.
-    pub that: Expectation,
+    pub assert: Expectation,
     /// Why the test is skipped otherwise.
     pub reason: String,
 }

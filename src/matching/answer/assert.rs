@@ -1,4 +1,4 @@
-//! `that`: an expression over the answer and every name that the suite provides.
+//! `assert`: an expression over the answer and every name that the suite provides.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, t
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
-        "that",
+        "assert",
         Shape::Text,
         "An expression that is true, such as `result.structuredContent.total == price * 2`; it may use every name of the \
          suite and `result`, `error`, `message`, `notifications`, `elapsed_ms`; with `http`, `send` and `cancel` the members \
@@ -24,7 +24,7 @@ pub(super) static MATCHER: Matcher = Matcher {
 pub const PROVIDED: [&str; 5] = ["result", "error", "message", "notifications", "elapsed_ms"];
 
 #[derive(Debug)]
-struct That {
+struct Assert {
     expression: String,
     /// The names that the expression uses, with their fields, such as `result.count`.
     used: BTreeSet<String>,
@@ -43,7 +43,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         read::nothing_expected(key, "name a part of the answer, as in `result.total > 1`", found);
         return None;
     }
-    Some(Box::new(That { expression, used, span: node.span }))
+    Some(Box::new(Assert { expression, used, span: node.span }))
 }
 
 /// The names that an expression needs from the suite.
@@ -52,7 +52,7 @@ pub(in super::super) fn free_names(expression: &str) -> BTreeSet<String> {
     names.filter(|name| !PROVIDED.contains(&name.as_str())).collect()
 }
 
-impl Check for That {
+impl Check for Assert {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let names = self.names(answer);
         let (message, label) = match template::evaluate(&self.expression, &names) {
@@ -63,7 +63,7 @@ impl Check for That {
             ),
             Err(reason) if template::is_given_up(&reason) => {
                 let message = "whether the expression holds is not known: evaluating it was given up";
-                found.push(Mismatch::new("that", self.span, message, reason).with_weight(Weight::Unjudged));
+                found.push(Mismatch::new("assert", self.span, message, reason).with_weight(Weight::Unjudged));
                 return;
             }
             Err(reason) => {
@@ -72,14 +72,14 @@ impl Check for That {
             }
         };
         found.push(
-            Mismatch::new("that", self.span, message, label)
+            Mismatch::new("assert", self.span, message, label)
                 .with_expected(show::evidence(&self.expression))
                 .with_actual(self.values(&names)),
         );
     }
 }
 
-impl That {
+impl Assert {
     /// The suite's names and those of the answer; what the expression does not use is not copied.
     fn names(&self, answer: &Answer<'_>) -> template::Names {
         let is_used = |name: &str| self.used.iter().any(|used| used.split('.').next() == Some(name));

@@ -1,4 +1,4 @@
-//! `nowhere`: what no text of an answer may hold, beyond what the request itself said.
+//! `no_text_matching`: patterns that no text of an answer matches, apart from what repeats the request.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use crate::source::{Diagnostic, Located, Node, Span, Value, shape::Shape, shape:
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
-        "nowhere",
+        "no_text_matching",
         Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
-        "Regular expressions that match no text of the answer, names of members included; what the request itself \
-         said, and the answer only repeats, does not count.",
+        "Regular expressions that must match no text of the answer, names of members included. Text that only repeats \
+         the request does not count.",
     ),
     judges: |_| &[],
     build,
@@ -30,7 +30,7 @@ const REPEATED: &str = "\u{fffc}";
 const AROUND: usize = 30;
 
 #[derive(Debug)]
-struct Nowhere {
+struct NoTextMatching {
     patterns: Vec<Regex>,
     span: Span,
 }
@@ -53,10 +53,10 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
             }
         }
     }
-    Some(Box::new(Nowhere { patterns, span: key.span }))
+    Some(Box::new(NoTextMatching { patterns, span: key.span }))
 }
 
-impl Check for Nowhere {
+impl Check for NoTextMatching {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let mut said = Vec::new();
         // What the protocol adds to every request is not what the suite asked with.
@@ -79,9 +79,9 @@ impl Check for Nowhere {
             texts(part, &mut look, &mut member.to_owned());
         }
         let Some((path, (seen, pattern))) = first else { return };
-        let message = format!("`{path}` has what nowhere may stand");
+        let message = format!("`{path}` matches a forbidden pattern");
         found.push(
-            Mismatch::new("nowhere", self.span, message, format!("found {}", show::quoted(&seen)))
+            Mismatch::new("no-text-matching", self.span, message, format!("found {}", show::quoted(&seen)))
                 .with_path(path)
                 .with_expected(format!("nothing like {}", show::evidence(&pattern)))
                 .with_actual(seen),
@@ -89,7 +89,7 @@ impl Check for Nowhere {
     }
 }
 
-impl Nowhere {
+impl NoTextMatching {
     /// What of a text must not be there, with what stands around it, and the pattern that found it.
     fn seen(&self, text: &str, said: &[String]) -> Option<(String, String)> {
         // Most texts have nothing of the kind, and only the others are worth cleaning.

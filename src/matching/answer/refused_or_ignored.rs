@@ -1,4 +1,4 @@
-//! `unserved`: whatever came back is no success. For messages that are no requests, which a server may leave unanswered.
+//! `refused_or_ignored`: the answer is no success. For messages that are no requests, which a server may ignore.
 
 use serde_json::Value as Json;
 
@@ -10,25 +10,24 @@ use crate::source::{Span, shape::key};
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
-        "unserved",
+        "refused_or_ignored",
         BINDING,
-        "No answer is a success: what was sent was refused, or nobody answered it. `should` only warns where it was \
-         served.",
+        "The server answers with an error or not at all. With `should`, a success is a warning only.",
     ),
     judges: |_| &["PROTO-MALFORMED-ENVELOPE"],
     build: |key, node, found| {
-        let served = weight(key, node, "leave it out where a success is right", found)?;
-        Some(Box::new(Unserved { span: key.span, served }))
+        let served = weight(key, node, "leave the key out where a success is allowed", found)?;
+        Some(Box::new(RefusedOrIgnored { span: key.span, served }))
     },
 };
 
 #[derive(Debug)]
-struct Unserved {
+struct RefusedOrIgnored {
     span: Span,
     served: Weight,
 }
 
-impl Check for Unserved {
+impl Check for RefusedOrIgnored {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let whole = [answer.message.clone()];
         // Raw messages have every answer that came; none is right, too.
