@@ -4,6 +4,7 @@ pub mod baseline;
 pub mod cli;
 pub mod coverage;
 pub mod demo;
+pub mod diagnosis;
 pub mod drift;
 pub mod event;
 pub mod fault;

@@ -96,7 +96,8 @@ pub fn explained(lint: &Lint) -> String {
     for (title, words) in [("it is", level.as_str()), ("why", lint.why), ("cure", lint.cure), ("see", lint.link)] {
         let _ = writeln!(text, "  {title:<5}  {words}");
     }
-    let _ = writeln!(text, "\n  the examples say what is different about the tool at the top of docs/reference/lints.md");
+    let _ =
+        writeln!(text, "\n  the examples say what is different about the tool at the top of docs/reference/lints.md");
     let (good, bad) = lint.examples();
     for (title, example) in [("good", good), ("bad", bad)] {
         let _ = writeln!(text, "\n  {title}:");

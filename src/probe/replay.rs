@@ -135,7 +135,7 @@ async fn play(
     if calls.is_empty()
         && let Err(failure) = session.catalog().await
     {
-        played.failed.push((failure.method.clone(), failure.finding()));
+        played.failed.push((failure.method.clone(), Finding::from(&failure)));
     }
     for (index, call) in calls.iter().enumerate() {
         let patience = match check {
@@ -161,10 +161,10 @@ async fn play(
     let closed = session.close(if ends { DEATH_WATCH } else { WATCH }).await;
     violations.extend(closed.violations);
     played.findings = played.failed.iter().map(|(_, found)| found.clone()).collect();
-    if let Some(untold) = closed.untold {
+    if let Some(exit) = &closed.unreported_exit {
         let whose = calls.last().map(|call| about(call).to_owned()).unwrap_or_default();
-        played.failed.push((whose, untold.clone()));
-        played.findings.push(untold);
+        played.failed.push((whose, exit.into()));
+        played.findings.push(exit.into());
     }
     played.findings.extend(violations.iter().map(broken));
     Ok(played)
@@ -181,7 +181,7 @@ async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Optio
             timeout: Some(patience.min(RAW_PATIENCE)),
             watch: WATCH,
         };
-        return match session.send_raw(raw).await.map_err(|failure| failure.finding()) {
+        return match session.send_raw(raw).await.map_err(|failure| Finding::from(&failure)) {
             // That nothing comes for what is no message is no hang.
             Err(found) if found.class != Some(FailureClass::Timeout) => Err(Box::new(found)),
             Ok(_) | Err(_) => Ok(None),
@@ -193,7 +193,7 @@ async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Optio
         return Ok(None);
     }
     let request = Request { owner: OWNER, method: &call.method, params, timeout: Some(patience), progress: false };
-    session.request(request).await.map(Some).map_err(|failure| Box::new(failure.finding()))
+    session.request(request).await.map(Some).map_err(|failure| Box::new(Finding::from(&failure)))
 }
 
 /// What shows of what is looked for.

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 use super::exchange::{NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED, Speaker};
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
-use super::phases::{self, Conversation, violations};
+use super::phases::{self, Conversation};
 use super::pool::Turn;
 use super::raw::expects_the_end;
 use super::restart::{joined, lets_go_on, split_at_restart};
@@ -18,10 +18,10 @@ use super::sound::{self, unsound};
 use super::turns::in_turn;
 use super::witness::Unserved;
 use super::{alone, finding, rounds};
+use crate::diagnosis::{self, NO_TOKEN};
 use crate::event::{CheckResult, FailureClass, Finding, Outcome, RECORDED};
 use crate::plan::made::Cure;
 use crate::plan::{Case, Script, SessionNeed};
-use crate::session::NO_TOKEN;
 use crate::source::template::{UNFILLED, fill, from_json};
 use crate::source::{Sources, duration_text};
 use crate::suite::{Handshake, Step};
@@ -83,7 +83,10 @@ async fn in_company(lane: &Lane, opened: &Opened, case: &Case, script: &Script, 
     let found = opened.session.take_violations(&case.id);
     if !found.is_empty() {
         let frames = opened.session.frames();
-        add_violations(&mut attempted, violations(&lane.scanned.sift(Some(case), found, &frames), &frames));
+        add_violations(
+            &mut attempted,
+            diagnosis::of_violations(&lane.scanned.sift(Some(case), found, &frames), &frames),
+        );
     }
     attempted
 }
@@ -128,7 +131,7 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
         let (broken, ended) =
             if is_free { lane.leave(opened, case).await } else { lane.close_own(&opened.session, case).await };
         found.extend(broken);
-        add_violations(&mut attempted, violations(&found, &frames));
+        add_violations(&mut attempted, diagnosis::of_violations(&found, &frames));
         // A step that expects the end, a restart, and whoever stops the run have reasons of their own.
         if !goes_on && !bounds.stop.is_set() && !part.steps.iter().any(expects_the_end) {
             add_end(&mut attempted, ended.map(|found| finding::at(found, &lane.plan.sources, case.span, "this case")));

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use super::exchange::Speaker;
 use super::lane::{Lane, Opened};
-use super::phases::{self, Conversation};
+use super::phases::Conversation;
 use super::rounds::MAY_DESTROY;
 use super::{SessionFrames, case, finding};
+use crate::diagnosis;
 use crate::event::{Event, Exchange, FailureClass, Finding, SessionJudged};
 use crate::plan::Case;
-use crate::session::{Closed, LAST_CASE, OwnedViolation, Session};
+use crate::session::{Closed, OwnedViolation, Session, UnreportedExit};
 use crate::source::duration_text;
 
 /// How long a shared server is watched after its last message, so that a crash right after it is seen.
@@ -62,7 +63,8 @@ impl Lane {
         let mut closed = session.close(SHARED_WATCH).await;
         self.scanned.count(&closed.seen);
         let violations = self.scanned.sift(None, std::mem::take(&mut closed.violations), &closed.frames);
-        let found = closed.untold.take().into_iter().chain(phases::violations(&violations, &closed.frames));
+        let exit = closed.unreported_exit.as_ref().map(Finding::from);
+        let found = exit.into_iter().chain(diagnosis::of_violations(&violations, &closed.frames));
         self.judged(&revision, found.map(|found| self.at_server(found)).collect());
         self.emitter().session(self.frames_of(revision, None, closed));
     }
@@ -71,7 +73,7 @@ impl Lane {
     pub(super) fn judge_so_far(&self, session: &Session) {
         let frames = session.frames();
         let violations = self.scanned.sift(None, session.take_all_violations(), &frames);
-        let found = phases::violations(&violations, &frames);
+        let found = diagnosis::of_violations(&violations, &frames);
         let revision = session.server.revision.to_string();
         self.judged(&revision, found.into_iter().map(|found| self.at_server(found)).collect());
     }
@@ -88,18 +90,15 @@ impl Lane {
         let mut closed = session.close(OWN_WATCH).await;
         self.scanned.count(&closed.seen);
         let violations = self.scanned.sift(Some(case), std::mem::take(&mut closed.violations), &closed.frames);
-        let mut untold = closed.untold.take();
-        // Nobody else spoke.
-        if let Some(found) = &mut untold {
-            found.evidence.retain(|(name, _)| name != LAST_CASE);
-        }
+        // Only one case used this server, so naming the last one says nothing.
+        let exit = closed.unreported_exit.take().map(|exit| UnreportedExit { last_owner: None, ..exit });
         self.emitter().session(self.frames_of(session.server.revision.to_string(), Some(case), closed));
-        (violations, untold)
+        (violations, exit.as_ref().map(Finding::from))
     }
 
     /// Hands on what is left of a connection without a conversation.
     pub(super) fn not_begun(&self, revision: &str, closed: Closed) {
-        let mut found = phases::violations(&closed.violations, &closed.frames);
+        let mut found = diagnosis::of_violations(&closed.violations, &closed.frames);
         // A server that does not start often says one thing all the time.
         found.dedup_by(|later, earlier| later.message == earlier.message);
         self.judged(revision, found.into_iter().map(|found| self.at_server(found)).collect());

@@ -175,7 +175,7 @@ fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>, begun: Inst
             if let Failure::RefusedWhole(answer) = &failure.failure {
                 exchange.received = cut_json(&answer["error"]);
             }
-            Err(failure.finding())
+            Err(Finding::from(&failure))
         }
     }
 }

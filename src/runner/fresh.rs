@@ -68,7 +68,9 @@ impl Servers for Fresh {
     }
 
     fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
-        Box::pin(async move { session.close(std::time::Duration::ZERO).await.untold })
+        Box::pin(
+            async move { session.close(std::time::Duration::ZERO).await.unreported_exit.as_ref().map(Finding::from) },
+        )
     }
 
     fn stopped(&self) -> Eventually<'_, ()> {

@@ -19,6 +19,7 @@ use super::rounds::MAY_DESTROY;
 use super::scanning::Scanned;
 use super::turns::Turns;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
+use crate::diagnosis;
 use crate::event::{Event, Finding, ServerReady, ToolsChosen};
 use crate::plan::{Case, ChosenTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
@@ -339,8 +340,8 @@ impl Lane {
                 Ok(Arc::new(catalog))
             }
             Err(failure) => {
-                let broken = phases::violations(&session.take_violations(""), &session.frames());
-                let found = phases::joined(vec![failure.finding()], broken);
+                let broken = diagnosis::of_violations(&session.take_violations(""), &session.frames());
+                let found = phases::joined(vec![Finding::from(&failure)], broken);
                 let found: Vec<Finding> = found.into_iter().map(|found| self.at_server(found)).collect();
                 self.judged(&revision, found.clone());
                 Err(found[0].clone())

@@ -67,7 +67,7 @@ impl Lane {
             start_timeout,
             request_timeout: self.planned().suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
             answers,
-            handshake,
+            performs_handshake: handshake == Handshake::Made,
             keeps_frames: self.keeps_frames,
         };
         let starts = server.starts();
@@ -100,7 +100,7 @@ impl Lane {
                 Err(NoSession::NotSpoken(format!("{NOT_SPOKEN}{speaks}, not {asked}")))
             }
             OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
-                Err(broken(failed.failure.finding()))
+                Err(broken(Finding::from(&failed.failure)))
             }
         }
     }

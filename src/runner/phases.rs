@@ -13,16 +13,16 @@ use super::lane::Lane;
 use super::read_only::permitted;
 use super::snapshot::Recorder;
 use super::{raw_http, rounds, sound};
-use crate::event::{Exchange, FailureClass, Finding, Level};
+use crate::event::{Exchange, Finding, Level};
 use crate::matching::{Answer, Weight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
 use crate::redact::Redactor;
-use crate::session::{OwnedViolation, REFUSED_NOTIFICATION, Session};
+use crate::session::Session;
 use crate::source::template::{Names, UNFILLED, Unfilled, is_given_up, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Capture, Step, Suite};
-use crate::wire::{Frame, admitted_failure};
+use crate::wire::admitted_failure;
 
 /// A conversation so far: what was said, what was learned.
 pub(super) struct Conversation<'a> {
@@ -336,28 +336,6 @@ fn of_session(session: &Session) -> Names {
 /// Whether an answer is neither an error nor a tool's error.
 pub(super) fn is_served(message: &Value) -> bool {
     message.get("result").is_some_and(|result| result["isError"] != true)
-}
-
-/// Violations as findings, each with the line that shows it.
-pub(super) fn violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec<Finding> {
-    violations
-        .iter()
-        .map(|owned| {
-            let violation = &owned.violation;
-            let shown = frames.iter().find(|frame| frame.seq == violation.frame).map(Frame::text).unwrap_or_default();
-            let shown: String = shown.chars().take(300).collect();
-            Finding {
-                class: Some(if violation.code == REFUSED_NOTIFICATION {
-                    FailureClass::HttpStatus
-                } else {
-                    FailureClass::ProtocolError
-                }),
-                frame: Some(violation.frame),
-                ..Finding::new(violation.code, violation.message.clone())
-            }
-            .with_evidence("the line", shown)
-        })
-        .collect()
 }
 
 /// Findings, and the violations behind them: one that says what a violation says takes over its name and its evidence.

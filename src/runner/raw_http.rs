@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::exchange::Heard;
 use super::raw::{self, header_values, looks_at, made, wants_closing};
+use crate::diagnosis;
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, RawExchange, Session};
 use crate::source::template::{Names, Unfilled, fill, text_of};
@@ -120,7 +121,7 @@ impl Request {
             Ok(exchanged) => exchanged,
             Err(failure) => {
                 exchange.frame = failure.frame.unwrap_or_default();
-                return Err(CallFailure { method: exchange.title.clone(), ..failure }.finding());
+                return Err(Finding::from(&CallFailure { method: exchange.title.clone(), ..failure }));
             }
         };
         (exchange.frame, exchange.answer_frame) = (exchanged.frame, exchanged.answer_frame);
@@ -176,7 +177,7 @@ fn judged(
     let title = &exchange.title;
     let head = exchanged.response.head.as_ref();
     let broken = |failure: &HttpFailure| {
-        let finding = crate::session::http_finding(failure, title);
+        let finding = diagnosis::of_http(failure, title);
         Err(Finding { frame: Some(exchanged.frame), ..finding })
     };
     match (&exchanged.ended, head) {

@@ -4,9 +4,9 @@ use super::exchange::{NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED};
 use super::finding::MISSING;
 use super::phases::Conversation;
 use super::rounds::MAY_DESTROY;
+use crate::diagnosis::NO_TOKEN;
 use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome};
 use crate::plan::{Body, Case};
-use crate::session::NO_TOKEN;
 use crate::source::template::UNFILLED;
 use crate::suite::{Action, Level as RuleLevel, Step};
 

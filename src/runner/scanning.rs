@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::phases;
+use crate::diagnosis;
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::Case;
 use crate::session::OwnedViolation;
@@ -48,7 +48,7 @@ impl Scanned {
         let found = whole(found);
         let mut state = self.lock();
         for owned in &found {
-            let [finding] = &phases::violations(std::slice::from_ref(owned), frames)[..] else { continue };
+            let [finding] = &diagnosis::of_violations(std::slice::from_ref(owned), frames)[..] else { continue };
             let name = case.map(|case| case.name.clone()).unwrap_or_default();
             let finding = finding.clone().with_evidence("during", name);
             state.found.entry(owned.violation.code).or_default().push(finding);

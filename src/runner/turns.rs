@@ -103,8 +103,8 @@ pub(super) async fn in_turn(lane: &Arc<Lane>, case: &Case, script: &Script, boun
     };
     let again = in_own_session(lane, case, script, &Bounds { turn: Turn::Again, ..*bounds }).await;
     let Discarded { revision, mut closed } = discarded;
-    let end = closed.untold.take().filter(|_| !ended_the_server(&again));
-    lane.judged(&revision, end.map(|found| lane.at_server(found)).into_iter().collect());
+    let end = closed.unreported_exit.take().filter(|_| !ended_the_server(&again));
+    lane.judged(&revision, end.map(|exit| lane.at_server(Finding::from(&exit))).into_iter().collect());
     // After that of the case itself, which is the one that counts.
     lane.emitter().session(lane.frames_of(revision, None, closed));
     again
@@ -120,7 +120,7 @@ async fn in_free_session(lane: &Lane, opened: Opened, case: &Case, script: &Scri
         return Ok(attempted);
     }
     let closed = lane.closed(&opened.session, has_passed).await;
-    let has_passed = has_passed && closed.untold.is_none() && closed.violations.is_empty();
+    let has_passed = has_passed && closed.unreported_exit.is_none() && closed.violations.is_empty();
     let revision = opened.session.server.revision.to_string();
     if has_passed || bounds.stop.is_set() {
         lane.emitter().session(lane.frames_of(revision, None, closed));

@@ -1,5 +1,6 @@
 //! Why a conversation could not begin, or a request got no answer: the class, the sentence, the evidence.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,22 +9,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::state::State;
-use crate::event::{FailureClass, Finding};
 use crate::source::{duration_text, visible_line};
 use crate::transport::{ConnectError, Exit, HttpFailure, Link};
 use crate::wire::{Beyond, Revision};
 
 /// How many lines of standard error are shown.
 pub(super) const STDERR_LINES: usize = 12;
-
-/// The code of a finding that says nothing of the server: nobody gave a token for it.
-pub const NO_TOKEN: &str = "no-token";
-
-/// The evidence of a server's end that names whoever spoke last.
-pub const LAST_CASE: &str = "last case";
-
-/// The evidence that names the cases whose requests were under way when a server ended.
-pub const CASES: &str = "cases";
 
 /// Makes a connection to a fresh server.
 pub type Connector<'a> =
@@ -89,72 +80,27 @@ pub struct CallFailure {
     pub is_local: bool,
 }
 
-impl CallFailure {
-    /// The failure as a finding.
-    pub fn finding(&self) -> Finding {
+impl fmt::Display for CallFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let method = &self.method;
-        let finding = match &self.failure {
-            Failure::Timeout(after) => {
-                let message = format!("`{method}` got no answer within {}", duration_text(*after));
-                let alive = match (self.alive, self.is_local) {
-                    (false, _) => "gone",
-                    (true, true) => "still running",
-                    // Nobody can see from here whether a process runs behind an address.
-                    (true, false) => "",
-                };
-                Finding::failure(FailureClass::Timeout, message).with_evidence("server", alive)
-            }
-            Failure::Exited(exit) => {
-                let message = format!("the server ended {}", moment(method));
-                Finding::failure(FailureClass::ProcessExited, message).with_evidence("exit", exit.to_string())
-            }
-            Failure::Protocol(reason) => Finding::failure(FailureClass::ProtocolError, reason.clone()),
-            Failure::NotRead(beyond) => Finding::new(beyond.code(), format!("the answer to `{method}` {beyond}")),
+        match &self.failure {
+            Failure::Timeout(after) => write!(formatter, "`{method}` got no answer within {}", duration_text(*after)),
+            Failure::Exited(_) => write!(formatter, "the server ended {}", moment(method)),
+            Failure::Protocol(reason) => formatter.write_str(reason),
+            Failure::NotRead(beyond) => write!(formatter, "the answer to `{method}` {beyond}"),
             Failure::RefusedWhole(answer) => {
                 let error = &answer["error"];
                 let words: String = error["message"].as_str().unwrap_or_default().chars().take(200).collect();
-                let message = format!(
+                write!(
+                    formatter,
                     "the whole message was refused with the error {} \"{}\", which has no id",
                     error["code"],
                     visible_line(&words)
-                );
-                Finding::failure(FailureClass::ProtocolError, message)
+                )
             }
-            Failure::Http(failure) => http_finding(failure, method),
-        };
-        let finding = Finding { frame: self.frame, ..finding };
-        with_output(finding, &self.stderr, &self.stray)
-    }
-}
-
-/// An exchange over HTTP that went wrong, as a finding about the request of that name.
-pub fn http_finding(failure: &HttpFailure, method: &str) -> Finding {
-    let class = match failure {
-        HttpFailure::ConnectionRefused { .. } | HttpFailure::Dns { .. } | HttpFailure::Unreachable { .. } => {
-            FailureClass::ConnectionRefused
+            Failure::Http(failure) => formatter.write_str(&failure.message(method)),
         }
-        HttpFailure::Reset(_) => FailureClass::ConnectionLost,
-        HttpFailure::Tls(_) => FailureClass::TlsError,
-        HttpFailure::Status(_) | HttpFailure::SessionLost(_) | HttpFailure::Redirect(_) => FailureClass::HttpStatus,
-        HttpFailure::AuthRequired(_) | HttpFailure::TokenRefused(_) | HttpFailure::NoToken(_) => {
-            FailureClass::AuthRequired
-        }
-        HttpFailure::ContentType { .. }
-        | HttpFailure::NotJson { .. }
-        | HttpFailure::NotAMessage { .. }
-        | HttpFailure::Encoded(_)
-        | HttpFailure::TooLarge(_)
-        | HttpFailure::StreamEnded { .. }
-        | HttpFailure::NotHttp(_)
-        | HttpFailure::Endpoint(_) => FailureClass::ProtocolError,
-    };
-    let mut finding = Finding::failure(class, failure.message(method));
-    if let HttpFailure::NoToken(_) = failure {
-        NO_TOKEN.clone_into(&mut finding.code);
     }
-    let finding =
-        failure.evidence().into_iter().fold(finding, |finding, (name, text)| finding.with_evidence(name, text));
-    Finding { help: failure.help().map(str::to_owned), ..finding }
 }
 
 /// When something happened, seen from the message of that name.
@@ -163,10 +109,6 @@ fn moment(method: &str) -> String {
         "notifications/cancelled" => "after a request was cancelled".to_owned(),
         _ => format!("before it answered `{method}`"),
     }
-}
-
-fn with_output(finding: Finding, stderr: &[String], stray: &[String]) -> Finding {
-    finding.with_evidence("stray output", stray.join("\n")).with_evidence("stderr", stderr.join("\n"))
 }
 
 /// A conversation that did not begin.
@@ -192,47 +134,44 @@ pub enum OpenFailure {
     },
 }
 
-impl OpenFailure {
-    /// The failure as a finding.
-    pub fn finding(&self) -> Finding {
+impl fmt::Display for OpenFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connect(error @ ConnectError::NotFound { help, .. }) => Finding {
-                help: Some(help.clone()),
-                ..Finding::failure(FailureClass::CommandNotFound, error.to_string())
+            Self::Connect(error) => write!(formatter, "{error}"),
+            Self::Handshake(failure) => match &failure.failure {
+                Failure::Exited(exit) => write!(formatter, "the server ended while it was starting, with {exit}"),
+                Failure::Timeout(after) => {
+                    write!(formatter, "the server did not get ready within {}", duration_text(*after))
+                }
+                Failure::Protocol(reason) => write!(formatter, "the handshake failed: {reason}"),
+                Failure::NotRead(_) | Failure::RefusedWhole(_) | Failure::Http(_) => write!(formatter, "{failure}"),
             },
-            Self::Connect(error @ ConnectError::NotStarted { .. }) => {
-                Finding::failure(FailureClass::CommandNotFound, error.to_string())
-            }
-            Self::Connect(error @ ConnectError::BadAddress { .. }) => Finding::new("bad-address", error.to_string()),
-            Self::Connect(error @ ConnectError::PortTaken { .. }) => Finding {
-                help: Some(
-                    "end what listens there, or let mcprove choose: `url: \"http://127.0.0.1:{{ port }}/mcp\"`"
-                        .to_owned(),
-                ),
-                ..Finding::new("port-taken", error.to_string())
-            },
-            Self::Connect(error @ ConnectError::NotListening { log, .. }) => {
-                with_output(Finding::failure(FailureClass::Timeout, error.to_string()), log, &[])
-            }
-            Self::Handshake(failure) => {
-                let finding = failure.finding();
-                let message = match &failure.failure {
-                    Failure::Exited(exit) => format!("the server ended while it was starting, with {exit}"),
-                    Failure::Timeout(after) => {
-                        format!("the server did not get ready within {} (`start_timeout`)", duration_text(*after))
-                    }
-                    Failure::Protocol(reason) => format!("the handshake failed: {reason}"),
-                    Failure::NotRead(_) | Failure::RefusedWhole(_) | Failure::Http(_) => finding.message.clone(),
-                };
-                Finding { message, ..finding }
-            }
-            Self::Refused { message, stderr } => {
-                with_output(Finding::failure(FailureClass::ProtocolError, message.clone()), stderr, &[])
-            }
-            Self::NotSpoken { asked, speaks } => {
-                Finding::failure(FailureClass::ProtocolError, format!("the server speaks {speaks}, not {asked}"))
-            }
+            Self::Refused { message, .. } => formatter.write_str(message),
+            Self::NotSpoken { asked, speaks } => write!(formatter, "the server speaks {speaks}, not {asked}"),
         }
+    }
+}
+
+/// The end of a server's process that no failed request reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreportedExit {
+    /// How the process ended.
+    pub exit: Exit,
+    /// The owners of the requests that were pending; empty where none was.
+    pub pending: Vec<String>,
+    /// The owner of the last message, where no request was pending.
+    pub last_owner: Option<String>,
+    /// The last lines of standard error.
+    pub stderr: Vec<String>,
+}
+
+impl fmt::Display for UnreportedExit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.pending.is_empty() {
+            "the server ended by itself after its last answer; nobody asked it to"
+        } else {
+            "the server ended while requests of several cases were under way"
+        })
     }
 }
 
@@ -246,20 +185,12 @@ impl State {
         Some(Ending { exit, at: self.ended_at })
     }
 
-    /// The end of the server's process as a finding, unless a request has told of it.
-    pub(super) fn untold_end(&self) -> Option<Finding> {
+    /// The end of the server's process, unless a failed request reported it.
+    pub(super) fn unreported_exit(&self) -> Option<UnreportedExit> {
         let exit = self.ending()?.exit.filter(|_| !self.is_end_told)?;
-        let (message, whose, cases) = if self.company.is_empty() {
-            let message = "the server ended by itself after its last answer; nobody asked it to";
-            (message, LAST_CASE, self.last_owner().unwrap_or_default())
-        } else {
-            let message = "the server ended while requests of several cases were under way";
-            (message, CASES, self.company.iter().cloned().collect::<Vec<_>>().join("\n"))
-        };
-        let found = Finding::failure(FailureClass::ProcessExited, message.to_owned())
-            .with_evidence("exit", exit.to_string())
-            .with_evidence(whose, cases);
-        Some(with_output(found, &self.transcript.stderr_tail(STDERR_LINES), &[]))
+        let pending: Vec<String> = self.company.iter().cloned().collect();
+        let last_owner = if pending.is_empty() { self.last_owner() } else { None };
+        Some(UnreportedExit { exit, pending, last_owner, stderr: self.transcript.stderr_tail(STDERR_LINES) })
     }
 
     pub(super) fn failure(&self, failure: Failure, frame: Option<u32>) -> CallFailure {

@@ -9,7 +9,6 @@ use tokio::time::Instant;
 use super::call::era_meta;
 use super::peer::{Answered, Outgoing, Peer};
 use super::{CallFailure, Closed, Connector, NotOpened, OpenFailure, ServerIdentity, Session, Settings, negotiation};
-use crate::suite::Handshake;
 use crate::wire::{Era, Revision};
 
 /// The owner of handshakes and listings in the transcript.
@@ -27,7 +26,7 @@ impl Session {
         let begun = Instant::now();
         let deadline = begun + settings.start_timeout;
         let peer = connected(connect, &settings, &[]).await?;
-        if settings.handshake == Handshake::Left {
+        if !settings.performs_handshake {
             return Ok(unshaken(peer, settings));
         }
         let opened = match settings.revision.or(settings.known) {

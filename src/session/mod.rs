@@ -33,16 +33,12 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use self::peer::Peer;
-use crate::event::Finding;
-use crate::suite::Handshake;
 use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
 pub use self::call::{Reply, Request};
 pub use self::cancel::{Cancellation, Cancelled, When};
-pub use self::failure::{
-    CASES, CallFailure, Connector, Ending, Failure, LAST_CASE, NO_TOKEN, OpenFailure, http_finding,
-};
+pub use self::failure::{CallFailure, Connector, Ending, Failure, OpenFailure, UnreportedExit};
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::owned::OwnedViolation;
 pub use self::pipeline::{Heard, Pipeline, Prepared, Told};
@@ -62,8 +58,8 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// What the client answers.
     pub answers: ClientAnswers,
-    /// Whether there is a handshake.
-    pub handshake: Handshake,
+    /// Whether the session begins with a handshake.
+    pub performs_handshake: bool,
     /// Whether somebody writes down every frame, however many there are.
     pub keeps_frames: bool,
 }
@@ -166,7 +162,7 @@ impl Session {
 
     /// Whether it began with a handshake, or as a revision without one begins.
     pub fn has_shaken_hands(&self) -> bool {
-        self.settings.handshake == Handshake::Made
+        self.settings.performs_handshake
     }
 
     /// Whether the server can still answer.
@@ -224,8 +220,8 @@ pub struct Closed {
     pub transport: &'static str,
     /// How the server ended the conversation; `None` where it did not.
     pub ending: Option<Ending>,
-    /// The end of the server's process, where it ended by itself and no request told of it.
-    pub untold: Option<Finding>,
+    /// The end of the server's process, where it ended by itself and no failed request reported it.
+    pub unreported_exit: Option<UnreportedExit>,
 }
 
 /// A conversation that did not begin, with what travelled all the same.

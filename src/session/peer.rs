@@ -166,14 +166,14 @@ impl Peer {
     /// out once.
     pub(super) async fn close(&self, watch: Duration) -> Closed {
         let closing = self.lock_closing().take();
-        let (mut ending, mut untold) = (None, None);
+        let (mut ending, mut unreported_exit) = (None, None);
         if let Some(Closing { stop, dispatching }) = closing {
             let mut dispatching = dispatching.unwrap_or_else(|| tokio::spawn(async { None }));
             let is_over = timeout(self.last_moment(watch), &mut dispatching).await.is_ok();
-            (ending, untold) = {
+            (ending, unreported_exit) = {
                 let mut state = self.lock();
                 state.asked_to_end = true;
-                (state.ending(), state.untold_end())
+                (state.ending(), state.unreported_exit())
             };
             stop.stop().await;
             if !is_over {
@@ -187,7 +187,7 @@ impl Peer {
         let owners = std::mem::take(&mut state.frames);
         let seen = state.scanner.seen();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
-        Closed { violations, frames, owners, seen, transport, ending, untold }
+        Closed { violations, frames, owners, seen, transport, ending, unreported_exit }
     }
 
     /// How long a process of ours is still to be watched.

@@ -73,7 +73,7 @@ where
 
 fn settings() -> Settings {
     Settings {
-        handshake: crate::suite::Handshake::Made,
+        performs_handshake: true,
         revision: None,
         known: None,
         start_timeout: Duration::from_secs(30),
@@ -88,7 +88,7 @@ async fn open(settings: Settings, links: Vec<Link>) -> Result<Session, Box<NotOp
     let links = Mutex::new(links.into_iter());
     let connect = || {
         let next = links.lock().expect("no test panics while it holds the lock").next();
-        let none = || ConnectError::NotFound { program: "one more".to_owned(), help: String::new() };
+        let none = || ConnectError::NotFound { program: "one more".to_owned(), path: None };
         Box::pin(std::future::ready(next.ok_or_else(none))) as _
     };
     Session::open(&connect, settings).await
@@ -270,7 +270,7 @@ async fn a_batch_that_is_refused_as_a_whole_was_answered() {
     .await;
     let failure = session.send_raw(batch()).await.expect_err("the batch is refused");
     let expected = "the whole message was refused with the error -32600 \"no batches here\", which has no id";
-    assert_eq!(failure.finding().message, expected);
+    assert_eq!(failure.to_string(), expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -314,10 +314,10 @@ fn raw(line: &[u8]) -> RawMessage<'static> {
 async fn timeouts_name_the_limits_that_were_set() {
     let session = session(async |mut end: End| while end.next().await.is_some() {}).await;
     let failure = session.request(call("case")).await.expect_err("nobody answers");
-    assert_eq!(failure.finding().message, "`tools/call` got no answer within 10 s");
+    assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
     let silent = link(async |mut end: End| while end.next().await.is_some() {});
     let failure = open(settings(), vec![silent]).await.expect_err("nobody answers");
-    assert_eq!(failure.failure.finding().message, "the server did not get ready within 30 s (`start_timeout`)");
+    assert_eq!(failure.failure.to_string(), "the server did not get ready within 30 s");
 }
 
 #[tokio::test(start_paused = true)]

@@ -16,6 +16,7 @@ mod schedule;
 pub mod stdio;
 pub mod strays;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -206,10 +207,10 @@ pub enum ConnectError {
     /// There is no such program.
     #[error("there is no program `{program}`")]
     NotFound {
-        /// The program as it was looked for.
+        /// The program as it was asked for.
         program: String,
-        /// What to do.
-        help: String,
+        /// The path at which it was looked for; `None` where the folders of `PATH` were searched.
+        path: Option<PathBuf>,
     },
     /// The address or what is sent with every request cannot be used.
     #[error("{reason}")]
@@ -217,6 +218,9 @@ pub enum ConnectError {
         /// Why, as a sentence.
         reason: String,
     },
+    /// The trusted authorities are empty.
+    #[error("there is no certificate in PEM among the trusted ones")]
+    NoCertificate,
     /// Something listens at the address of a server that is yet to be started.
     #[error("something listens at `{address}` already, so the server's `command` was not started")]
     PortTaken {
@@ -224,7 +228,7 @@ pub enum ConnectError {
         address: String,
     },
     /// The server was started, and nothing listens where it should.
-    #[error("the server did not listen at `{address}` within {} (`start_timeout`)", duration_text(*.within))]
+    #[error("the server did not listen at `{address}` within {}", duration_text(*.within))]
     NotListening {
         /// Host and port.
         address: String,

@@ -103,12 +103,8 @@ fn located(program: &str, cwd: &Path) -> PathBuf {
 }
 
 fn not_found(command: &Command, program: &Path) -> ConnectError {
-    let help = if program.components().count() < 2 {
-        format!("install `{0}`, or write its path; it is not in PATH", command.program)
-    } else {
-        format!("it is looked for at `{}`; paths are relative to the suite's file", program.display())
-    };
-    ConnectError::NotFound { program: command.program.clone(), help }
+    let path = (program.components().count() > 1).then(|| program.to_owned());
+    ConnectError::NotFound { program: command.program.clone(), path }
 }
 
 fn not_started(command: &Command, reason: String) -> ConnectError {

@@ -51,7 +51,11 @@ fn every_code_has_an_input_and_a_section() {
     assert_eq!(lacking(&seen, &written), "", "codes shown that no source names: is the code no literal?");
     let documented = codes(&headings, [manual.as_str()].into_iter());
     assert_eq!(lacking(&written, &documented), "", "codes without a section in docs/reference/errors.md");
-    assert_eq!(lacking(&documented, &written), "", "sections of docs/reference/errors.md about codes that do not exist");
+    assert_eq!(
+        lacking(&documented, &written),
+        "",
+        "sections of docs/reference/errors.md about codes that do not exist"
+    );
     let order: Vec<&str> = headings.captures_iter(&manual).map(|found| found.extract::<1>().1[0]).collect();
     assert!(order.is_sorted(), "the sections of docs/reference/errors.md are in alphabetical order");
 }

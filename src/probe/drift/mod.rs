@@ -130,7 +130,7 @@ async fn ask(
     let params = Some(json!({"name": tool, "arguments": arguments}));
     let timeout = Some(context.request_timeout);
     let request = Request { owner: context.owner, method: "tools/call", params, timeout, progress: false };
-    let reply = session.request(request).await.map_err(|failure| failure.finding())?;
+    let reply = session.request(request).await.map_err(|failure| Finding::from(&failure))?;
     result.frames.extend([reply.frame, reply.answer_frame]);
     let message = (context.neutral)((*reply.message).clone());
     heard(&message).ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))

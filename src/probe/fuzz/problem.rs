@@ -67,7 +67,7 @@ pub(super) fn not_read(beyond: Beyond, frame: Option<u32>) -> Problem {
 
 /// A call without a usable answer.
 pub(super) fn failed(failure: &CallFailure) -> Problem {
-    let found = failure.finding();
+    let found = Finding::from(failure);
     if let Failure::NotRead(beyond) = failure.failure {
         return not_read(beyond, found.frame);
     }

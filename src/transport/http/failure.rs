@@ -183,59 +183,29 @@ impl HttpFailure {
         }
     }
 
-    /// What supports the sentence, as name and text.
-    pub fn evidence(&self) -> Vec<(&'static str, String)> {
-        let mut evidence = Vec::new();
-        match self {
-            Self::NoToken(none) => {
-                evidence.push(("asked", none.asked.join("\n")));
-                evidence.push(("body", none.excerpt.clone()));
-            }
-            Self::Status(refusal)
-            | Self::AuthRequired(refusal)
-            | Self::TokenRefused(refusal)
-            | Self::SessionLost(refusal) => {
-                evidence.extend(refusal.retry_after.clone().map(|after| ("retry-after", after)));
-                evidence.extend(refusal.www_authenticate.clone().map(|wanted| ("www-authenticate", wanted)));
-                evidence.push(("body", refusal.excerpt.clone()));
-            }
-            Self::ContentType { excerpt, .. } | Self::NotJson { excerpt, .. } | Self::NotAMessage { excerpt, .. } => {
-                evidence.push(("body", excerpt.clone()));
-            }
-            Self::ConnectionRefused { .. }
-            | Self::Dns { .. }
-            | Self::Unreachable { .. }
-            | Self::Reset(_)
-            | Self::Tls(_)
-            | Self::Encoded(_)
-            | Self::TooLarge(_)
-            | Self::StreamEnded { .. }
-            | Self::Redirect(_)
-            | Self::NotHttp(_)
-            | Self::Endpoint(_) => {}
-        }
-        evidence.into_iter().map(|(name, text)| (name, visible(&text).into_owned())).collect()
+    /// The response that refused the message, where one did.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        let (Self::Status(refusal)
+        | Self::AuthRequired(refusal)
+        | Self::TokenRefused(refusal)
+        | Self::SessionLost(refusal)) = self
+        else {
+            return None;
+        };
+        Some(refusal)
     }
 
-    /// What to do about it, where that can be said.
-    pub fn help(&self) -> Option<&'static str> {
-        if let Self::ConnectionRefused { .. } = self {
-            return Some("start the server first, or write its `command` beside the `url` and mcprove starts it");
+    /// The beginning of the body; empty where none came.
+    pub fn excerpt(&self) -> &str {
+        if let Self::ContentType { excerpt, .. } | Self::NotJson { excerpt, .. } | Self::NotAMessage { excerpt, .. } =
+            self
+        {
+            return excerpt;
         }
-        if let Self::AuthRequired(_) = self {
-            return Some("give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`");
+        if let Self::NoToken(none) = self {
+            return &none.excerpt;
         }
-        if let Self::NotHttp(_) = self {
-            return Some("see what listens there; the address of a server that speaks TLS begins with `https://`");
-        }
-        if let Self::TokenRefused(_) = self {
-            return Some("see whether `scopes` and `resource` under `auth: { client_credentials }` are what it wants");
-        }
-        if let Self::NoToken(_) = self {
-            return Some("see what `auth: { client_credentials }` says; `token_url` says where tokens are given");
-        }
-        let is_tls = matches!(self, Self::Tls(sentence) if sentence.contains("self-signed"));
-        is_tls.then_some("name the certificate that signed it with `tls: { ca: ./root.pem }`")
+        self.refusal().map_or("", |refusal| &refusal.excerpt)
     }
 
     /// The status of the response, where the failure is a response that says nothing but its status.

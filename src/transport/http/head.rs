@@ -76,11 +76,9 @@ fn client_builder(tls: &Tls, scheme: &str) -> Result<ClientBuilder, ConnectError
         _ if scheme == "http" => builder.tls_certs_only([]),
         Tls::System => builder,
         Tls::Roots(pem) => {
-            let bad = |reason: String| ConnectError::BadAddress { reason };
-            let roots = reqwest::Certificate::from_pem_bundle(pem)
-                .map_err(|_| bad("the file of `tls: { ca }` holds no certificate in PEM".to_owned()))?;
+            let roots = reqwest::Certificate::from_pem_bundle(pem).map_err(|_| ConnectError::NoCertificate)?;
             if roots.is_empty() {
-                return Err(bad("the file of `tls: { ca }` holds no certificate in PEM".to_owned()));
+                return Err(ConnectError::NoCertificate);
             }
             builder.tls_certs_only(roots)
         }

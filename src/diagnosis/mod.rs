@@ -1,0 +1,187 @@
+//! Turns what transports and sessions noticed into findings: failed requests, failed starts, exits, broken rules.
+//!
+//! The client below knows its own errors only. Which failure class an error has, which evidence supports it, and which
+//! key of a suite helps, is decided here and nowhere else.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use crate::event::{FailureClass, Finding};
+use crate::session::{CallFailure, Failure, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
+use crate::transport::{ConnectError, HttpFailure, Refusal};
+use crate::wire::Frame;
+
+/// The code of a finding that says nothing about the server: there was no token to send.
+pub const NO_TOKEN: &str = "no-token";
+
+/// The evidence of an exit that names the case that spoke last.
+pub const LAST_CASE: &str = "last case";
+
+/// The evidence of an exit that names the cases whose requests were pending.
+pub const CASES: &str = "cases";
+
+/// How much of a line is quoted, in characters.
+const QUOTED: usize = 300;
+
+impl From<&CallFailure> for Finding {
+    fn from(failed: &CallFailure) -> Self {
+        let finding = match &failed.failure {
+            Failure::Timeout(_) => {
+                let server = match (failed.alive, failed.is_local) {
+                    (false, _) => "gone",
+                    (true, true) => "still running",
+                    // Whether a process runs behind an address cannot be seen from here.
+                    (true, false) => "",
+                };
+                Self::failure(FailureClass::Timeout, failed.to_string()).with_evidence("server", server)
+            }
+            Failure::Exited(exit) => {
+                Self::failure(FailureClass::ProcessExited, failed.to_string()).with_evidence("exit", exit.to_string())
+            }
+            Failure::Protocol(_) | Failure::RefusedWhole(_) => {
+                Self::failure(FailureClass::ProtocolError, failed.to_string())
+            }
+            Failure::NotRead(beyond) => Self::new(beyond.code(), failed.to_string()),
+            Failure::Http(failure) => of_http(failure, &failed.method),
+        };
+        let finding = Self { frame: failed.frame, ..finding };
+        with_output(finding, &failed.stderr, &failed.stray)
+    }
+}
+
+impl From<&OpenFailure> for Finding {
+    fn from(failed: &OpenFailure) -> Self {
+        match failed {
+            OpenFailure::Connect(error) => of_connect(error),
+            OpenFailure::Handshake(failure) => {
+                let limit = if let Failure::Timeout(_) = failure.failure { " (`start_timeout`)" } else { "" };
+                Self { message: format!("{failed}{limit}"), ..Self::from(failure) }
+            }
+            OpenFailure::Refused { stderr, .. } => {
+                with_output(Self::failure(FailureClass::ProtocolError, failed.to_string()), stderr, &[])
+            }
+            OpenFailure::NotSpoken { .. } => Self::failure(FailureClass::ProtocolError, failed.to_string()),
+        }
+    }
+}
+
+impl From<&UnreportedExit> for Finding {
+    fn from(exited: &UnreportedExit) -> Self {
+        let finding = Self::failure(FailureClass::ProcessExited, exited.to_string())
+            .with_evidence("exit", exited.exit.to_string())
+            .with_evidence(LAST_CASE, exited.last_owner.as_deref().unwrap_or_default())
+            .with_evidence(CASES, exited.pending.join("\n"));
+        with_output(finding, &exited.stderr, &[])
+    }
+}
+
+/// An exchange over HTTP that failed; `method` names the request.
+pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
+    let class = match failure {
+        HttpFailure::ConnectionRefused { .. } | HttpFailure::Dns { .. } | HttpFailure::Unreachable { .. } => {
+            FailureClass::ConnectionRefused
+        }
+        HttpFailure::Reset(_) => FailureClass::ConnectionLost,
+        HttpFailure::Tls(_) => FailureClass::TlsError,
+        HttpFailure::Status(_) | HttpFailure::SessionLost(_) | HttpFailure::Redirect(_) => FailureClass::HttpStatus,
+        HttpFailure::AuthRequired(_) | HttpFailure::TokenRefused(_) | HttpFailure::NoToken(_) => {
+            FailureClass::AuthRequired
+        }
+        HttpFailure::ContentType { .. }
+        | HttpFailure::NotJson { .. }
+        | HttpFailure::NotAMessage { .. }
+        | HttpFailure::Encoded(_)
+        | HttpFailure::TooLarge(_)
+        | HttpFailure::StreamEnded { .. }
+        | HttpFailure::NotHttp(_)
+        | HttpFailure::Endpoint(_) => FailureClass::ProtocolError,
+    };
+    let mut finding = Finding::failure(class, failure.message(method));
+    if let HttpFailure::NoToken(none) = failure {
+        NO_TOKEN.clone_into(&mut finding.code);
+        finding = finding.with_evidence("asked", none.asked.join("\n"));
+    }
+    if let Some(Refusal { retry_after, www_authenticate, .. }) = failure.refusal() {
+        finding = finding
+            .with_evidence("retry-after", retry_after.clone().unwrap_or_default())
+            .with_evidence("www-authenticate", www_authenticate.clone().unwrap_or_default());
+    }
+    let finding = finding.with_evidence("body", failure.excerpt());
+    Finding { help: http_help(failure).map(str::to_owned), ..finding }
+}
+
+fn http_help(failure: &HttpFailure) -> Option<&'static str> {
+    if let HttpFailure::ConnectionRefused { .. } = failure {
+        return Some("start the server first, or write its `command` beside the `url` and mcprove starts it");
+    }
+    if let HttpFailure::AuthRequired(_) = failure {
+        return Some("give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`");
+    }
+    if let HttpFailure::NotHttp(_) = failure {
+        return Some("see what listens there; the address of a server that speaks TLS begins with `https://`");
+    }
+    if let HttpFailure::TokenRefused(_) = failure {
+        return Some("see whether `scopes` and `resource` under `auth: { client_credentials }` are what it wants");
+    }
+    if let HttpFailure::NoToken(_) = failure {
+        return Some("see what `auth: { client_credentials }` says; `token_url` says where tokens are given");
+    }
+    let is_self_signed = matches!(failure, HttpFailure::Tls(sentence) if sentence.contains("self-signed"));
+    is_self_signed.then_some("name the certificate that signed it with `tls: { ca: ./root.pem }`")
+}
+
+fn of_connect(error: &ConnectError) -> Finding {
+    match error {
+        ConnectError::NotFound { program, path } => Finding {
+            help: Some(where_it_is_looked_for(program, path.as_deref())),
+            ..Finding::failure(FailureClass::CommandNotFound, error.to_string())
+        },
+        ConnectError::NotStarted { .. } => Finding::failure(FailureClass::CommandNotFound, error.to_string()),
+        ConnectError::BadAddress { .. } => Finding::new("bad-address", error.to_string()),
+        ConnectError::NoCertificate => {
+            Finding::new("bad-address", "the file of `tls: { ca }` holds no certificate in PEM")
+        }
+        ConnectError::PortTaken { .. } => Finding {
+            help: Some(
+                "end what listens there, or let mcprove choose: `url: \"http://127.0.0.1:{{ port }}/mcp\"`".to_owned(),
+            ),
+            ..Finding::new("port-taken", error.to_string())
+        },
+        ConnectError::NotListening { log, .. } => {
+            let finding = Finding::failure(FailureClass::Timeout, format!("{error} (`start_timeout`)"));
+            with_output(finding, log, &[])
+        }
+    }
+}
+
+fn where_it_is_looked_for(program: &str, path: Option<&Path>) -> String {
+    match path {
+        Some(path) => {
+            format!("it is looked for at `{}`; paths are relative to the suite's file", path.display())
+        }
+        None => format!("install `{program}`, or write its path; it is not in PATH"),
+    }
+}
+
+/// Broken rules of the protocol, each with the line that shows it.
+pub fn of_violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec<Finding> {
+    let finding = |owned: &OwnedViolation| {
+        let violation = &owned.violation;
+        let is_refusal = violation.code == REFUSED_NOTIFICATION;
+        let class = if is_refusal { FailureClass::HttpStatus } else { FailureClass::ProtocolError };
+        let line = frames.iter().find(|frame| frame.seq == violation.frame).map(Frame::text).unwrap_or_default();
+        let finding = Finding {
+            class: Some(class),
+            frame: Some(violation.frame),
+            ..Finding::new(violation.code, violation.message.clone())
+        };
+        finding.with_evidence("the line", line.chars().take(QUOTED).collect::<String>())
+    };
+    violations.iter().map(finding).collect()
+}
+
+fn with_output(finding: Finding, stderr: &[String], stray: &[String]) -> Finding {
+    finding.with_evidence("stray output", stray.join("\n")).with_evidence("stderr", stderr.join("\n"))
+}
