@@ -66,9 +66,10 @@ impl Baseline {
     pub fn mark(&self, id: &str, findings: &mut [Finding]) {
         for finding in findings.iter_mut() {
             let entry = self.entries.iter().find(|entry| entry.excuses(finding) && self.names(entry, id));
-            finding.known = entry.map(|entry| entry.reason.clone()).or_else(|| finding.known.take());
+            finding.baseline_reason =
+                entry.map(|entry| entry.reason.clone()).or_else(|| finding.baseline_reason.take());
         }
-        findings.sort_by_key(|finding| finding.known.is_some());
+        findings.sort_by_key(|finding| finding.baseline_reason.is_some());
     }
 }
 

@@ -113,5 +113,5 @@ fn what_is_written_can_be_read_and_excuses_everything() {
     assert!(case(&baseline, hostile, Outcome::Failed, &["length", "equals"]).is_known());
     let mut findings = judged.findings.clone();
     baseline.mark(&judged.id(), &mut findings);
-    assert_eq!(findings[0].known.as_deref(), Some("to be explained"));
+    assert_eq!(findings[0].baseline_reason.as_deref(), Some("to be explained"));
 }

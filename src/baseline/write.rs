@@ -32,7 +32,7 @@ impl Writer {
 
     fn findings(&mut self, id: &str, findings: &[Finding]) {
         for finding in findings.iter().filter(|finding| finding.level == Level::Must) {
-            let reason = finding.known.clone().unwrap_or_else(|| TO_BE_EXPLAINED.to_owned());
+            let reason = finding.baseline_reason.clone().unwrap_or_else(|| TO_BE_EXPLAINED.to_owned());
             self.reasons.entry((id.to_owned(), finding.code.clone())).or_insert(reason);
         }
     }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::suites::Given;
 use crate::redact::{is_secret, query_secrets, user_of};
 use crate::source::legible_json;
+use crate::suite::{AdHocCommand, CommandLine};
 use crate::wire::Revision;
 
 /// What is printed in the place of a secret, for whoever knows it to fill in.
@@ -39,8 +40,7 @@ pub(super) struct ServerArgs {
 /// A command that takes a server, as messages name it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Verb {
-    /// The word after `mcprove`.
-    pub(super) name: &'static str,
+    pub(super) command: AdHocCommand,
     /// What it does to a server, as in "there is no server to check".
     pub(super) does: &'static str,
     /// The line of a suite that asks for the same.
@@ -139,17 +139,15 @@ impl Target {
 
     /// The suite, as somebody might have written it: the server and `members`; `flags` are those of the command alone.
     pub(super) fn given(&self, members: Value, flags: &[String]) -> Given {
-        let Verb { name, .. } = self.verb;
+        let command = self.verb.command;
+        let name = command.as_str();
         let mut suite = json!({"suite": format!("{name} of {}", self.shown), "server": self.server});
         if let (Value::Object(suite), Value::Object(members)) = (&mut suite, members) {
             suite.extend(members);
         }
-        let mut flags = shell_words::join(self.flags.iter().chain(flags));
-        if !flags.is_empty() {
-            flags.push(' ');
-        }
-        let dashes = if self.server.get("command").is_some() { "-- " } else { "" };
-        let asked = format!("mcprove {name} {flags}{dashes}{}", self.shown);
+        let flags = shell_words::join(self.flags.iter().chain(flags));
+        let is_program = self.server.get("command").is_some();
+        let asked = CommandLine { command, flags, target: self.shown.clone(), is_program };
         // JSON is YAML, and a member a line can be quoted.
         let text = legible_json(&suite);
         Given { name: PathBuf::from(name), text, asked, tools: Vec::new(), hidden: self.hidden.clone() }
@@ -190,7 +188,8 @@ pub(super) fn to_fill_in(typed: &str) -> Mistake {
     (format!("`{typed}` is not filled in"), help)
 }
 
-fn named(Verb { name, does, block }: Verb, words: &[String]) -> Result<Value, Mistake> {
+fn named(Verb { command, does, block }: Verb, words: &[String]) -> Result<Value, Mistake> {
+    let name = command.as_str();
     Ok(match words {
         [] => {
             let help =

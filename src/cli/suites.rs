@@ -13,7 +13,7 @@ use super::output::Output;
 use super::{paths, state};
 use crate::plan::{self, Failed, Filter, Plan, Selection};
 use crate::source::{Diagnostic, SourceFile, Sources, file};
-use crate::suite::{self, Files, Suite};
+use crate::suite::{self, CommandLine, Files, Suite};
 use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
@@ -46,8 +46,8 @@ pub(super) struct Given {
     pub(super) name: PathBuf,
     /// Its text.
     pub(super) text: String,
-    /// The command line that asked for it, without its flags.
-    pub(super) asked: String,
+    /// The command line that asked for it.
+    pub(super) asked: CommandLine,
     /// The tools that flags name, each with its flag.
     pub(super) tools: Vec<(&'static str, String)>,
     /// Words that hold secrets, each with what may be printed in its place.

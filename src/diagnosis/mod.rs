@@ -8,13 +8,10 @@ mod tests;
 
 use std::path::Path;
 
-use crate::event::{FailureClass, Finding};
+use crate::event::{FailureClass, Finding, StepProblem};
 use crate::session::{CallFailure, Failure, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
 use crate::transport::{ConnectError, HttpFailure, Refusal};
 use crate::wire::Frame;
-
-/// The code of a finding that says nothing about the server: there was no token to send.
-pub const NO_TOKEN: &str = "no-token";
 
 /// The evidence of an exit that names the case that spoke last.
 pub const LAST_CASE: &str = "last case";
@@ -43,7 +40,9 @@ impl From<&CallFailure> for Finding {
             Failure::Protocol(_) | Failure::RefusedWhole(_) => {
                 Self::failure(FailureClass::ProtocolError, failed.to_string())
             }
-            Failure::NotRead(beyond) => Self::new(beyond.code(), failed.to_string()),
+            Failure::NotRead(beyond) => {
+                Self::new(beyond.code(), failed.to_string()).with_problem(StepProblem::AnswerNotRead)
+            }
             Failure::Http(failure) => of_http(failure, &failed.method),
         };
         let finding = Self { frame: failed.frame, ..finding };
@@ -100,8 +99,8 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
     };
     let mut finding = Finding::failure(class, failure.message(method));
     if let HttpFailure::NoToken(none) = failure {
-        NO_TOKEN.clone_into(&mut finding.code);
-        finding = finding.with_evidence("asked", none.asked.join("\n"));
+        "no-token".clone_into(&mut finding.code);
+        finding = finding.with_problem(StepProblem::NoToken).with_evidence("asked", none.asked.join("\n"));
     }
     if let Some(Refusal { retry_after, www_authenticate, .. }) = failure.refusal() {
         finding = finding

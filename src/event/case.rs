@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Level, RuleInfo};
+use super::{Finding, Level, Reason, RuleInfo};
 
 /// What identifies a case and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,8 +83,10 @@ pub struct CaseResult {
     pub case: CaseInfo,
     /// How it ended.
     pub outcome: Outcome,
-    /// Why it was skipped, inconclusive or errored, in one sentence.
-    pub reason: Option<String>,
+    /// Why it was skipped, inconclusive or errored, or a note on a case that passed.
+    #[serde(default, with = "super::reason")]
+    #[schemars(with = "Option<super::reason::WrittenReason<'static>>")]
+    pub reason: Option<Reason>,
     /// Of the last attempt, setup and teardown included and the start of the server not, in microseconds.
     pub duration_us: u64,
     /// The attempts before the last one; a passed case with any is flaky.
@@ -96,31 +98,19 @@ pub struct CaseResult {
     pub findings: Vec<Finding>,
     /// What was sent and answered, in order; long texts cut.
     pub exchanges: Vec<Exchange>,
-    /// The revision that was spoken; empty where none was.
-    pub spoken: String,
+    /// The negotiated revision; empty where nothing was sent.
+    pub protocol_revision: String,
     /// The command that runs this case again.
-    pub again: String,
+    pub rerun_command: String,
     /// The variants that this run judged, each with the frames that show it.
     pub judged: Vec<String>,
     /// The numbers of its frames in the session's transcript.
     pub frames: Vec<u32>,
 }
 
-/// How the reason of a case begins whose revision the server does not speak.
-pub const NOT_SPOKEN: &str = "the server speaks ";
-
-/// The reason of a case that passed because its answer was only recorded.
-pub const RECORDED: &str = "recorded";
-
-/// How the reason of a case begins that passed although something has changed since the server was recorded.
-pub const CHANGED: &str = "changed: ";
-
-/// How the reason of a case begins that was planned and not begun.
-pub const NOT_RUN: &str = "not run: ";
-
 impl CaseResult {
     /// A case of which nothing but its outcome is known, and the command that runs into it again.
-    pub fn beside(case: CaseInfo, outcome: Outcome, again: String) -> Self {
+    pub fn beside(case: CaseInfo, outcome: Outcome, rerun_command: String) -> Self {
         Self {
             case,
             outcome,
@@ -130,8 +120,8 @@ impl CaseResult {
             repetitions: Vec::new(),
             findings: Vec::new(),
             exchanges: Vec::new(),
-            spoken: String::new(),
-            again,
+            protocol_revision: String::new(),
+            rerun_command,
             judged: Vec::new(),
             frames: Vec::new(),
         }
@@ -139,8 +129,8 @@ impl CaseResult {
 
     /// Whether nothing can be said of it here: it was not reached, or the server does not speak its revision.
     pub fn does_not_apply(&self) -> bool {
-        let begins = |words| self.reason.as_deref().is_some_and(|reason| reason.starts_with(words));
-        self.outcome == Outcome::Skipped && (begins(NOT_SPOKEN) || begins(NOT_RUN))
+        let is_elsewhere = matches!(self.reason, Some(Reason::RevisionNotSupported { .. } | Reason::NotRun(_)));
+        self.outcome == Outcome::Skipped && is_elsewhere
     }
 
     /// How many of its repetitions passed, and how many there were; `None` where it was not repeated.
@@ -157,12 +147,14 @@ impl CaseResult {
     /// Whether it failed in no way that a baseline does not excuse.
     pub fn is_known(&self) -> bool {
         let mut broken = self.findings.iter().filter(|finding| finding.level == Level::Must).peekable();
-        self.outcome == Outcome::Failed && broken.peek().is_some() && broken.all(|finding| finding.known.is_some())
+        self.outcome == Outcome::Failed
+            && broken.peek().is_some()
+            && broken.all(|finding| finding.baseline_reason.is_some())
     }
 
     /// Why it failed as was known; `None` for every other case.
     pub fn known(&self) -> Option<&str> {
-        self.findings.iter().find_map(|finding| finding.known.as_deref()).filter(|_| self.is_known())
+        self.findings.iter().find_map(|finding| finding.baseline_reason.as_deref()).filter(|_| self.is_known())
     }
 }
 

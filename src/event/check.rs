@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Exchange, Finding, Outcome};
+use super::{Exchange, Finding, Outcome, Reason};
 
 /// How one attempt at a case ended, whether steps, a probe or a scan decided it.
 #[derive(Debug, Clone)]
@@ -10,7 +10,7 @@ pub struct CheckResult {
     /// How it ended.
     pub outcome: Outcome,
     /// Why it was skipped, inconclusive or errored, or a note on a case that passed.
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
     /// What went wrong.
     pub findings: Vec<Finding>,
     /// What was sent and answered, in order.
@@ -38,8 +38,8 @@ impl CheckResult {
     }
 
     /// A result with a reason and no findings.
-    pub fn because(outcome: Outcome, reason: impl Into<String>) -> Self {
-        Self { reason: Some(reason.into()), ..Self::new(outcome) }
+    pub fn because(outcome: Outcome, reason: Reason) -> Self {
+        Self { reason: Some(reason), ..Self::new(outcome) }
     }
 
     /// A result with findings and no reason.

@@ -98,9 +98,9 @@ pub struct Finding {
     pub evidence: Vec<(String, String)>,
     /// What to do.
     pub help: Option<String>,
-    /// Why it is known and does not count against the server, where a baseline says so.
+    /// The reason in the baseline that excuses it; `None` for a new finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub known: Option<String>,
+    pub baseline_reason: Option<String>,
     /// How bad it is, where that is known better than from its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
@@ -111,6 +111,33 @@ pub struct Finding {
     #[serde(skip)]
     #[schemars(skip)]
     pub expect: Option<Box<Value>>,
+    /// Why the step that found it could not be judged; known while the run lasts, and in no recording of it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub step_problem: Option<StepProblem>,
+}
+
+/// Why a step could not be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepProblem {
+    /// A template of the suite cannot be filled in.
+    Unfilled,
+    /// An earlier answer lacks a value that the step uses.
+    MissingValue,
+    /// There is no token for the server.
+    NoToken,
+    /// The answer is too large or too deep to be read.
+    AnswerNotRead,
+    /// The step needs the id of a session, and the server gave none.
+    NoSessionId,
+    /// The answer lacks something that the step needs and that a server may leave out.
+    NotApplicable,
+    /// The step would call a tool that may change data, and nobody allowed that.
+    ToolNotAllowed,
+    /// The step would call a tool that may change data in a run that only reads.
+    ReadOnly,
+    /// The request was answered before it was cancelled.
+    NotCancelled,
 }
 
 impl Finding {
@@ -130,16 +157,23 @@ impl Finding {
             frame: None,
             evidence: Vec::new(),
             help: None,
-            known: None,
+            baseline_reason: None,
             severity: None,
             reproduction: None,
             expect: None,
+            step_problem: None,
         }
     }
 
     /// A failure of the conversation itself.
     pub fn failure(class: FailureClass, message: impl Into<String>) -> Self {
         Self { class: Some(class), ..Self::new(class.as_str().replace('_', "-"), message) }
+    }
+
+    /// Says that the step could not be judged.
+    #[must_use]
+    pub fn with_problem(self, problem: StepProblem) -> Self {
+        Self { step_problem: Some(problem), ..self }
     }
 
     /// Adds a piece of evidence unless it is empty.

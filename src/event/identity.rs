@@ -114,7 +114,7 @@ impl CaseResult {
 
     /// How bad the worst of its findings is; `None` where nothing is wrong that is not known.
     pub fn how_bad(&self) -> Option<Severity> {
-        self.findings.iter().filter(|finding| finding.known.is_none()).map(Finding::how_bad).max()
+        self.findings.iter().filter(|finding| finding.baseline_reason.is_none()).map(Finding::how_bad).max()
     }
 }
 

@@ -10,6 +10,7 @@ mod failure;
 mod identity;
 mod isolation;
 mod proof;
+mod reason;
 mod reproduction;
 mod review;
 mod rule;
@@ -20,12 +21,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::taxonomy::score::Score;
 
-pub use self::case::{Attempt, CHANGED, CaseInfo, CaseResult, Exchange, NOT_RUN, NOT_SPOKEN, Outcome, RECORDED};
+pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome};
 pub use self::check::CheckResult;
-pub use self::failure::{FailureClass, Finding, Level};
+pub use self::failure::{FailureClass, Finding, Level, StepProblem};
 pub use self::identity::{Identity, NOT_ISOLATED};
 pub use self::isolation::{Isolation, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
+pub use self::reason::{CallPurpose, Reason, RefusedCall, RunEnd};
 pub use self::reproduction::{Call, Check, Doubt, Kind, Reproduction, Severity};
 pub use self::review::{ProviderVerdict, Remark, Review, ToolCost};
 pub use self::rule::{Compliance, Page, RuleInfo, RuleLevel, RuleTally};
@@ -81,6 +83,25 @@ pub struct SuiteInfo {
     /// Whether the suite was made from a command line, so that its file is on no disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_command_line: bool,
+    /// The command that made the suite; nothing for a suite that is a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Command>,
+}
+
+/// A command that tests a server without a suite file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Command {
+    /// `mcprove ci`.
+    Ci,
+    /// `mcprove compliance`.
+    Compliance,
+    /// `mcprove fuzz`.
+    Fuzz,
+    /// `mcprove lint`.
+    Lint,
+    /// `mcprove snapshot`.
+    Snapshot,
 }
 
 /// What is known of a server once it answers.

@@ -115,7 +115,8 @@ impl Compliance {
         let mut rules: Vec<BTreeMap<String, (usize, RuleLevel, Outcome)>> = Vec::new();
         for result in results {
             let Some(rule) = &result.case.rule else { continue };
-            let revision = if result.spoken.is_empty() { &result.case.revision } else { &result.spoken };
+            let revision =
+                if result.protocol_revision.is_empty() { &result.case.revision } else { &result.protocol_revision };
             let is_same = |one: &Self| one.file == result.case.file && one.server == result.case.server;
             let asked = &result.case.revision;
             let at = found.iter().position(|one| is_same(one) && (one.revision == *revision || asked == "auto"));

@@ -90,11 +90,13 @@ fn mutant(result: &mut MutantResult, change: &dyn Fn(&str) -> String) {
 }
 
 fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
-    for text in [&mut result.case.id, &mut result.case.name, &mut result.again] {
+    for text in [&mut result.case.id, &mut result.case.name, &mut result.rerun_command] {
         *text = change(text);
     }
     option(&mut result.case.row, change);
-    option(&mut result.reason, change);
+    if let Some(reason) = &mut result.reason {
+        reason.change_texts(change);
+    }
     let earlier =
         result.earlier.iter_mut().chain(&mut result.repetitions).flat_map(|Attempt { findings, .. }| findings);
     earlier.chain(&mut result.findings).for_each(|found| finding(found, change));
@@ -107,9 +109,14 @@ fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
 
 fn finding(found: &mut Finding, change: &dyn Fn(&str) -> String) {
     found.message = change(&found.message);
-    for text in
-        [&mut found.path, &mut found.expected, &mut found.actual, &mut found.diff, &mut found.help, &mut found.known]
-    {
+    for text in [
+        &mut found.path,
+        &mut found.expected,
+        &mut found.actual,
+        &mut found.diff,
+        &mut found.help,
+        &mut found.baseline_reason,
+    ] {
         option(text, change);
     }
     found.evidence.iter_mut().for_each(|(_, text)| *text = change(text));

@@ -182,7 +182,8 @@ impl Keeper {
             evidence.extend(value.as_ref().map(|value| (name.to_owned(), value.clone())));
         }
         let severity = finding.severity.unwrap_or_else(|| identity.kind.severity());
-        let spoken = [&result.spoken, &result.case.revision].into_iter().find(|revision| !revision.is_empty());
+        let spoken =
+            [&result.protocol_revision, &result.case.revision].into_iter().find(|revision| !revision.is_empty());
         let stored = Stored {
             format: FORMAT,
             id: identity.id.clone(),
@@ -201,7 +202,7 @@ impl Keeper {
             original: None,
             evidence,
             frames: said.map(|said| said.frames.clone()).unwrap_or_default(),
-            again: result.again.clone(),
+            again: result.rerun_command.clone(),
             times: 1,
             first_unix_ms: self.now_unix_ms,
             last_unix_ms: self.now_unix_ms,
@@ -213,7 +214,7 @@ impl Keeper {
     }
 
     fn session_judged(&mut self, judged: &SessionJudged, said: Option<&Said>) {
-        for finding in judged.findings.iter().filter(|finding| finding.known.is_none()) {
+        for finding in judged.findings.iter().filter(|finding| finding.baseline_reason.is_none()) {
             let identity = judged.identity(finding);
             let reproduction = of_session(identity.kind, finding, said);
             self.keep(&beside(judged), finding, (identity, reproduction), said);
@@ -254,7 +255,7 @@ fn telling(result: &CaseResult) -> Vec<(&Finding, Identity)> {
         let identity = result.identity(finding);
         // What was never recorded is to be recorded, and wrong with no server.
         let is_of_server = finding.code != "snapshot-missing";
-        let is_new = is_of_server && finding.level == Level::Must && finding.known.is_none();
+        let is_new = is_of_server && finding.level == Level::Must && finding.baseline_reason.is_none();
         // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
         if is_new && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {
             told.push((finding, identity));
@@ -279,7 +280,10 @@ fn length(stored: &Stored) -> usize {
 /// A case for what belongs to none.
 fn beside(judged: &SessionJudged) -> CaseResult {
     let again = format!("mcprove run {}", shell_words::quote(&judged.file));
-    CaseResult { spoken: judged.revision.clone(), ..CaseResult::beside(judged.info(), Outcome::Failed, again) }
+    CaseResult {
+        protocol_revision: judged.revision.clone(),
+        ..CaseResult::beside(judged.info(), Outcome::Failed, again)
+    }
 }
 
 fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {

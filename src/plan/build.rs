@@ -51,7 +51,10 @@ pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
         | Body::Scan(_)
         | Body::Template(_)
         | Body::Skipped(SkipReason::NotAvailable(_)) => true,
-        Body::Failed(_) | Body::Skipped(SkipReason::Asked(_) | SkipReason::NotApplicable(_)) => false,
+        Body::Failed(_)
+        | Body::Skipped(SkipReason::Asked(_) | SkipReason::NotApplicable(_) | SkipReason::ToolNotAllowed { .. }) => {
+            false
+        }
     });
     counted.fold(Default::default(), |(mut probes, mut variants): (BTreeSet<_>, BTreeSet<_>), case| {
         probes.extend(case.probes.iter().cloned());

@@ -7,8 +7,8 @@ use super::{Probe, Rounds, Selection};
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
 use crate::suite::{
-    Answers, Compliance, Differential, Fuzz, Handshake, NegativePath, Protocol, Rule, SchemaLint, Step, Suite, Test,
-    ToolSelection,
+    Answers, Compliance, Differential, Fuzz, Handshake, Hazard, NegativePath, Protocol, Rule, SchemaLint, Step, Suite,
+    Test, ToolSelection,
 };
 
 /// Everything that would run.
@@ -181,15 +181,28 @@ pub enum SkipReason {
     Asked(String),
     /// This version cannot run it; holds what it would need.
     NotAvailable(String),
-    /// It would need something that is not there, or that it must not touch.
+    /// It would need something that is not there.
     NotApplicable(String),
+    /// It would call a tool that may do something that nobody allowed.
+    ToolNotAllowed {
+        /// What the tool may do.
+        hazard: Hazard,
+        /// A sentence with what to type next.
+        text: String,
+    },
+}
+
+impl From<String> for SkipReason {
+    fn from(text: String) -> Self {
+        Self::NotApplicable(text)
+    }
 }
 
 impl SkipReason {
     /// The reason in reports.
     pub fn text(&self) -> String {
         match self {
-            Self::Asked(reason) | Self::NotApplicable(reason) => reason.clone(),
+            Self::Asked(text) | Self::NotApplicable(text) | Self::ToolNotAllowed { text, .. } => text.clone(),
             Self::NotAvailable(what) => format!("{what} is not available yet"),
         }
     }

@@ -42,8 +42,7 @@ pub(super) fn cases(
     });
     cases.extend(subjects.map(|subject| {
         let name = format!("{}: {subject}", template.name);
-        let skipped =
-            forbidden(planner, &subject, catalog).map(|reason| Body::Skipped(SkipReason::NotApplicable(reason)));
+        let skipped = forbidden(planner, &subject, catalog).map(Body::Skipped);
         let body = skipped.unwrap_or_else(|| {
             let (settings, recorded) = (Arc::clone(settings), Arc::clone(&recorded));
             Body::Probe(Arc::new(Probe::Drift { settings, recorded, subject }))
@@ -74,8 +73,8 @@ fn unanswered(
 }
 
 /// Why a recorded call may not be made again.
-fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<String> {
+fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<SkipReason> {
     let Subject::Answers(name) = subject else { return None };
     let hazard = planner.suite.hazard(&planner.lane.server, catalog.tool(name)?)?;
-    Some(Why::Hazard(hazard).told(name, Cure::of(planner.suite)))
+    Some(Why::Hazard(hazard).skip(name, Cure::of(planner.suite)))
 }

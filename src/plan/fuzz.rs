@@ -48,7 +48,7 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReaso
         return Some(SkipReason::NotApplicable(only_as_task(tool)));
     }
     let hazard = planner.suite.hazard(&planner.lane.server, tool)?;
-    Some(SkipReason::NotApplicable(Why::Hazard(hazard).told(&tool.name, Cure::of(planner.suite))))
+    Some(Why::Hazard(hazard).skip(&tool.name, Cure::of(planner.suite)))
 }
 
 /// Calls of one tool, with those of all others in between.

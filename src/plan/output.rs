@@ -78,6 +78,6 @@ fn spread(made: Vec<Node>) -> Vec<Node> {
     made.into_iter().enumerate().filter(|(at, _)| is_picked(*at)).map(|(_, args)| args).collect()
 }
 
-fn skipped(reason: String) -> Body {
-    Body::Skipped(SkipReason::NotApplicable(reason))
+fn skipped(reason: impl Into<SkipReason>) -> Body {
+    Body::Skipped(reason.into())
 }

@@ -29,8 +29,8 @@ pub struct Rounds {
 
 impl Rounds {
     /// Why this tool must not be called; `None` where it may be.
-    pub fn refusal(&self, tool: &str) -> Option<String> {
-        self.forbidden.get(tool).map(|hazard| Why::Hazard(*hazard).told(tool, Cure::Suite))
+    pub fn refusal(&self, tool: &str) -> Option<SkipReason> {
+        self.forbidden.get(tool).map(|hazard| Why::Hazard(*hazard).skip(tool, Cure::Suite))
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mu
     let refused = steps(script).filter_map(|step| called(step, &names)).find_map(|tool| rounds.refusal(&tool));
     script.rounds = Some(Arc::new(rounds));
     if let Some(reason) = refused {
-        case.body = Body::Skipped(SkipReason::NotApplicable(reason));
+        case.body = Body::Skipped(reason);
     }
     case
 }

@@ -58,8 +58,10 @@ pub(super) fn rounds(place: &Place<'_>, payloads: &Json, span: Span) -> Result<V
     }
     let tool = &place.tool.name;
     match (picked, rounds.is_empty()) {
-        (0, _) => Err(Unready::NotApplicable(format!("`{tool}` has no parameter that this is about"))),
-        (_, true) => Err(Unready::NotApplicable(format!("the schema of `{tool}` takes none of the values of `put`"))),
+        (0, _) => Err(Unready::NotApplicable(format!("`{tool}` has no parameter that this is about").into())),
+        (_, true) => {
+            Err(Unready::NotApplicable(format!("the schema of `{tool}` takes none of the values of `put`").into()))
+        }
         (_, false) => Ok(rounds),
     }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::case::Mistake;
+use super::case::{Mistake, SkipReason};
 use super::generated::{bare, text_node};
 use super::made::{Cure, Tamer, tamer};
 use super::property::Rounds;
@@ -22,7 +22,7 @@ const DRAWN: u32 = 100;
 #[derive(Debug)]
 pub enum Unready {
     /// The property says nothing of this server.
-    NotApplicable(String),
+    NotApplicable(SkipReason),
     /// The suite asks for what is not there.
     Wrong(Mistake),
 }
@@ -235,7 +235,7 @@ impl Making<'_> {
         let base = match (&known, &tamer) {
             (Some(known), _) => known.clone(),
             (None, Ok(tamer)) => tamer.smallest().clone(),
-            (None, Err(why)) => return Err(Unready::NotApplicable(why.told(&tool.name, Cure::Suite))),
+            (None, Err(why)) => return Err(Unready::NotApplicable(why.skip(&tool.name, Cure::Suite))),
         };
         let base = with_fixed(base, &with);
         if !matches!(wanted.kind, ArgumentKind::Valid) {
@@ -253,7 +253,7 @@ impl Making<'_> {
                 let values: Vec<Json> = violations.into_iter().map(|violation| violation.value).collect();
                 if values.is_empty() {
                     let reason = format!("the schema of `{}` forbids nothing that could be tried", tool.name);
-                    return Err(Unready::NotApplicable(reason));
+                    return Err(Unready::NotApplicable(reason.into()));
                 }
                 Ok(Source::Listed(listed(values).collect()))
             }

@@ -1,5 +1,6 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
+use super::case::SkipReason;
 use super::generated::{bare, text_node};
 use super::given::objection;
 use super::made::{self, Cure};
@@ -20,17 +21,17 @@ pub(super) struct Witness {
 }
 
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
-pub(super) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, String> {
+pub(super) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, SkipReason> {
     let suite = planner.suite;
     if tool.raw["execution"]["taskSupport"] == "required" {
-        return Err(only_as_task(tool));
+        return Err(only_as_task(tool).into());
     }
     if let Some(donor) = suite.tests.iter().find_map(|test| donor_steps(test, tool, planner, catalog)) {
         return Ok(donor);
     }
     let span = suite.name.span;
     let args =
-        made::arguments(suite, &planner.lane.server, tool).map_err(|why| why.told(&tool.name, Cure::of(suite)))?;
+        made::arguments(suite, &planner.lane.server, tool).map_err(|why| why.skip(&tool.name, Cure::of(suite)))?;
     let args = if suite.arguments.contains_key(&tool.name) { given(tool, &args)? } else { args };
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
     Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })

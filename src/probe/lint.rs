@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::CheckContext;
-use crate::event::{self, CheckResult, Finding, Outcome};
+use crate::event::{self, CheckResult, Finding, Outcome, Reason};
 use crate::lint::{Found, Level, Lint};
 use crate::source::Located;
 use crate::suite::SchemaLint;
@@ -25,7 +25,7 @@ pub(super) fn run(lint: &Lint, level: Level, settings: &SchemaLint, context: &Ch
         (false, Level::Error | Level::Warning | Level::Advice) => Outcome::Warned,
     };
     let excused = allowed.first().and_then(|one| settings.excuse(lint, &one.tool));
-    let reason = excused.map(|excuse| format!("allowed: {}", excuse.reason));
+    let reason = excused.map(|excuse| Reason::Allowed(excuse.reason.clone()));
     // What is judged is what the server said when it was asked for its tools.
     let frames = context.catalog.tools_frame.into_iter().collect();
     CheckResult { reason, findings, frames, ..CheckResult::new(outcome) }

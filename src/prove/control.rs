@@ -85,7 +85,8 @@ fn unlike(recording: &Recording, recorded: Outcome, result: &CaseResult, rerun: 
     if result.outcome == recorded {
         return None;
     }
-    let found = result.findings.first().map(|finding| finding.message.as_str()).or(result.reason.as_deref());
+    let found = result.findings.first().map(|finding| finding.message.clone());
+    let found = found.or_else(|| result.reason.as_ref().map(ToString::to_string));
     let found = found.map(|message| format!(": {message}")).unwrap_or_default();
     Some(format!("it {} and from the recording it {}{found}", recorded.as_str(), result.outcome.as_str()))
 }

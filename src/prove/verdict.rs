@@ -76,7 +76,11 @@ fn unjudged(result: &CaseResult, log: &Log) -> Seen {
     if log.left.iter().any(|moment| moment.owner == result.case.id || moment.owner.is_empty()) {
         return Seen::Unclear(format!("`{name}` left the recording before it came to a verdict"));
     }
-    let why = result.reason.clone().or(result.findings.first().map(|finding| finding.message.clone()));
+    let why = result
+        .reason
+        .as_ref()
+        .map(ToString::to_string)
+        .or(result.findings.first().map(|finding| finding.message.clone()));
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     Seen::Unjudged(format!("`{name}` comes to no verdict, and that fails no run{why}"))
 }

@@ -65,7 +65,7 @@ pub(super) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
 /// Why a case was not judged; what the server answered differs from call to call, and most reasons from tool to tool
 /// by its name only.
 fn of_reason(result: &CaseResult) -> Cause {
-    let reason = result.reason.as_deref().unwrap_or_default();
+    let reason = result.reason.as_ref().map(ToString::to_string).unwrap_or_default();
     let says = reason.split('{').next().unwrap_or_default();
     let is_general = result.outcome == Outcome::Inconclusive;
     let says = if is_general { without_names(&without_repeats(says)) } else { says.to_owned() };

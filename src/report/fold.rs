@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{
-    CaseInfo, CaseResult, Event, Finding, Level, Outcome, RunFinished, RunStarted, ServerReady, SessionJudged,
+    CaseInfo, CaseResult, Event, Finding, Level, Outcome, Reason, RunFinished, RunStarted, ServerReady, SessionJudged,
     ToolsChosen,
 };
 
@@ -235,7 +235,7 @@ pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
     let outcome = if must { Outcome::Failed } else { Outcome::Warned };
     CaseResult {
         findings: judged.findings.clone(),
-        spoken: judged.revision.clone(),
+        protocol_revision: judged.revision.clone(),
         ..CaseResult::beside(judged.info(), outcome, String::new())
     }
 }
@@ -254,7 +254,7 @@ fn merge(known: &mut CaseResult, more: CaseResult) {
 
 fn with_sessions(mut case: CaseResult, sessions: usize) -> CaseResult {
     if sessions > 1 {
-        case.reason = Some(format!("seen in {sessions} sessions of this server"));
+        case.reason = Some(Reason::SeenInSessions(sessions));
     }
     case
 }

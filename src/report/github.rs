@@ -106,7 +106,7 @@ fn told(case: &CaseResult) -> String {
         let earlier = case.earlier.first().map(|attempt| wording::message(&attempt.findings, None));
         return format!("flaky: passed on attempt {}; before: {}", case.earlier.len() + 1, earlier.unwrap_or_default());
     }
-    let said = wording::message(&case.findings, case.reason.as_deref());
+    let said = wording::message(&case.findings, case.reason.as_ref());
     let Some(first) = case.findings.first() else {
         return if case.outcome == Outcome::Inconclusive { format!("not judged: {said}") } else { said };
     };
@@ -117,8 +117,8 @@ fn told(case: &CaseResult) -> String {
             let _ = write!(text, "\n{label}: {}", limit::cut_to(value, 400));
         }
     }
-    if !case.again.is_empty() {
-        let _ = write!(text, "\nagain: {}", case.again);
+    if !case.rerun_command.is_empty() {
+        let _ = write!(text, "\nagain: {}", case.rerun_command);
     }
     text
 }

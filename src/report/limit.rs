@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::event::{Attempt, CaseResult, Event, Exchange, Finding, Proof};
+use crate::event::{Attempt, CaseResult, Event, Exchange, Finding, Proof, Reason};
 
 /// The longest text in any report, in bytes.
 pub const TEXT_LIMIT: usize = 8 * 1024;
@@ -54,9 +54,11 @@ pub(super) fn event(event: &Event) -> Event {
 fn case(result: &mut CaseResult) {
     let info = &mut result.case;
     // Names of generated cases hold names of tools, which are the server's words.
-    [&mut info.id, &mut info.name, &mut result.spoken, &mut result.again].into_iter().for_each(shorten);
+    [&mut info.id, &mut info.name, &mut result.protocol_revision, &mut result.rerun_command]
+        .into_iter()
+        .for_each(shorten);
     option(&mut info.row);
-    option(&mut result.reason);
+    result.reason.iter_mut().flat_map(Reason::texts).for_each(shorten);
     result.findings.iter_mut().for_each(finding);
     result.earlier.iter_mut().chain(&mut result.repetitions).for_each(attempt);
     result.exchanges.iter_mut().for_each(exchange);
@@ -86,7 +88,7 @@ fn finding(finding: &mut Finding) {
         &mut finding.actual,
         &mut finding.diff,
         &mut finding.help,
-        &mut finding.known,
+        &mut finding.baseline_reason,
     ] {
         option(text);
     }

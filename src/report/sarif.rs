@@ -89,7 +89,7 @@ fn of_case(report: &Report, case: &CaseResult, rules: &mut Rules, fingerprints: 
     }
     if case.findings.is_empty() {
         let code = if case.outcome == Outcome::Inconclusive { INCONCLUSIVE } else { "errored" };
-        let reason = case.reason.clone().unwrap_or_default();
+        let reason = case.reason.as_ref().map(ToString::to_string).unwrap_or_default();
         return vec![result(report, case, &Finding::new(code, reason), rules, fingerprints)];
     }
     case.findings.iter().map(|finding| result(report, case, finding, rules, fingerprints)).collect()
@@ -121,8 +121,8 @@ fn result(
         "properties": {
             "case": visible(&case.case.id),
             "server": visible(&case.case.server),
-            "revision": if case.spoken.is_empty() { &case.case.revision } else { &case.spoken },
-            "again": visible(&case.again),
+            "revision": if case.protocol_revision.is_empty() { &case.case.revision } else { &case.protocol_revision },
+            "again": visible(&case.rerun_command),
         },
     });
     if case.outcome == Outcome::Failed {
@@ -131,7 +131,7 @@ fn result(
         result["properties"]["kind"] = identity.kind.as_str().into();
         result["properties"]["severity"] = finding.how_bad().as_str().into();
     }
-    if let (Some(reason), Some(result)) = (&finding.known, result.as_object_mut()) {
+    if let (Some(reason), Some(result)) = (&finding.baseline_reason, result.as_object_mut()) {
         let suppression = json!({"kind": "external", "status": "accepted", "justification": visible(reason)});
         result.insert("suppressions".to_owned(), json!([suppression]));
     }

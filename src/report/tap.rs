@@ -56,7 +56,7 @@ fn directive(case: &CaseResult) -> String {
     if let Some(reason) = case.known() {
         return format!(" # TODO known failure: {}", escaped(reason));
     }
-    let reason = wording::message(&case.findings, case.reason.as_deref());
+    let reason = wording::message(&case.findings, case.reason.as_ref());
     match case.outcome {
         Outcome::Skipped => format!(" # SKIP {}", escaped(&reason)),
         // What was not judged must not count as passed.
@@ -83,12 +83,12 @@ fn diagnostics(case: &CaseResult) -> String {
     let told = limit::cut(&terminal::failure(case, &Style::new(Color::Never, WIDTH))).into_owned();
     let mut text = "  ---\n".to_owned();
     for (key, value) in [
-        ("message", wording::message(findings, case.reason.as_deref())),
+        ("message", wording::message(findings, case.reason.as_ref())),
         ("severity", severity.to_owned()),
         ("code", findings.first().map(|finding| finding.code.clone()).unwrap_or_default()),
         ("file", if info.from_command_line { String::new() } else { info.file.clone() }),
         ("id", info.id.clone()),
-        ("again", case.again.clone()),
+        ("again", case.rerun_command.clone()),
         ("details", told),
     ] {
         if !value.is_empty() {

@@ -1,6 +1,6 @@
 //! How documents name a case, say in one sentence what is wrong with it, and where that is written.
 
-use crate::event::{CaseInfo, CaseResult, Finding, MutantResult, Outcome};
+use crate::event::{CaseInfo, CaseResult, Finding, MutantResult, Outcome, Reason};
 
 use super::fold::Report;
 
@@ -31,9 +31,9 @@ pub(super) fn kind(findings: &[Finding], outcome: Outcome) -> String {
 }
 
 /// The first finding, or why a case did not end as it should.
-pub(super) fn message(findings: &[Finding], reason: Option<&str>) -> String {
+pub(super) fn message(findings: &[Finding], reason: Option<&Reason>) -> String {
     match findings {
-        [] => reason.unwrap_or("no reason given").to_owned(),
+        [] => reason.map_or("no reason given".to_owned(), ToString::to_string),
         [only] => only.message.clone(),
         [first, more @ ..] => format!("{} (and {} more)", first.message, more.len()),
     }

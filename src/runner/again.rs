@@ -1,19 +1,15 @@
 //! The command that runs one case again.
 
 use crate::plan::{Case, SuitePlan};
+use crate::suite::AdHocCommand;
 
 /// A command line that selects exactly this case, to be pasted into a shell.
 pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
     if let Some(asked) = &planned.suite.asked {
-        let pick = match &case.rule {
-            Some(rule) if asked.starts_with("mcprove compliance ") => format!(" --rule {}", rule.id),
-            Some(_) | None => format!(" --filter {}", shell_words::quote(&field("name", &case.name))),
+        return match &case.rule {
+            Some(rule) if asked.command == AdHocCommand::Compliance => asked.with_flag(&format!("--rule {}", rule.id)),
+            Some(_) | None => asked.with_flag(&format!("--filter {}", shell_words::quote(&field("name", &case.name)))),
         };
-        let (command, target) = match asked.split_once(" -- ") {
-            Some((command, target)) => (command, format!(" -- {target}")),
-            None => (asked.as_str(), String::new()),
-        };
-        return format!("{command}{pick}{target}");
     }
     let file = &planned.suite.file;
     // Places are compared first: suites have tens of thousands of tests, and each of their cases comes here.
@@ -40,7 +36,7 @@ pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
 /// The command line that runs the whole suite.
 pub(super) fn whole(planned: &SuitePlan) -> String {
     let run = || format!("mcprove run {}", shell_words::quote(&planned.suite.file));
-    planned.suite.asked.clone().unwrap_or_else(run)
+    planned.suite.asked.as_ref().map_or_else(run, ToString::to_string)
 }
 
 /// The command line that runs the whole suite in the same order, for a case whose verdict may depend on it.

@@ -5,11 +5,7 @@ use std::future::Future;
 use super::history::CALL;
 use super::lane::{Lane, Opened};
 use super::resolve::Starts;
-use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome};
-
-/// Why a case has no verdict whose server ended under the requests of several.
-const NOT_ALONE: &str = "the server ended while requests of several cases were under way, and alone with a fresh \
-                         server this case passes";
+use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, Reason};
 
 /// The attempt itself where it is clear what went wrong; elsewhere the case is tried again alone with a fresh server.
 ///
@@ -41,7 +37,7 @@ pub(super) async fn unless_clear(
         }
         Outcome::Passed | Outcome::Warned => {
             session.explain_end(false);
-            let reason = Some(NOT_ALONE.to_owned());
+            let reason = Some(Reason::CrashNotReproduced);
             CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..again }
         }
         Outcome::Failed | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => attempted,

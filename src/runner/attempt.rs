@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::exchange::{NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED, Speaker};
+use super::exchange::Speaker;
 use super::lane::{Lane, NoSession, Opened};
 use super::options::Stop;
 use super::phases::{self, Conversation};
@@ -18,17 +18,13 @@ use super::sound::{self, unsound};
 use super::turns::in_turn;
 use super::witness::Unserved;
 use super::{alone, finding, rounds};
-use crate::diagnosis::{self, NO_TOKEN};
-use crate::event::{CheckResult, FailureClass, Finding, Outcome, RECORDED};
+use crate::diagnosis;
+use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, StepProblem};
 use crate::plan::made::Cure;
 use crate::plan::{Case, Script, SessionNeed};
-use crate::source::template::{UNFILLED, fill, from_json};
+use crate::source::template::{fill, from_json};
 use crate::source::{Sources, duration_text};
 use crate::suite::{Handshake, Step};
-use crate::wire::Beyond;
-
-/// Why a case that was under way has no verdict.
-pub(super) const INTERRUPTED: &str = "the run was interrupted";
 
 /// What an attempt may take and when it must stop.
 #[derive(Clone, Copy)]
@@ -153,10 +149,10 @@ pub(super) async fn in_own_session(lane: &Arc<Lane>, case: &Case, script: &Scrip
 
 fn without_session(none: NoSession) -> CheckResult {
     match none {
-        NoSession::NotSpoken(reason) => CheckResult::because(Outcome::Skipped, reason),
-        NoSession::Interrupted => CheckResult::because(Outcome::Inconclusive, INTERRUPTED),
+        NoSession::NotApplicable(reason) => CheckResult::because(Outcome::Skipped, reason),
+        NoSession::Interrupted => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
         NoSession::Broken(found) => {
-            let reason = found.message.clone();
+            let reason = Reason::ServerUnavailable(found.message.clone());
             CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, vec![*found]) }
         }
     }
@@ -202,7 +198,7 @@ async fn bounded(
     let sources = conversation.sources;
     let in_time = tokio::select! {
         verdict = timeout(rounds::patience(script, bounds.left), judged(conversation, case, script, bounds.left)) => verdict.ok(),
-        () = bounds.stop.wait() => return CheckResult::because(Outcome::Inconclusive, INTERRUPTED),
+        () = bounds.stop.wait() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
     };
     in_time.unwrap_or_else(|| too_slow(conversation, sources, case, bounds.timeout))
 }
@@ -238,7 +234,7 @@ fn concluded(
     }
     let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);
     if has_recorded && matches!(verdict.outcome, Outcome::Passed | Outcome::Warned) {
-        verdict.reason = Some(RECORDED.to_owned());
+        verdict.reason = Some(Reason::Recorded);
     }
     verdict.findings.extend(conversation.doubts);
     verdict.exchanges = conversation.exchanges;
@@ -253,10 +249,7 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
         if let Some(left_alone) = left_alone(&found) {
             return left_alone;
         }
-        return CheckResult {
-            reason: Some("its setup failed".to_owned()),
-            ..CheckResult::found(Outcome::Errored, found)
-        };
+        return CheckResult { reason: Some(Reason::SetupFailed), ..CheckResult::found(Outcome::Errored, found) };
     }
     if let Err(found) = conversation.all("witness", &script.twins).await {
         return left_alone(&found).unwrap_or_else(|| unsound(&found, &script.twins));
@@ -282,34 +275,48 @@ async fn judged(conversation: &mut Conversation<'_>, case: &Case, script: &Scrip
     }
 }
 
-/// The verdict on steps of which one went wrong.
+/// The result of steps of which one went wrong: a failure, unless no step could be judged.
 pub(super) fn unserved(found: Vec<Finding>) -> CheckResult {
-    let said = |code: &str| found.iter().find(|found| found.code == code).map(|found| found.message.clone());
-    // It says nothing of the server that nobody gives a token for it, or that its answer is not read.
-    if let Some(reason) = [NO_TOKEN, Beyond::Depth.code(), Beyond::Memory.code()].into_iter().find_map(said) {
+    let said =
+        |problem| found.iter().find(|found| found.step_problem == Some(problem)).map(|found| found.message.clone());
+    // A missing token or an unread answer says nothing about the server.
+    let errored = said(StepProblem::NoToken).map(Reason::NoToken);
+    if let Some(reason) = errored.or_else(|| said(StepProblem::AnswerNotRead).map(Reason::AnswerNotRead)) {
         return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
     }
-    if let Some(reason) = said(NO_SESSION_ID) {
-        return CheckResult::because(Outcome::Skipped, reason);
+    if said(StepProblem::NoSessionId).is_some() {
+        return CheckResult::because(Outcome::Skipped, Reason::NoSessionId);
     }
     if let Some(left_alone) = left_alone(&found) {
         return left_alone;
     }
-    if !found.is_empty() && found.iter().all(|found| found.code == UNFILLED) {
+    if let Some(first) = found.first()
+        && found.iter().all(|found| found.step_problem == Some(StepProblem::Unfilled))
+    {
         // The suite or the environment is to blame.
-        let reason = found.first().map(|found| found.message.clone());
-        return CheckResult { reason, ..CheckResult::found(Outcome::Errored, found) };
+        let reason = Reason::Unfilled(first.message.clone());
+        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
     }
-    match said(NOT_CANCELLED) {
-        Some(early) => CheckResult::because(Outcome::Inconclusive, early),
+    match said(StepProblem::NotCancelled) {
+        Some(early) => CheckResult::because(Outcome::Inconclusive, Reason::NotCancelled(early)),
         None => CheckResult::found(Outcome::Failed, found),
     }
 }
 
-/// The verdict where a step would have called a tool that must not be called, or needs what the server may leave out.
+/// The result where a step would have called a tool that must not be called, or needs what the server may leave out.
 fn left_alone(found: &[Finding]) -> Option<CheckResult> {
-    let refused = found.iter().find(|found| [rounds::MAY_DESTROY, NOT_APPLICABLE].contains(&found.code.as_str()))?;
-    Some(CheckResult::because(Outcome::Skipped, refused.message.clone()))
+    let reason = found.iter().find_map(|found| match found.step_problem? {
+        StepProblem::ReadOnly => Some(Reason::ReadOnly(found.message.clone())),
+        StepProblem::ToolNotAllowed => Some(Reason::ToolNotAllowed(found.message.clone())),
+        StepProblem::NotApplicable => Some(Reason::NotApplicable(found.message.clone())),
+        StepProblem::Unfilled
+        | StepProblem::MissingValue
+        | StepProblem::NoToken
+        | StepProblem::AnswerNotRead
+        | StepProblem::NoSessionId
+        | StepProblem::NotCancelled => None,
+    })?;
+    Some(CheckResult::because(Outcome::Skipped, reason))
 }
 
 /// Teardown runs whatever happened; its own failure is told and hides nothing.
@@ -327,13 +334,13 @@ async fn tear_down(
         vec![Finding::failure(FailureClass::Timeout, format!("teardown took longer than {}", duration_text(limit)))]
     });
     // Whatever the case did changed nothing, so there is nothing to put back.
-    found.retain(|found| ![rounds::MAY_DESTROY, NOT_APPLICABLE].contains(&found.code.as_str()));
+    found.retain(|found| left_alone(std::slice::from_ref(found)).is_none());
     if found.is_empty() {
         return;
     }
     if verdict.outcome == Outcome::Passed {
         verdict.outcome = Outcome::Errored;
-        verdict.reason = Some("its teardown failed".to_owned());
+        verdict.reason = Some(Reason::TeardownFailed);
     }
     verdict
         .findings

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attempt::{Bounds, INTERRUPTED, attempt};
+use super::attempt::{Bounds, attempt};
 use super::lane::{Lane, NoSession};
 use super::pool::Turn;
 use super::rule::apply_level;
 use super::{Emitter, Options, again, finding, isolation, micros, probing, snapshot};
 use crate::event::{
-    Attempt, CaseInfo, CaseResult, CaseStarted, CheckResult, Event, Exchange, FailureClass, Finding, NOT_RUN, Outcome,
-    RECORDED, RuleInfo, RuleLevel,
+    Attempt, CaseInfo, CaseResult, CaseStarted, CheckResult, Event, Exchange, FailureClass, Finding, Outcome, Reason,
+    RuleInfo, RuleLevel, RunEnd,
 };
-use crate::plan::{Body, Case, Script, SessionNeed, SuitePlan};
+use crate::plan::{Body, Case, Script, SessionNeed, SkipReason, SuitePlan};
 use crate::source::{Sources, duration_text};
-use crate::suite::{Level, Order, Rule};
+use crate::suite::{Hazard, Level, Order, Rule};
 
 /// The time for a case where neither suite nor command line says anything.
 pub(super) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ pub(super) async fn run(
     let planned = &lane.plan.suites[suite];
     let script = match &case.body {
         Body::Script(script) => script,
-        Body::Skipped(reason) => return unrun(planned, &case, Outcome::Skipped, Some(reason.text()), Vec::new()),
+        Body::Skipped(reason) => return unrun(planned, &case, Outcome::Skipped, Some(skip_reason(reason)), Vec::new()),
         Body::Failed(mistake) => {
             let found = Finding { help: mistake.help.clone(), ..Finding::new(mistake.code, mistake.message.clone()) };
             let found = finding::at(found, &lane.plan.sources, mistake.span, "");
@@ -46,7 +46,7 @@ pub(super) async fn run(
             return held(&case, result(planned, &case, apply_level(&case, attempted), Vec::new()));
         }
         Body::Template(_) => {
-            return unrun(planned, &case, Outcome::Skipped, Some("nothing was made of it".to_owned()), Vec::new());
+            return unrun(planned, &case, Outcome::Skipped, Some(Reason::NothingExpanded), Vec::new());
         }
     };
     snapshot::announce(&emitter, script);
@@ -61,7 +61,7 @@ pub(super) async fn run(
         attempts.retried(planned, retries).await
     };
     if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
-        decided.again = again::in_order(planned, options.seed);
+        decided.rerun_command = again::in_order(planned, options.seed);
     }
     held(&case, decided)
 }
@@ -70,7 +70,7 @@ pub(super) async fn run(
 fn held(case: &Case, mut result: CaseResult) -> CaseResult {
     let Some(reason) = &case.known else { return result };
     match result.outcome {
-        Outcome::Failed => result.findings.iter_mut().for_each(|found| found.known = Some(reason.clone())),
+        Outcome::Failed => result.findings.iter_mut().for_each(|found| found.baseline_reason = Some(reason.clone())),
         Outcome::Passed => {
             let rule = case.rule.as_ref().map(|rule| rule.id.clone()).unwrap_or_default();
             let message = format!("`{rule}` is in the baseline, and it holds after all");
@@ -134,8 +134,8 @@ impl Attempts<'_> {
         }
         let mut result = CaseResult { repetitions: runs, ..result(planned, self.case, shown, Vec::new()) };
         if let Some((passed, of)) = result.passed_of().filter(|(passed, of)| passed < of) {
-            let reason = result.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            result.reason = Some(format!("passed {passed} of {of}{reason}"));
+            let because = result.reason.map(Box::new);
+            result.reason = Some(Reason::RepetitionsFailed { passed, of, because });
         }
         result
     }
@@ -160,29 +160,45 @@ fn badness(outcome: Outcome) -> u8 {
     }
 }
 
+/// The reason of a plan to skip a case, as events have it.
+pub(super) fn skip_reason(reason: &SkipReason) -> Reason {
+    match reason {
+        SkipReason::Asked(text) => Reason::SkippedBySuite(text.clone()),
+        SkipReason::NotAvailable(what) => Reason::NotAvailable(what.clone()),
+        SkipReason::NotApplicable(text) => Reason::NotApplicable(text.clone()),
+        SkipReason::ToolNotAllowed { hazard: Hazard::ReadOnly, text } => Reason::ReadOnly(text.clone()),
+        SkipReason::ToolNotAllowed { hazard: Hazard::Destroys | Hazard::Writes, text } => {
+            Reason::ToolNotAllowed(text.clone())
+        }
+    }
+}
+
 /// The result of a template of which it takes too long to find out what it stands for.
 pub(super) fn underived(planned: &SuitePlan, case: &Case, limit: Duration) -> CaseResult {
-    let reason = format!("its cases could not be made within {} from what the server lists", duration_text(limit));
+    let reason = Reason::ExpansionTimedOut(duration_text(limit));
     unrun(planned, case, Outcome::Inconclusive, Some(reason), Vec::new())
 }
 
 /// The result of a template whose server could not be asked what it offers.
 pub(super) fn unexpanded(planned: &SuitePlan, case: &Case, none: NoSession) -> CaseResult {
     match none {
-        NoSession::NotSpoken(reason) => unrun(planned, case, Outcome::Skipped, Some(reason), Vec::new()),
-        NoSession::Interrupted => unreached(planned, case, INTERRUPTED),
-        NoSession::Broken(found) => unrun(planned, case, Outcome::Errored, Some(found.message.clone()), vec![*found]),
+        NoSession::NotApplicable(reason) => unrun(planned, case, Outcome::Skipped, Some(reason), Vec::new()),
+        NoSession::Interrupted => unreached(planned, case, RunEnd::Interrupted),
+        NoSession::Broken(found) => {
+            let reason = Reason::ServerUnavailable(found.message.clone());
+            unrun(planned, case, Outcome::Errored, Some(reason), vec![*found])
+        }
     }
 }
 
 /// The result of a case that was not begun, since the run ended before.
-pub(super) fn unreached(planned: &SuitePlan, case: &Case, why: &str) -> CaseResult {
-    unrun(planned, case, Outcome::Skipped, Some(format!("{NOT_RUN}{why}")), Vec::new())
+pub(super) fn unreached(planned: &SuitePlan, case: &Case, end: RunEnd) -> CaseResult {
+    unrun(planned, case, Outcome::Skipped, Some(Reason::NotRun(end)), Vec::new())
 }
 
 /// Whether a case was planned and not begun.
 pub(super) fn is_unreached(result: &CaseResult) -> bool {
-    result.outcome == Outcome::Skipped && result.reason.as_deref().is_some_and(|reason| reason.starts_with(NOT_RUN))
+    result.outcome == Outcome::Skipped && matches!(result.reason, Some(Reason::NotRun(_)))
 }
 
 /// The result of a suite's teardown that failed: errored, beside the cases and hiding none.
@@ -194,7 +210,7 @@ pub(super) fn suite_teardown(
 ) -> CaseResult {
     let steps = &planned.suite.teardown;
     let place = sources.place(steps.first().map_or(planned.suite.name.span, |step| step.span));
-    let reason = Some("the suite's teardown failed".to_owned());
+    let reason = Some(Reason::SuiteTeardownFailed);
     CaseResult {
         outcome: Outcome::Errored,
         reason,
@@ -242,7 +258,7 @@ pub(super) fn of_lane(
     let mut result = beside(planned, at, sources.place(planned.suite.name.span), name);
     result.case.probes.push("test-isolation".to_owned());
     result.case.variants.push(isolation::JUDGES.to_owned());
-    result.again = format!("{} --verify-isolation --shuffle={seed}", result.again);
+    result.rerun_command = format!("{} --verify-isolation --shuffle={seed}", result.rerun_command);
     // Agreement proves little: what leaks between sessions may leak in all three ways alike.
     let judged = if findings.is_empty() { Vec::new() } else { result.case.variants.clone() };
     CaseResult { outcome, findings, judged, frames, ..result }
@@ -253,14 +269,14 @@ pub(super) fn panicked(planned: &SuitePlan, case: &Case, words: &str) -> CaseRes
     let message = format!("mcprove broke while it ran this case: {words}");
     let help = "this is a mistake in mcprove, not in your server; please report it with this text".to_owned();
     let found = Finding { help: Some(help), ..Finding::failure(FailureClass::Internal, message.clone()) };
-    unrun(planned, case, Outcome::Errored, Some(message), vec![found])
+    unrun(planned, case, Outcome::Errored, Some(Reason::Internal(message)), vec![found])
 }
 
 fn unrun(
     planned: &SuitePlan,
     case: &Case,
     outcome: Outcome,
-    reason: Option<String>,
+    reason: Option<Reason>,
     findings: Vec<Finding>,
 ) -> CaseResult {
     let attempted = CheckResult { reason, findings, ..CheckResult::new(outcome) };
@@ -271,7 +287,7 @@ fn result(planned: &SuitePlan, case: &Case, attempted: CheckResult, earlier: Vec
     // Only a case that said something to the server and came to a verdict judges anything.
     let has_judged = matches!(attempted.outcome, Outcome::Passed | Outcome::Failed) && !attempted.frames.is_empty();
     // What an answer is to be compared with from now on was not compared with anything.
-    let judges = has_judged && attempted.reason.as_deref() != Some(RECORDED);
+    let judges = has_judged && attempted.reason != Some(Reason::Recorded);
     CaseResult {
         case: info(planned, case),
         outcome: attempted.outcome,
@@ -281,8 +297,8 @@ fn result(planned: &SuitePlan, case: &Case, attempted: CheckResult, earlier: Vec
         repetitions: Vec::new(),
         findings: finding::written(&planned.suite, attempted.findings),
         exchanges: attempted.exchanges,
-        spoken: attempted.protocol_revision,
-        again: again::command(planned, case),
+        protocol_revision: attempted.protocol_revision,
+        rerun_command: again::command(planned, case),
         judged: if judges { case.variants.iter().cloned().collect() } else { Vec::new() },
         frames: attempted.frames,
     }

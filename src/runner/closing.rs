@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::exchange::Speaker;
 use super::lane::{Lane, Opened};
 use super::phases::Conversation;
-use super::rounds::MAY_DESTROY;
 use super::{SessionFrames, case, finding};
 use crate::diagnosis;
 use crate::event::{Event, Exchange, FailureClass, Finding, SessionJudged};
@@ -53,7 +52,7 @@ impl Lane {
         let mut found = torn_down.unwrap_or_else(|limit| {
             vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
         });
-        found.retain(|found| found.code != MAY_DESTROY);
+        found.retain(|found| !finding::is_not_allowed(found));
         (found, conversation.exchanges)
     }
 

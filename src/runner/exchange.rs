@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{micros, raw, raw_http};
-use crate::event::{Exchange, Finding};
+use crate::event::{Exchange, Finding, StepProblem};
 use crate::session::{CallFailure, Cancellation, Failure, Reply, Request, Session, When};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
@@ -16,15 +16,6 @@ use crate::wire::{Catalog, Era, ListKind, Revision};
 
 /// How much of a message an exchange keeps, in characters.
 const KEPT: usize = 4096;
-
-/// The finding about a request that was answered before it was cancelled.
-pub(super) const NOT_CANCELLED: &str = "not-cancelled";
-
-/// The finding about an answer that lacks what its step needs, which a server may leave out.
-pub(super) const NOT_APPLICABLE: &str = "not-applicable";
-
-/// The finding about a step that wants the id of a session without one.
-pub(super) const NO_SESSION_ID: &str = "no-session-id";
 
 /// A session and the case that speaks over it.
 pub(super) struct Speaker<'a> {
@@ -156,7 +147,8 @@ fn too_soon(heard: Option<Heard>, exchange: &Exchange) -> Result<Option<Heard>, 
     }
     let message = format!("`{}` was answered before it was cancelled", exchange.title);
     let help = "cancel sooner, or call something that takes longer".to_owned();
-    Err(Finding { help: Some(help), ..Finding::new(NOT_CANCELLED, message) })
+    let found = Finding { help: Some(help), ..Finding::new("not-cancelled", message) };
+    Err(found.with_problem(StepProblem::NotCancelled))
 }
 
 fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>, begun: Instant) -> Result<Option<Heard>, Finding> {

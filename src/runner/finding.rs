@@ -1,6 +1,6 @@
 //! Findings that point into the suite.
 
-use crate::event::{Finding, Level};
+use crate::event::{Finding, Level, StepProblem};
 use crate::matching::{Mismatch, Weight};
 use crate::source::template::{UNFILLED, is_given_up};
 use crate::source::{Quote, Sources, Span};
@@ -10,8 +10,13 @@ use crate::wire::Repeated;
 /// What is said at a template that cannot be filled in.
 pub(super) const UNFILLED_HERE: &str = "cannot be filled in";
 
-/// The code of what is said where an answer lacks what goes on with it.
+/// The code of a finding about a value that an answer lacks and a later step uses.
 pub(super) const MISSING: &str = "missing-value";
+
+/// Whether a step was left out because nobody allowed its call.
+pub(super) fn is_not_allowed(found: &Finding) -> bool {
+    matches!(found.step_problem, Some(StepProblem::ToolNotAllowed | StepProblem::ReadOnly))
+}
 
 /// A finding that points at a place, unless it already points somewhere.
 pub(super) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> Finding {
@@ -34,7 +39,7 @@ pub(super) fn unfilled(reason: String) -> Finding {
     } else {
         "set what it names, or give it a value with `| default('…')`"
     };
-    Finding { help: Some(help.to_owned()), ..Finding::new(UNFILLED, reason) }
+    Finding { help: Some(help.to_owned()), ..Finding::new(UNFILLED, reason) }.with_problem(StepProblem::Unfilled)
 }
 
 /// A failed expectation.
@@ -43,8 +48,14 @@ pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -
         Weight::Fails => Level::Must,
         Weight::Warns | Weight::Unjudged => Level::Should,
     };
+    let step_problem = match mismatch.code {
+        UNFILLED => Some(StepProblem::Unfilled),
+        MISSING => Some(StepProblem::MissingValue),
+        _ => None,
+    };
     Finding {
         level,
+        step_problem,
         quote: Some(Quote::new(sources, mismatch.span, mismatch.label)),
         path: mismatch.path,
         expected: mismatch.expected,

@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
-use super::attempt::INTERRUPTED;
 use super::exchange::Speaker;
 use super::history::History;
 use super::phases::{self, Conversation};
@@ -15,12 +14,11 @@ use super::places::Places;
 use super::pool::{Pool, Turn};
 use super::read_only::without_setup;
 use super::resolve::{self, Reachable, Starts};
-use super::rounds::MAY_DESTROY;
 use super::scanning::Scanned;
 use super::turns::Turns;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::diagnosis;
-use crate::event::{Event, Finding, ServerReady, ToolsChosen};
+use crate::event::{Event, Finding, Reason, ServerReady, ToolsChosen};
 use crate::plan::{Case, ChosenTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
 use crate::session::{ServerIdentity, Session};
@@ -78,8 +76,8 @@ pub(super) struct Opened {
 
 /// Why a case got no session.
 pub(super) enum NoSession {
-    /// The server does not speak the revision: the case does not apply.
-    NotSpoken(String),
+    /// The case does not apply to the server.
+    NotApplicable(Reason),
     /// The server could not be used.
     Broken(Box<Finding>),
     /// The run was stopped while the session was opened.
@@ -91,8 +89,8 @@ impl NoSession {
     pub(super) fn into_finding(self) -> Finding {
         match self {
             Self::Broken(found) => *found,
-            Self::NotSpoken(reason) => Finding::new("not-spoken", reason),
-            Self::Interrupted => Finding::new("interrupted", INTERRUPTED),
+            Self::NotApplicable(reason) => Finding::new("not-spoken", reason.to_string()),
+            Self::Interrupted => Finding::new("interrupted", Reason::Interrupted.to_string()),
         }
     }
 }
@@ -286,7 +284,7 @@ impl Lane {
         self.catalog().await.map(drop).or_else(|none| match none {
             // A server whose list is broken may still serve calls.
             NoSession::Broken(_) if self.catalog.get().is_some() => Ok(()),
-            NoSession::Broken(_) | NoSession::NotSpoken(_) | NoSession::Interrupted => Err(none),
+            NoSession::Broken(_) | NoSession::NotApplicable(_) | NoSession::Interrupted => Err(none),
         })?;
         let known = self.shared.lock().await.known;
         let session = self.fresh(known, case, turn).await?;
@@ -364,7 +362,7 @@ impl Lane {
         match failed.and_then(|mut found| if found.is_empty() { None } else { Some(found.remove(0)) }) {
             None => Ok(Opened { session, names }),
             Some(found) => {
-                let what = if found.code == MAY_DESTROY { "was not run" } else { "failed" };
+                let what = if finding::is_not_allowed(&found) { "was not run" } else { "failed" };
                 let found = Finding { message: format!("the suite's setup {what}: {}", found.message), ..found };
                 self.close(&session).await;
                 Err(found)

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
 use super::resolve::{self, Reachable, Starts};
 use super::{Message, finding, micros};
-use crate::event::{Finding, NOT_SPOKEN, ServerStarts};
+use crate::event::{Finding, Reason, ServerStarts};
 use crate::session::{Connector, OpenFailure, Session, Settings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{Answers, Handshake, Protocol};
@@ -97,7 +97,8 @@ impl Lane {
         };
         match &failed.failure {
             OpenFailure::NotSpoken { asked, speaks } => {
-                Err(NoSession::NotSpoken(format!("{NOT_SPOKEN}{speaks}, not {asked}")))
+                let (supported, requested) = (speaks.clone(), asked.to_string());
+                Err(NoSession::NotApplicable(Reason::RevisionNotSupported { supported, requested }))
             }
             OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
                 Err(broken(Finding::from(&failed.failure)))

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::exchange::{Heard, Intent, NO_SESSION_ID, NOT_APPLICABLE, Speaker, Unsaid, intend};
+use super::exchange::{Heard, Intent, Speaker, Unsaid, intend};
 use super::finding::{self, MISSING};
 use super::history::History;
 use super::lane::Lane;
 use super::read_only::permitted;
 use super::snapshot::Recorder;
 use super::{raw_http, rounds, sound};
-use crate::event::{Exchange, Finding, Level};
+use crate::event::{Exchange, Finding, Level, Reason, StepProblem};
 use crate::matching::{Answer, Weight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
@@ -40,7 +40,7 @@ pub(super) struct Conversation<'a> {
     /// What is doubtful and fails nothing.
     pub(super) doubts: Vec<Finding>,
     /// Why expectations that were met prove nothing, or cannot be judged.
-    pub(super) inconclusive: Option<String>,
+    pub(super) inconclusive: Option<Reason>,
     /// What went wrong with steps that ran during another one.
     pub(super) meanwhile: Vec<Finding>,
     /// What its steps run in rounds with, and must not call.
@@ -58,10 +58,6 @@ pub(super) struct Conversation<'a> {
     /// The names that no answer provided: those of the suite and of the case.
     pub(super) given: [Option<&'a Names>; 3],
 }
-
-/// Why nothing is known of a cancellation.
-const CANCELLED_UNSEEN: &str = "over HTTP, 2026-07-28 cancels a request by closing its response, so nothing that the \
-                                server sends after that can be seen";
 
 impl<'a> Conversation<'a> {
     pub(super) fn new(speaker: Speaker<'a>, mut names: Names, lane: &'a Lane) -> Self {
@@ -132,7 +128,7 @@ impl<'a> Conversation<'a> {
             Ok(None) => Vec::new(),
             Ok(Some(heard)) => {
                 if step.cancel.is_some() && !step.expect.is_empty() && self.speaker.session.cancels_by_closing() {
-                    self.inconclusive = Some(CANCELLED_UNSEEN.to_owned());
+                    self.inconclusive = Some(Reason::CancellationUnseen);
                 }
                 self.judge(step, &heard, index)
             }
@@ -225,11 +221,14 @@ impl<'a> Conversation<'a> {
     fn unsaid(&self, unsaid: Unsaid) -> Finding {
         let Unfilled { span, reason } = match unsaid {
             Unsaid::Unfilled(unfilled) => unfilled,
-            Unsaid::WithoutSessionId => return Finding::new(NO_SESSION_ID, "the server gave no session id"),
+            Unsaid::WithoutSessionId => {
+                let found = Finding::new("no-session-id", Reason::NoSessionId.to_string());
+                return found.with_problem(StepProblem::NoSessionId);
+            }
         };
         let found = if self.is_captured(span) && !is_given_up(&reason) {
             let help = "the answer that it was to be captured from has none".to_owned();
-            Finding { help: Some(help), ..Finding::new(MISSING, reason) }
+            Finding { help: Some(help), ..Finding::new(MISSING, reason) }.with_problem(StepProblem::MissingValue)
         } else {
             finding::unfilled(reason)
         };
@@ -258,7 +257,8 @@ impl<'a> Conversation<'a> {
             names: &self.names,
         };
         if let Some(lacking) = step.needs.iter().find(|need| !need.assert.evaluate(&answer).is_empty()) {
-            return vec![Finding { exchange: Some(index), ..Finding::new(NOT_APPLICABLE, lacking.reason.clone()) }];
+            let found = Finding { exchange: Some(index), ..Finding::new("not-applicable", lacking.reason.clone()) };
+            return vec![found.with_problem(StepProblem::NotApplicable)];
         }
         let mut told: Vec<Finding> = Vec::new();
         for expectation in &step.expect {
@@ -272,7 +272,7 @@ impl<'a> Conversation<'a> {
                 continue;
             }
             if let Some(unjudged) = mismatches.iter().find(|mismatch| mismatch.weight == Weight::Unjudged) {
-                self.inconclusive.get_or_insert_with(|| unjudged.message.clone());
+                self.inconclusive.get_or_insert_with(|| Reason::NotEvaluated(unjudged.message.clone()));
             }
             let expect = expectation.filled(answer.names).map(Box::new);
             let found = mismatches.into_iter().map(|mismatch| finding::mismatch(mismatch, self.sources, index));

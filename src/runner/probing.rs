@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::attempt::INTERRUPTED;
 use super::lane::{Lane, NoSession, Opened, REQUEST_TIMEOUT};
 use super::{Stop, finding};
-use crate::event::{CheckResult, Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{Case, Probe};
 use crate::probe::{self, CheckContext, Eventually, Servers};
 use crate::session::Session;
@@ -38,7 +37,7 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
     let probed = tokio::select! {
         probed = probe::run(probe, &context) => probed,
         // A probe that was told to stop tells what it has found.
-        () = lingering(stop) => CheckResult::because(Outcome::Inconclusive, INTERRUPTED),
+        () = lingering(stop) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
     };
     let place = |found: Finding| finding::at(found, &lane.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::exchange::Intent;
 use super::lane::NoSession;
 use super::rounds::MAY_DESTROY;
-use crate::event::Finding;
+use crate::event::{Finding, Reason, StepProblem};
 use crate::plan::made::{Cure, Why};
 use crate::suite::{Hazard, Suite};
 use crate::wire::{Catalog, Tool};
@@ -32,14 +32,21 @@ pub(super) fn permitted(
         Intent::List(_) | Intent::Wait(_) => None,
     };
     match refused {
-        Some(tool) => Err(Finding::new(MAY_DESTROY, Why::Hazard(Hazard::ReadOnly).told(&tool, Cure::of(suite)))),
+        Some(tool) => {
+            let reason = Why::Hazard(Hazard::ReadOnly).told(&tool, Cure::of(suite));
+            Err(Finding::new(MAY_DESTROY, reason).with_problem(StepProblem::ReadOnly))
+        }
         None => Ok(intent),
     }
 }
 
-/// What a case gets where the suite's setup went wrong: without what was not sent, it does not apply.
+/// The error of a case whose suite's setup went wrong: where a step was not allowed, the case does not apply.
 pub(super) fn without_setup(found: Finding) -> NoSession {
-    if found.code == MAY_DESTROY { NoSession::NotSpoken(found.message) } else { NoSession::Broken(Box::new(found)) }
+    match found.step_problem {
+        Some(StepProblem::ReadOnly) => NoSession::NotApplicable(Reason::ReadOnly(found.message)),
+        Some(StepProblem::ToolNotAllowed) => NoSession::NotApplicable(Reason::ToolNotAllowed(found.message)),
+        _ => NoSession::Broken(Box::new(found)),
+    }
 }
 
 /// Whether a call of that name changes nothing; servers may know a tool in another spelling as well.

@@ -74,7 +74,7 @@ async fn of_lane(
     doing(format!("asking `{}` what it offers", planned.lanes[lane.index].server));
     let catalog = match lane.catalog().await {
         Ok(catalog) => catalog,
-        Err(NoSession::NotSpoken(_)) => return Ok(None),
+        Err(NoSession::NotApplicable(_)) => return Ok(None),
         Err(NoSession::Broken(found)) => return Err(*found),
         Err(NoSession::Interrupted) => return Err(interrupted()),
     };

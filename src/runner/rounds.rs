@@ -7,15 +7,16 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::attempt::unserved;
+use super::case::skip_reason;
 use super::exchange::Intent;
 use super::finding;
 use super::phases::{self, Conversation};
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Severity};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, Severity, StepProblem};
 use crate::generate::shrink;
-use crate::plan::{Rounds, Script, Unready, Values};
+use crate::plan::{Rounds, Script, SkipReason, Unready, Values};
 use crate::source::duration_text;
 use crate::source::template::Names;
-use crate::suite::{Action, Step};
+use crate::suite::{Action, Hazard, Step};
 
 /// The finding about a call that is not made.
 pub(super) const MAY_DESTROY: &str = "may-destroy";
@@ -42,11 +43,20 @@ pub(super) fn harmless(intent: Intent, rounds: Option<&Rounds>) -> Result<Intent
             None
         }
     };
-    refusal.map_or(Ok(intent), |reason| Err(Finding::new(MAY_DESTROY, reason)))
+    refusal.map_or(Ok(intent), |reason| Err(not_allowed(&reason)))
+}
+
+/// The finding about a call that a property must not make.
+fn not_allowed(reason: &SkipReason) -> Finding {
+    let problem = match reason {
+        SkipReason::ToolNotAllowed { hazard: Hazard::ReadOnly, .. } => StepProblem::ReadOnly,
+        _ => StepProblem::ToolNotAllowed,
+    };
+    Finding::new(MAY_DESTROY, reason.text()).with_problem(problem)
 }
 
 /// Why a raw message is not sent that looks like a call of such a tool.
-fn within(text: &str, rounds: &Rounds) -> Option<String> {
+fn within(text: &str, rounds: &Rounds) -> Option<SkipReason> {
     let named = rounds.forbidden.keys().find(|tool| text.contains(&format!("\"{tool}\"")))?;
     rounds.refusal(named).filter(|_| text.contains("tools/call"))
 }
@@ -71,7 +81,9 @@ pub(super) async fn judged(
 ) -> CheckResult {
     let values = match Values::new(rounds, &conversation.names, &conversation.speaker.catalog) {
         Ok(values) => values,
-        Err(Unready::NotApplicable(reason)) => return CheckResult::because(Outcome::Skipped, reason),
+        Err(Unready::NotApplicable(reason)) => {
+            return CheckResult::because(Outcome::Skipped, skip_reason(&reason));
+        }
         Err(Unready::Wrong(mistake)) => {
             let found = Finding { help: mistake.help, ..Finding::new(mistake.code, mistake.message) };
             return CheckResult::found(
@@ -91,7 +103,9 @@ pub(super) async fn judged(
     let deadline = Instant::now() + left;
     for number in 0..series.values.count() {
         if number > 0 && Instant::now() >= deadline {
-            return CheckResult::because(Outcome::Inconclusive, out_of_time(number, series.values.count(), left));
+            let (planned, limit) = (series.values.count(), duration_text(left));
+            let reason = Reason::RoundsOutOfTime { passed: number, planned, limit };
+            return CheckResult::because(Outcome::Inconclusive, reason);
         }
         let names = series.values.round(number);
         let found = series.round(&names).await;
@@ -105,17 +119,9 @@ pub(super) async fn judged(
             last.clone_from(&exchange.received);
         }
         let last: String = last.chars().take(TOLD).collect();
-        let reason = format!(
-            "no call was served, so nothing was tried: the last answer was {last}; give valid arguments with `arguments:`"
-        );
-        return CheckResult::because(Outcome::Inconclusive, reason);
+        return CheckResult::because(Outcome::Inconclusive, Reason::NothingServed(last));
     }
     CheckResult::new(Outcome::Passed)
-}
-
-fn out_of_time(number: u32, count: u32, left: Duration) -> String {
-    let limit = duration_text(left);
-    format!("{number} of {count} rounds were sound, then {limit} were over; set `cases` lower or `timeout` higher")
 }
 
 /// The rounds of one case.

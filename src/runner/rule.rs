@@ -1,13 +1,8 @@
 //! Cases that stand for a rule of the specification: no expectation hides another one, and advice does not fail a server.
 
-use super::exchange::{NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED};
-use super::finding::MISSING;
 use super::phases::Conversation;
-use super::rounds::MAY_DESTROY;
-use crate::diagnosis::NO_TOKEN;
-use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome};
+use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, StepProblem};
 use crate::plan::{Body, Case};
-use crate::source::template::UNFILLED;
 use crate::suite::{Action, Level as RuleLevel, Step};
 
 impl Conversation<'_> {
@@ -26,7 +21,9 @@ impl Conversation<'_> {
             }
             if !self.broken.is_empty() {
                 // Without what an earlier step was to provide, this one says nothing.
-                found.retain(|found| found.code != MISSING && !is_without_verdict(found));
+                found.retain(|found| {
+                    found.step_problem != Some(StepProblem::MissingValue) && !is_without_verdict(found)
+                });
             }
             is_answered &= !found.iter().any(is_unanswered);
             self.broken.append(&mut found);
@@ -38,7 +35,11 @@ impl Conversation<'_> {
 
 /// Whether a finding says that a step could not be judged.
 fn is_without_verdict(found: &Finding) -> bool {
-    [UNFILLED, NO_TOKEN, NO_SESSION_ID, NOT_APPLICABLE, NOT_CANCELLED, MAY_DESTROY].contains(&found.code.as_str())
+    use StepProblem::{NoSessionId, NoToken, NotApplicable, NotCancelled, ReadOnly, ToolNotAllowed, Unfilled};
+    matches!(
+        found.step_problem,
+        Some(Unfilled | NoToken | NoSessionId | NotApplicable | NotCancelled | ToolNotAllowed | ReadOnly)
+    )
 }
 
 /// Whether a finding says that a request got no answer.

@@ -7,16 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnosis;
-use crate::event::{CheckResult, Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::Case;
 use crate::session::OwnedViolation;
 use crate::wire::Frame;
 
 /// How many findings of one code a case tells.
 const MOST_TOLD: usize = 3;
-
-/// Why a rule was not looked at.
-const NOTHING_SEEN: &str = "nothing that the server said could have broken the rule";
 
 /// What was found in a lane so far.
 #[derive(Default)]
@@ -74,7 +71,7 @@ impl Scanned {
         let seen: u32 = codes.iter().filter_map(|code| state.seen.get(code.as_str())).sum();
         let (outcome, reason) = match (findings.is_empty(), seen) {
             (false, _) => (Outcome::Failed, None),
-            (true, 0) => (Outcome::Skipped, Some(NOTHING_SEEN.to_owned())),
+            (true, 0) => (Outcome::Skipped, Some(Reason::NothingToScan)),
             (true, _) => (Outcome::Passed, None),
         };
         CheckResult { reason, findings, ..CheckResult::new(outcome) }

@@ -1,9 +1,9 @@
 //! What follows where a step did not go well that has to, before the others say anything.
 
-use super::finding::{self, MISSING};
+use super::finding;
 use super::phases::Conversation;
 use super::witness::Refusal;
-use crate::event::{CheckResult, Finding, Level, Outcome};
+use crate::event::{CheckResult, Finding, Level, Outcome, Reason, StepProblem};
 use crate::plan::{Case, Vouched};
 use crate::source::template::ABSENT;
 use crate::source::visible_line;
@@ -15,19 +15,17 @@ const UNFLAGGED: &str = "error-as-success";
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
 pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> CheckResult {
-    let unfilled = found.first().filter(|found| found.code == MISSING);
+    let unfilled = found.first().filter(|found| found.step_problem == Some(StepProblem::MissingValue));
     if let Some(path) = unfilled.and_then(|found| found.message.strip_suffix(ABSENT))
         && witness.iter().flat_map(|step| &step.capture).any(|capture| is_within(path, &capture.name.value))
     {
-        return CheckResult::because(Outcome::Skipped, format!("the server's answer has no {path} to go on with"));
+        return CheckResult::because(Outcome::Skipped, Reason::MissingValue(path.trim_matches('`').to_owned()));
     }
     let why = found.first().map(|found| match &found.help {
         Some(help) => format!("{}; {help}", found.message),
         None => found.message.clone(),
     });
-    let reason =
-        format!("what is sound did not go well, so nothing follows from what is not: {}", why.unwrap_or_default());
-    CheckResult::because(Outcome::Inconclusive, reason)
+    CheckResult::because(Outcome::Inconclusive, Reason::PreconditionFailed(why.unwrap_or_default()))
 }
 
 /// The verdict on a case whose valid call was refused: a failure where somebody vouches for the call, and nothing is
@@ -37,8 +35,10 @@ pub(super) fn refused(
     vouched: Option<Vouched>,
     (case, conversation): (&Case, &Conversation<'_>),
 ) -> CheckResult {
-    let Refusal { exchange, tool, reason, words } = refusal;
-    let Some(vouched) = vouched else { return CheckResult::because(Outcome::Inconclusive, reason) };
+    let Refusal { exchange, tool, call, words } = refusal;
+    let Some(vouched) = vouched else {
+        return CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call));
+    };
     let tool = tool.unwrap_or_default();
     let said = if words.is_empty() { String::new() } else { format!(": {}", shown(&words)) };
     let (message, help, label) = match vouched {

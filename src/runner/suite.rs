@@ -8,10 +8,9 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use super::attempt::INTERRUPTED;
 use super::lane::{Lane, NoSession};
 use super::{Bail, Emitter, Message, Options, again, case, given, reviewing};
-use crate::event::{CaseResult, Event, Outcome};
+use crate::event::{CaseResult, Event, Outcome, RunEnd};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
 use crate::wire::Catalog;
@@ -98,9 +97,9 @@ impl<'a> SuiteRun<'a> {
             self.count(result);
         }
         self.judge_suite().await;
-        let why = if self.options.stop.is_set() { INTERRUPTED } else { "`--bail` ended the run" };
+        let end = if self.options.stop.is_set() { RunEnd::Interrupted } else { RunEnd::Bailed };
         for case in &unreached {
-            let result = case::unreached(planned, case, why);
+            let result = case::unreached(planned, case, end);
             self.emitter.event(Event::CaseFinished(Box::new(result)));
         }
         unreached.len()
@@ -162,7 +161,7 @@ impl<'a> SuiteRun<'a> {
             let (options, emitter) = (Arc::clone(self.options), self.emitter.clone());
             let mut result = Box::pin(case::run(lane, self.index, case, options, emitter)).await;
             self.options.baseline.mark(&result.case.id, &mut result.findings);
-            result.again = again::whole(self.planned());
+            result.rerun_command = again::whole(self.planned());
             self.emitter.send(Message::Told(Box::new(result)));
         }
     }

@@ -139,7 +139,7 @@ impl Watch<'_> {
             }
             Event::SessionJudged(judged) => {
                 self.known.session(judged);
-                let has_failed = judged.findings.iter().any(|finding| finding.known.is_none());
+                let has_failed = judged.findings.iter().any(|finding| finding.baseline_reason.is_none());
                 if has_failed {
                     self.summary.failed += 1;
                     self.summary.beyond_cases.insert(judged.file.clone());

@@ -4,7 +4,7 @@ use super::exchange::Heard;
 use super::history;
 use super::phases::{Conversation, is_served};
 use super::sound;
-use crate::event::Finding;
+use crate::event::{CallPurpose, Finding, RefusedCall};
 use crate::matching::{breaks_own_schema, words_of};
 use crate::suite::Step;
 use crate::wire::admitted_failure;
@@ -23,8 +23,7 @@ pub(super) struct Refusal {
     pub(super) exchange: usize,
     /// The tool, where it was a call of one.
     pub(super) tool: Option<String>,
-    /// Why nothing follows from it, as a sentence.
-    pub(super) reason: String,
+    pub(super) call: RefusedCall,
     /// The server's own words.
     pub(super) words: String,
 }
@@ -55,20 +54,17 @@ impl Conversation<'_> {
                     return Err(Unserved::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
                 }
                 Ok(Some(heard)) if !is_served(&heard.reply.message) => {
-                    let proves =
-                        if step.expect.is_empty() { "a refusal proves nothing" } else { "there is nothing to check" };
+                    let purpose = if step.expect.is_empty() { CallPurpose::Precondition } else { CallPurpose::Check };
                     let answer = beginning(&self.exchanges[index].received);
                     let called = step.action.as_call().and_then(|(name, _)| name.text());
-                    let way = self.cure.give(called.unwrap_or("TOOL"));
-                    let reason = format!(
-                        "the valid call `{title}` was not served, so {proves}: it answered {answer}; give valid arguments {way}"
-                    );
+                    let help = self.cure.give(called.unwrap_or("TOOL"));
+                    let call = RefusedCall { call: title, answer, help, purpose };
                     let words = words_of(&heard.reply.message);
                     if !step.expect.is_empty() && breaks_own_schema(&words).is_some() {
                         return Err(Unserved::Unanswered(Box::new(sound::own_schema(&words, index))));
                     }
                     let tool = called.map(str::to_owned);
-                    return Err(Unserved::Refused(Box::new(Refusal { exchange: index, tool, reason, words })));
+                    return Err(Unserved::Refused(Box::new(Refusal { exchange: index, tool, call, words })));
                 }
                 // A value that a donor captures is its own test's concern.
                 Ok(Some(heard)) if step.expect.is_empty() => {

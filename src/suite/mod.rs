@@ -29,11 +29,11 @@ pub use self::decode::{
 pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
 pub use self::manual::manual;
 pub use self::model::{
-    Action, Allowed, Answers, ArgumentKind, Arguments, Auth, Block, Cancel, CancelWhen, Capture, Carrier,
-    ClientCredentials, Compliance, Cuts, Defaults, Differential, Extent, ForEach, Fuzz, Generated, Handshake, Hazard,
-    Http, HttpFlavour, IgnoredChange, Level, Loop, MOST_PARALLEL, NamedTool, Need, NegativeCheck, NegativePath, Order,
-    Payload, Property, Protocol, RawHttp, RawSend, Recalling, RestartPolicy, Row, Rule, RunOptions, SchemaLint, Server,
-    Step, StepNeed, Suite, Target, Test, Then, ToolSelection, Wanted,
+    Action, AdHocCommand, Allowed, Answers, ArgumentKind, Arguments, Auth, Block, Cancel, CancelWhen, Capture, Carrier,
+    ClientCredentials, CommandLine, Compliance, Cuts, Defaults, Differential, Extent, ForEach, Fuzz, Generated,
+    Handshake, Hazard, Http, HttpFlavour, IgnoredChange, Level, Loop, MOST_PARALLEL, NamedTool, Need, NegativeCheck,
+    NegativePath, Order, Payload, Property, Protocol, RawHttp, RawSend, Recalling, RestartPolicy, Row, Rule,
+    RunOptions, SchemaLint, Server, Step, StepNeed, Suite, Target, Test, Then, ToolSelection, Wanted,
 };
 pub use self::packs::packs_manual;
 pub use self::rules::{built_in_rules, rules_manual};

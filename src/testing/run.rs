@@ -125,7 +125,7 @@ impl Observer for Seen {
         match event {
             // No command line runs a case of this test again.
             Event::CaseFinished(result) => {
-                let result = CaseResult { again: String::new(), ..(**result).clone() };
+                let result = CaseResult { rerun_command: String::new(), ..(**result).clone() };
                 self.0.apply(&Event::CaseFinished(Box::new(result)));
             }
             Event::RunStarted(_)

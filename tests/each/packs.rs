@@ -111,7 +111,11 @@ fn note(seen: &mut Seen, name: &str, case: &CaseResult) {
             }
         }
         Outcome::Skipped | Outcome::Inconclusive => {
-            let reason = format!("{}: {}", case.outcome.as_str(), case.reason.as_deref().unwrap_or_default());
+            let reason = format!(
+                "{}: {}",
+                case.outcome.as_str(),
+                case.reason.as_ref().map(ToString::to_string).unwrap_or_default()
+            );
             seen.others.insert(case.case.name.clone(), reason);
         }
     }

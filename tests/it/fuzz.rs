@@ -172,7 +172,7 @@ fn faults_of_the_demo_server() {
 fn the_demo_server_shows_nothing() {
     let check = |name: &str, arguments: &str| {
         let (exit, cases) = fuzzed(name, arguments);
-        let reasons: Vec<&str> = cases.iter().filter_map(|case| case["reason"].as_str()).collect();
+        let reasons: Vec<&str> = cases.iter().filter_map(|case| case["reason"]["text"].as_str()).collect();
         assert_eq!((exit, told(&cases)), (0, Vec::new()), "{reasons:?}");
         assert!(reasons.contains(&"`delete_user` may destroy something; allow it with `--allow delete_user`"));
     };
@@ -187,7 +187,7 @@ fn the_demo_server_shows_nothing() {
 fn the_same_seed_makes_the_same_calls() {
     let calls = |name: &str, flags: &str| {
         let (_, cases) = fuzzed(name, &format!("demo --tool echo --tool add --cases 400 {flags}"));
-        let reasons = cases.iter().map(|case| case["reason"].as_str().unwrap().to_owned());
+        let reasons = cases.iter().map(|case| case["reason"]["text"].as_str().unwrap().to_owned());
         let mut hashes: Vec<String> =
             reasons.map(|reason| reason.rsplit_once("calls ").unwrap().1.to_owned()).collect();
         hashes.sort();
@@ -212,6 +212,6 @@ fn a_seed_that_was_drawn_is_told_before_and_after() {
 #[test]
 fn tools_that_are_blocked_are_named() {
     let (exit, cases) = fuzzed("blocked", "demo --tool echo --tool add --block a*");
-    let reasons: Vec<&str> = cases.iter().filter_map(|case| case["reason"].as_str()).collect();
+    let reasons: Vec<&str> = cases.iter().filter_map(|case| case["reason"]["text"].as_str()).collect();
     assert_eq!((exit, reasons[0]), (0, "`add` is blocked"));
 }

@@ -15,8 +15,9 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::server::{Verb, flags};
+use crate::suite::AdHocCommand;
 
-const VERB: Verb = Verb { name: "ci", does: "check", block: "compliance: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Ci, does: "check", block: "compliance: {}" };
 
 /// How many cases run at a time: most of them wait for silence, or for a server that starts.
 const AT_A_TIME: usize = 8;

@@ -14,11 +14,12 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::server::{Mistake, TO_FILL_IN, Verb, flags, to_fill_in};
+use crate::suite::AdHocCommand;
 
 /// How many cases run at a time: most of them wait for silence, or for a server that starts.
 const AT_A_TIME: usize = 8;
 
-const VERB: Verb = Verb { name: "compliance", does: "check", block: "compliance: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Compliance, does: "check", block: "compliance: {}" };
 
 /// Checks a server against the specification, rule by rule; no suite is needed.
 #[derive(Debug, Args)]

@@ -14,8 +14,9 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::server::{Verb, flags};
 use crate::source::parse_duration;
+use crate::suite::AdHocCommand;
 
-const VERB: Verb = Verb { name: "fuzz", does: "call", block: "fuzz: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Fuzz, does: "call", block: "fuzz: {}" };
 
 /// Calls every tool of a server with generated arguments, valid ones and wrong ones; no suite is needed.
 ///

@@ -14,8 +14,9 @@ use crate::cli::server::{Mistake, ServerArgs, Verb, flags};
 use crate::cli::suites::Given;
 use crate::lint::{Level, Lint, Provider, explained, lints, listed};
 use crate::source::did_you_mean;
+use crate::suite::AdHocCommand;
 
-const VERB: Verb = Verb { name: "lint", does: "look at", block: "schema_lint: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Lint, does: "look at", block: "schema_lint: {}" };
 
 /// Looks for tools whose schemas, names and descriptions are wrong, too loose or too long; no suite is needed.
 #[derive(Debug, Args)]

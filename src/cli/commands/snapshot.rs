@@ -25,9 +25,9 @@ use crate::report::{Ticker, sink};
 use crate::runner::{self, Options, Recording, Stop};
 use crate::source::file::{WRITTEN, read_bytes, read_text};
 use crate::source::{Located, SourceFile, Sources, Span, duration_text, visible_line};
-use crate::suite::{self, Files, Recalling, ToolSelection, block_differential, why_unreadable};
+use crate::suite::{self, AdHocCommand, Files, Recalling, ToolSelection, block_differential, why_unreadable};
 
-const VERB: Verb = Verb { name: "snapshot", does: "record", block: "differential: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Snapshot, does: "record", block: "differential: {}" };
 
 /// Where a server is recorded that no suite names a file for.
 const DEFAULT: &str = "server.snapshot.json";

@@ -9,13 +9,11 @@ mod tame;
 
 pub use self::folder::of as folder_of;
 pub use self::tame::Tamer;
+use super::SkipReason;
 use crate::source::Node;
 use crate::source::template::from_json;
 use crate::suite::{Hazard, Suite};
 use crate::wire::Tool;
-
-/// Why a tool is not called that may change data, in a run that only reads.
-pub const READ_ONLY: &str = "`--read-only` leaves such tools alone";
 
 /// Why a tool is not called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +73,15 @@ impl Cure {
 }
 
 impl Why {
+    /// The reason to skip a case that would call the tool.
+    pub fn skip(&self, tool: &str, cure: Cure) -> SkipReason {
+        let text = self.told(tool, cure);
+        match self {
+            Self::Hazard(hazard) => SkipReason::ToolNotAllowed { hazard: *hazard, text },
+            Self::NothingFits(_) => SkipReason::NotApplicable(text),
+        }
+    }
+
     /// The reason as a sentence, with what to type next.
     pub fn told(&self, tool: &str, cure: Cure) -> String {
         match self {
@@ -82,7 +89,9 @@ impl Why {
             Self::Hazard(Hazard::Writes) => {
                 format!("`{tool}` may change data; {}, or {}", cure.allow(tool), cure.scratch())
             }
-            Self::Hazard(Hazard::ReadOnly) => format!("`{tool}` may change data, and {READ_ONLY}"),
+            Self::Hazard(Hazard::ReadOnly) => {
+                format!("`{tool}` may change data, and `--read-only` leaves such tools alone")
+            }
             Self::NothingFits(why) => {
                 let made = format!("no valid arguments for `{tool}` could be made from its schema");
                 format!("{made} ({why}); give some {}", cure.give(tool))

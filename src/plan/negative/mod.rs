@@ -139,7 +139,7 @@ impl Deriver<'_> {
     }
 
     /// Every call of one tool that its schema forbids.
-    fn tool(&self, tool: &Tool, witness: Result<Witness, String>) -> Vec<Case> {
+    fn tool(&self, tool: &Tool, witness: Result<Witness, SkipReason>) -> Vec<Case> {
         let witness = match witness {
             Ok(witness) => witness,
             Err(reason) => return vec![self.skipped(&tool.name, reason)],
@@ -181,8 +181,8 @@ impl Deriver<'_> {
         case
     }
 
-    fn skipped(&self, name: &str, reason: String) -> Case {
-        self.case(name, Body::Skipped(SkipReason::NotApplicable(reason)), &[])
+    fn skipped(&self, name: &str, reason: impl Into<SkipReason>) -> Case {
+        self.case(name, Body::Skipped(reason.into()), &[])
     }
 
     fn case(&self, name: &str, body: Body, variants: &[&str]) -> Case {

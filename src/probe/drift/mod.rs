@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use self::told::{finding, needless, summary};
 use super::CheckContext;
 use crate::drift::{Answer, Change, Identity, Outcome as Came, Recorded, Subject, compare_subject, heard};
-use crate::event::{CheckResult, Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::session::{Request, Session};
 use crate::suite::{Differential, IgnoredChange, Recalling};
 
@@ -25,7 +25,7 @@ pub(super) async fn run(
     context: &CheckContext<'_>,
 ) -> CheckResult {
     let Some(mut now) = offered(context, (&recorded.name, &recorded.protocol)) else {
-        return CheckResult::because(Outcome::Errored, "the server said nothing that could be compared");
+        return CheckResult::because(Outcome::Errored, Reason::NothingToCompare);
     };
     let mut result = CheckResult::new(Outcome::Passed);
     if let Subject::Answers(tool) = subject {
@@ -44,8 +44,8 @@ pub(super) async fn run(
     if result.outcome != Outcome::Passed || is_served(tool, recorded) || is_served(tool, &now) {
         return result;
     }
-    let reason = format!("`{tool}` served no recorded call, then or now, so nothing is known of its answers");
-    CheckResult { outcome: Outcome::Inconclusive, reason: Some(reason), ..result }
+    let reason = Some(Reason::NoRecordedCallServed(tool.clone()));
+    CheckResult { outcome: Outcome::Inconclusive, reason, ..result }
 }
 
 /// Whether a tool served a call.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::drift::{Change, Level};
-use crate::event::{self, CHANGED, Finding, Severity};
+use crate::event::{self, Finding, Reason, Severity};
 use crate::source::nearest;
 use crate::suite::IgnoredChange;
 
@@ -43,7 +43,7 @@ pub(super) fn needless(ignored: &IgnoredChange, changes: &[Change]) -> Finding {
 }
 
 /// What has changed and fails nothing; `None` where that is nothing.
-pub(super) fn summary(mild: &[Change], meant: &[Change]) -> Option<String> {
+pub(super) fn summary(mild: &[Change], meant: &[Change]) -> Option<Reason> {
     let all = mild.len() + meant.len();
     if all == 0 {
         return None;
@@ -54,5 +54,5 @@ pub(super) fn summary(mild: &[Change], meant: &[Change]) -> Option<String> {
     if all > NAMED {
         named.push(format!("and {} more", all - NAMED));
     }
-    Some(format!("{CHANGED}{}", named.join("; ")))
+    Some(Reason::Changed(named.join("; ")))
 }

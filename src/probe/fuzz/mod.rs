@@ -24,7 +24,7 @@ use self::confirm::{LONGEST, confirm};
 use self::drive::{Driver, Ended, Log};
 use self::ledger::Stage;
 use super::CheckContext;
-use crate::event::{Call, CheckResult, Finding, Kind, Level, Outcome};
+use crate::event::{Call, CheckResult, Finding, Kind, Level, Outcome, Reason};
 use crate::plan::made::Cure;
 use crate::plan::{Hazards, Vouched, vouched};
 use crate::session::Session;
@@ -44,8 +44,7 @@ pub(super) async fn run(
     let calls = match Calls::new(settings, context, &offered) {
         Ok(calls) => calls,
         Err(unusable) => {
-            let reason = format!("no calls can be made from its input schema: {unusable}");
-            return CheckResult::because(Outcome::Inconclusive, reason);
+            return CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(unusable.to_string()));
         }
     };
     let mut driver = Driver::new(context, (settings, hazards), &calls);
@@ -53,7 +52,7 @@ pub(super) async fn run(
     let stopped = match sessions(&mut driver, &mut protocol_revision).await {
         Ok(stopped) => stopped,
         Err(found) => {
-            let reason = found.message.clone();
+            let reason = Reason::ServerUnavailable(found.message.clone());
             return CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) };
         }
     };
@@ -203,7 +202,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         };
         reason = format!("{why} ({reason})");
     }
-    CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, reason) }
+    CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, Reason::Fuzzed(reason)) }
 }
 
 /// A tool that looks at nothing of what its schema says: one call alone that is served may be a generous SDK's.

@@ -49,13 +49,16 @@ fn properties(result: &CaseResult) -> Vec<(&'static str, String)> {
         ("probes", info.probes.join(",")),
         ("tags", info.tags.join(",")),
         ("server", info.server.clone()),
-        ("revision", if result.spoken.is_empty() { info.revision.clone() } else { result.spoken.clone() }),
+        (
+            "revision",
+            if result.protocol_revision.is_empty() { info.revision.clone() } else { result.protocol_revision.clone() },
+        ),
         ("rule", rule(|rule| rule.id.clone())),
         ("level", rule(|rule| rule.level.as_str().to_owned())),
         ("specification", rule(|rule| rule.link.clone())),
         ("judged", result.judged.join(",")),
         ("known", result.known().unwrap_or_default().to_owned()),
-        ("again", result.again.clone()),
+        ("again", result.rerun_command.clone()),
         ("findings", findings(result)),
         ("repetitions", result.passed_of().map(|(passed, of)| format!("passed {passed} of {of}")).unwrap_or_default()),
     ];
@@ -86,14 +89,14 @@ fn status(result: &CaseResult) -> TestCaseStatus {
         Outcome::Passed | Outcome::Warned => {}
         Outcome::Failed | Outcome::Errored => {
             status.set_type(text::attribute(&wording::kind(&result.findings, result.outcome)));
-            status.set_message(text::attribute(&wording::message(&result.findings, result.reason.as_deref())));
+            status.set_message(text::attribute(&wording::message(&result.findings, result.reason.as_ref())));
             status.set_description(text::element(&body(result)));
         }
         Outcome::Skipped => {
-            status.set_message(text::attribute(result.reason.as_deref().unwrap_or("no reason given")));
+            status.set_message(text::attribute(&wording::message(&[], result.reason.as_ref())));
         }
         Outcome::Inconclusive => {
-            let message = wording::message(&result.findings, result.reason.as_deref());
+            let message = wording::message(&result.findings, result.reason.as_ref());
             status.set_message(text::attribute(&format!("inconclusive: {message}")));
             status.set_description(text::element(&body(result)));
         }

@@ -5,6 +5,7 @@
 
 mod proof;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -182,7 +183,7 @@ fn failure(case: &CaseResult, known: &[Cause], several: bool) -> String {
 }
 
 fn line(case: &CaseResult, several: bool) -> String {
-    let said = wording::message(&case.findings, case.reason.as_deref());
+    let said = wording::message(&case.findings, case.reason.as_ref());
     format!("\n{}: {}\n", title(case, several), code(&terminal::crop(&said, 200)))
 }
 
@@ -220,7 +221,7 @@ fn flaky(suites: &[Suite<'_>]) -> String {
 
 /// The skipped cases, those that were only recorded and the known failures, by reason.
 fn reasons(suites: &[Suite<'_>]) -> String {
-    let mut found: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, Cow<'_, str>), usize> = BTreeMap::new();
     for case in suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied())) {
         if let Some(told) = terminal::untold(case) {
             *found.entry(told).or_default() += 1;

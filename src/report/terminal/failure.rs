@@ -51,8 +51,8 @@ fn told(result: &CaseResult, known: &[Cause], style: &Style) -> String {
     text.push_str(&requests(result, &shown, style));
     text.push_str(&rule(result, style));
     text.push_str(&circumstances(result, style));
-    if !result.again.is_empty() {
-        text.push_str(&labelled("again", &visible_line(&result.again), style));
+    if !result.rerun_command.is_empty() {
+        text.push_str(&labelled("again", &visible_line(&result.rerun_command), style));
     }
     text
 }
@@ -86,7 +86,7 @@ pub(super) fn name(info: &CaseInfo) -> String {
 pub(crate) fn said(result: &CaseResult) -> Option<String> {
     let first = |findings: &[Finding]| findings.first().map(|finding| format!("{}: {}", finding.code, finding.message));
     let earlier = || result.earlier.first().and_then(|attempt| first(&attempt.findings));
-    first(&result.findings).or_else(|| result.reason.clone()).or_else(earlier)
+    first(&result.findings).or_else(|| result.reason.as_ref().map(ToString::to_string)).or_else(earlier)
 }
 
 fn title(result: &CaseResult, style: &Style) -> String {
@@ -100,14 +100,14 @@ fn title(result: &CaseResult, style: &Style) -> String {
 }
 
 fn reason(result: &CaseResult, style: &Style) -> String {
-    let Some(reason) = &result.reason else { return String::new() };
-    if result.findings.iter().any(|finding| finding.message == *reason) {
+    let Some(reason) = result.reason.as_ref().map(ToString::to_string) else { return String::new() };
+    if result.findings.iter().any(|finding| finding.message == reason) {
         return String::new();
     }
     let said = match result.outcome {
         Outcome::Inconclusive => format!("not judged: {reason}"),
         Outcome::Skipped => format!("skipped: {reason}"),
-        Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Errored => reason.clone(),
+        Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Errored => reason,
     };
     let width = style.width - 2;
     layout::indent(&layout::wrap_some(&said, width, layout::lines_in(6, width)), "  ")

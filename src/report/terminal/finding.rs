@@ -68,7 +68,7 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
     if let (Some(frame), None) = (finding.frame, finding.exchange) {
         notes.push(short("frame", &format!("{frame}; `--transcript DIR` writes every frame"), 2));
     }
-    notes.extend(optional("known", &finding.known, 2));
+    notes.extend(optional("known", &finding.baseline_reason, 2));
     notes.extend(optional("help", &finding.help, 6));
     notes
 }

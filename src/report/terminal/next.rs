@@ -1,6 +1,6 @@
 //! What to type next.
 
-use crate::event::{CaseResult, Outcome};
+use crate::event::{CaseResult, Command, NOT_ISOLATED, Outcome};
 use crate::source::{Style, visible_line};
 
 use super::super::fold::{Report, Suite, Totals};
@@ -10,7 +10,7 @@ use super::layout::{self, DIM};
 fn is_remembered(suites: &[Suite<'_>]) -> bool {
     let broken = |case: &CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
     let mut broken = suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| broken(case))).peekable();
-    let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == "not-isolated");
+    let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == NOT_ISOLATED);
     broken.peek().is_none() || !broken.all(is_of_order)
 }
 
@@ -21,35 +21,42 @@ pub(super) fn files(report: &Report) -> String {
     visible_line(&files).into_owned()
 }
 
-/// The command that explains the first rule that was broken, where the suite is no file that could be run again.
-fn explained(suites: &[Suite<'_>]) -> Option<String> {
-    let mut cases = suites.iter().flat_map(|suite| suite.cases.iter().copied());
-    // Where there is no suite to run again, cases say themselves how to run them.
-    if ["mcprove fuzz ", "mcprove ci "].iter().any(|command| cases.clone().any(|case| case.again.starts_with(command)))
-    {
-        return Some(String::new());
-    }
-    let again = cases.clone().next()?.again.strip_prefix("mcprove ")?;
-    let command = ["compliance", "lint"].into_iter().find(|command| again.split(' ').next() == Some(command))?;
-    let broken = cases.find(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
-    let id = broken.and_then(|case| match command {
-        "lint" => case.findings.first().map(|found| found.code.clone()),
-        _ => case.case.rule.as_ref().map(|rule| rule.id.clone()),
-    });
-    Some(id.map_or(String::new(), |id| format!("mcprove {command} --explain {id}")))
+/// What to suggest where a command made the suite, so that there is no file to run again.
+enum Suggestion {
+    /// Cases say themselves how to run them.
+    Nothing,
+    Explain(String),
+}
+
+/// The suggestion for a run that a command made; `None` where suites are files.
+fn of_command(report: &Report, suites: &[Suite<'_>]) -> Option<Suggestion> {
+    let command = report.started()?.suites.iter().find_map(|suite| suite.command)?;
+    let mut broken = suites
+        .iter()
+        .flat_map(|suite| suite.cases.iter().copied())
+        .filter(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
+    let explained = match command {
+        Command::Ci | Command::Fuzz => return Some(Suggestion::Nothing),
+        Command::Snapshot => return None,
+        Command::Lint => broken.next().and_then(|case| case.findings.first()).map(|found| ("lint", &found.code)),
+        Command::Compliance => {
+            broken.next().and_then(|case| case.case.rule.as_ref()).map(|rule| ("compliance", &rule.id))
+        }
+    };
+    let explain = |(command, id)| Suggestion::Explain(format!("mcprove {command} --explain {id}"));
+    Some(explained.map_or(Suggestion::Nothing, explain))
 }
 
 /// The command that looks closer at what went wrong.
 pub(super) fn command(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
     // Where no command runs a case again, none runs all of them: the run was part of a program.
-    if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.again.is_empty()) {
+    if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.rerun_command.is_empty()) {
         return String::new();
     }
-    if let Some(explain) = explained(suites) {
-        if explain.is_empty() {
-            return explain;
-        }
-        return format!("  {}   {explain}\n", layout::paint("next", DIM, style));
+    match of_command(report, suites) {
+        Some(Suggestion::Nothing) => return String::new(),
+        Some(Suggestion::Explain(explain)) => return format!("  {}   {explain}\n", layout::paint("next", DIM, style)),
+        None => {}
     }
     let files = files(report);
     if !is_remembered(suites) {

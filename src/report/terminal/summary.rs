@@ -1,12 +1,12 @@
 //! The whole run for somebody who reads it in a terminal: servers, suites, failures, totals, what to type next.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CHANGED, CaseResult, Gate, Outcome, RECORDED, ServerReady};
-use crate::plan::made::READ_ONLY;
+use crate::event::{CaseResult, Gate, Outcome, Reason, ServerReady};
 use crate::source::{Style, duration_text, visible_line};
 use crate::taxonomy::score::Score;
 
@@ -247,32 +247,31 @@ fn trouble(case: &CaseResult, shown: &Shown, groups: &Groups, style: &Style) -> 
 }
 
 /// What a case that is not shown is told by: whether it was skipped or recorded or its failure is known, and why.
-pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, &str)> {
+pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, Cow<'_, str>)> {
     if let Some(reason) = case.known() {
-        return Some(("known", reason));
+        return Some(("known", reason.into()));
     }
-    if case.outcome == Outcome::Passed && case.reason.as_deref() == Some(RECORDED) {
-        return Some((RECORDED, "the answers differ from their snapshots, and nothing was compared"));
+    match (case.outcome, &case.reason) {
+        (Outcome::Passed, Some(Reason::Recorded)) => {
+            Some(("recorded", "the answers differ from their snapshots, and nothing was compared".into()))
+        }
+        (Outcome::Passed, Some(Reason::Changed(changes))) => Some(("changed", changes.into())),
+        (Outcome::Skipped, Some(reason)) => Some(("skipped", reason.to_string().into())),
+        (Outcome::Skipped, None) => Some(("skipped", "no reason given".into())),
+        _ => None,
     }
-    if let Some(changes) = case.reason.as_deref().and_then(|reason| reason.strip_prefix(CHANGED))
-        && case.outcome == Outcome::Passed
-    {
-        return Some(("changed", changes));
-    }
-    let reason = case.reason.as_deref().unwrap_or("no reason given");
-    (case.outcome == Outcome::Skipped).then_some(("skipped", reason))
 }
 
 /// The cases that are not shown by reason, the most frequent first.
 fn reasons(suites: &[Suite<'_>], style: &Style) -> String {
-    let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<(&str, Cow<'_, str>), usize> = BTreeMap::new();
     let cases = suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
     for told in cases.filter_map(untold) {
         *reasons.entry(told).or_default() += 1;
     }
-    let mut reasons: Vec<((&str, &str), usize)> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
-    let line = |((word, reason), count): &((&str, &str), usize)| {
+    let mut reasons: Vec<((&str, Cow<'_, str>), usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), reason.clone()));
+    let line = |((word, reason), count): &((&str, Cow<'_, str>), usize)| {
         let text = layout::wrap_some(&visible_line(&format!("{count} {word}: {reason}")), style.width - 2, 4);
         format!("{} {}\n", layout::paint("-", DIM, style), text.replace('\n', "\n  "))
     };
@@ -324,7 +323,7 @@ fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
 fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
     let mut all = report.totals();
     let mut told = format!("{}: {}", layout::plural(all.cases(), "case"), counts(&all));
-    let is_left_alone = |case: &&&CaseResult| case.reason.as_deref().is_some_and(|reason| reason.ends_with(READ_ONLY));
+    let is_left_alone = |case: &&&CaseResult| matches!(case.reason, Some(Reason::ReadOnly(_)));
     let left_alone = suites.iter().flat_map(|suite| &suite.cases).filter(is_left_alone).count();
     if left_alone > 0 {
         told = format!("{told} ({left_alone} for `--read-only`)");

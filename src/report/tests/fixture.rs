@@ -2,7 +2,7 @@
 
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Figure, Finding, Gate,
-    Level, Outcome, RunFinished, RunStarted, ServerReady, ServerStarts, SessionJudged, SuiteInfo,
+    Level, Outcome, Reason, RunFinished, RunStarted, ServerReady, ServerStarts, SessionJudged, SuiteInfo,
 };
 use crate::source::Quote;
 use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally};
@@ -29,7 +29,12 @@ pub(super) fn events() -> Vec<Event> {
 }
 
 fn started() -> RunStarted {
-    let suite = |file: &str, name: &str| SuiteInfo { file: file.into(), name: name.into(), from_command_line: false };
+    let suite = |file: &str, name: &str| SuiteInfo {
+        file: file.into(),
+        name: name.into(),
+        from_command_line: false,
+        command: None,
+    };
     RunStarted {
         format: FORMAT,
         program: "mcprove 0.1.0".into(),
@@ -163,8 +168,8 @@ pub(in super::super) fn passed(line: usize, name: &str, row: Option<&str>) -> Ca
         repetitions: Vec::new(),
         findings: Vec::new(),
         exchanges: vec![exchange("get_user", r#"{"id":"u1"}"#, r#"{"content":[],"structuredContent":{"name":"Ann"}}"#)],
-        spoken: "2025-11-25".into(),
-        again,
+        protocol_revision: "2025-11-25".into(),
+        rerun_command: again,
         judged: vec!["TOOL-ERROR-AS-SUCCESS".into()],
         frames: vec![13, 14, 15],
     }
@@ -244,7 +249,7 @@ fn crashed() -> CaseResult {
         .with_evidence("stderr", stderr.concat());
     CaseResult {
         outcome: Outcome::Errored,
-        reason: Some("the server ended while `export` was running".into()),
+        reason: Some(Reason::ServerUnavailable("the server ended while `export` was running".into())),
         findings: vec![found],
         exchanges: vec![exchange("export", r#"{"format":"csv"}"#, "")],
         duration_us: 2_500_000,
@@ -270,7 +275,7 @@ fn hostile() -> CaseResult {
     };
     let exchanges = vec![exchange(HOSTILE, HOSTILE, HOSTILE)];
     let result =
-        CaseResult { exchanges, again: format!("mcprove run {HOSTILE}"), ..passed(50, HOSTILE, Some(HOSTILE)) };
+        CaseResult { exchanges, rerun_command: format!("mcprove run {HOSTILE}"), ..passed(50, HOSTILE, Some(HOSTILE)) };
     failed(result, vec![found.with_evidence("stderr", HOSTILE).with_evidence(HOSTILE, HOSTILE)])
 }
 
@@ -298,12 +303,13 @@ fn warned() -> CaseResult {
 }
 
 fn undecided() -> CaseResult {
-    let reason = Some("no valid call of `export` was served, so its refusals prove nothing".into());
+    let reason =
+        Some(Reason::NotEvaluated("no valid call of `export` was served, so its refusals prove nothing".into()));
     CaseResult { outcome: Outcome::Inconclusive, reason, ..passed(62, "export without `format` is refused", None) }
 }
 
 fn skipped(line: usize, name: &str) -> CaseResult {
-    let reason = Some("not available yet".into());
+    let reason = Some(Reason::SkippedBySuite("not available yet".into()));
     let exchanges = Vec::new();
     CaseResult { outcome: Outcome::Skipped, reason, duration_us: 0, exchanges, ..passed(line, name, None) }
 }
@@ -318,12 +324,12 @@ fn other_server() -> CaseResult {
     result.case.id = "examples/users.yml::a created user can be read back[name=Ann]@staging/2026-07-28".into();
     result.case.server = "staging".into();
     result.case.revision = "2026-07-28".into();
-    result.spoken = "2026-07-28".into();
+    result.protocol_revision = "2026-07-28".into();
     failed(result, vec![Finding::new("expect", "no answer holds `id`")])
 }
 
 fn excused(finding: Finding) -> Finding {
-    Finding { known: Some("issue 17: the server forgets users".into()), ..finding }
+    Finding { baseline_reason: Some("issue 17: the server forgets users".into()), ..finding }
 }
 
 /// Failed as the baseline says.

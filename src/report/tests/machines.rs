@@ -4,7 +4,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Event, Finding, Level, Outcome};
+use crate::event::{CaseResult, Event, Finding, Level, Outcome, Reason};
 use crate::source::{SourceFile, Sources, Style, parse};
 
 use super::super::{Report, render};
@@ -36,7 +36,7 @@ fn hostile() -> Report {
                 expected: Some((*text).into()),
                 actual: Some((*text).into()),
                 help: Some((*text).into()),
-                known: (at % 3 == 2).then(|| (*text).to_owned()),
+                baseline_reason: (at % 3 == 2).then(|| (*text).to_owned()),
                 ..Finding::new("equals", *text)
             };
             failed(passed(at + 1, text, Some(text)), vec![found.with_evidence("stderr", *text)])
@@ -44,7 +44,7 @@ fn hostile() -> Report {
         .collect();
     results.extend(COMMANDS.iter().map(|text| CaseResult {
         outcome: Outcome::Skipped,
-        reason: Some((*text).into()),
+        reason: Some(Reason::SkippedBySuite((*text).into())),
         ..passed(40, text, None)
     }));
     let events: Vec<Event> = results.into_iter().map(|result| Event::CaseFinished(Box::new(result))).collect();
@@ -293,7 +293,7 @@ fn known_failures_are_marked_in_every_document() {
         ("github", "::notice title=mcprove::1 case failed as the baseline says"),
         ("markdown", "- 1: ` issue 17: the server forgets users `"),
         ("sarif", "\"justification\": \"issue 17: the server forgets users\""),
-        ("ndjson", "\"known\":\"issue 17: the server forgets users\""),
+        ("ndjson", "\"baseline_reason\":\"issue 17: the server forgets users\""),
     ] {
         assert!(of(name, &report).contains(words), "{name}");
     }

@@ -1,6 +1,6 @@
 //! Which cases differ between servers and revisions.
 
-use crate::event::{CaseInfo, CaseResult, Event, NOT_SPOKEN, Outcome};
+use crate::event::{CaseInfo, CaseResult, Event, Outcome, Reason};
 
 use super::super::Report;
 use super::fixture::passed;
@@ -12,7 +12,10 @@ fn check(cases: &[(&str, [Option<Outcome>; 2])], expected: (&[&str], usize, usiz
         for (server, outcome) in ["a", "b"].into_iter().zip(outcomes) {
             let result = passed(line, name, None);
             let case = CaseInfo { server: server.into(), id: format!("{name}@{server}"), ..result.case.clone() };
-            let not_spoken = outcome.is_none().then(|| format!("{NOT_SPOKEN}2025-11-25, not 2026-07-28"));
+            let not_spoken = outcome.is_none().then(|| Reason::RevisionNotSupported {
+                supported: "2025-11-25".into(),
+                requested: "2026-07-28".into(),
+            });
             let outcome = outcome.unwrap_or(Outcome::Skipped);
             let result = CaseResult { case, outcome, reason: not_spoken, ..result };
             events.push(Event::CaseFinished(Box::new(result)));

@@ -1,6 +1,6 @@
 //! However much goes wrong, nobody has to read a wall of text.
 
-use crate::event::{CaseResult, Event, Finding, Outcome};
+use crate::event::{CaseResult, Event, Finding, Outcome, Reason};
 use crate::source::{Color, Style};
 
 use super::super::{Report, failure, render};
@@ -107,7 +107,8 @@ fn forty_columns_lose_nothing() {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("and its end"), "{text}");
     assert!(text.replace("\n         ", "").contains(r#"["reader","writer","owner"]}"#), "{text}");
-    (case.findings, case.reason, case.outcome) = (Vec::new(), Some(reason), Outcome::Inconclusive);
+    (case.findings, case.reason, case.outcome) =
+        (Vec::new(), Some(Reason::NotEvaluated(reason)), Outcome::Inconclusive);
     let text = failure(&case, &Style::new(Color::Never, 40));
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("and its last word"), "{text}");
 }
@@ -116,12 +117,12 @@ fn forty_columns_lose_nothing() {
 fn names_and_reasons_are_broken_at_the_width() {
     for name in ["漢字".repeat(60), "some words ".repeat(12), "n".repeat(150)] {
         let case = failed(passed(7, &name, None), vec![Finding::new("equals", "differs")]);
-        let mut case = CaseResult { again: String::new(), exchanges: Vec::new(), ..case };
+        let mut case = CaseResult { rerun_command: String::new(), exchanges: Vec::new(), ..case };
         let wide = |text: &str| text.lines().map(unicode_width::UnicodeWidthStr::width).max();
         let text = failure(&case, &Style::new(Color::Never, 40));
         assert!(wide(&text) <= Some(40), "{text}");
         case.outcome = Outcome::Skipped;
-        case.reason = Some(format!("{name}, to the end"));
+        case.reason = Some(Reason::SkippedBySuite(format!("{name}, to the end")));
         let text = render("text", &Report::of(&[Event::CaseFinished(Box::new(case))]), &Style::new(Color::Never, 60));
         let text = text.unwrap();
         assert!(wide(&text) <= Some(60), "{text}");

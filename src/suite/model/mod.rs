@@ -1,6 +1,7 @@
 //! What a suite says, typed.
 
 mod block;
+mod command_line;
 mod property;
 mod raw;
 mod rule;
@@ -22,6 +23,7 @@ pub use self::block::{
     Allowed, Block, Differential, Fuzz, IgnoredChange, NegativeCheck, NegativePath, Recalling, SchemaLint,
     ToolSelection,
 };
+pub use self::command_line::{AdHocCommand, CommandLine};
 pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub(super) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
@@ -38,8 +40,8 @@ pub struct Suite {
     pub name: Located<String>,
     /// The file as the user knows it.
     pub file: String,
-    /// The command that asked for it, where it was made from a command line and is no file.
-    pub asked: Option<String>,
+    /// The command line it was made from; `None` where it is a file.
+    pub asked: Option<CommandLine>,
     /// Whether only tools are called that change nothing, whatever else the suite says.
     pub read_only: bool,
     /// The folder to which its paths are relative.

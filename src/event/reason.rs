@@ -1,0 +1,295 @@
+//! Why a case has no verdict, or what is to be said of one that has.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Why a case was skipped, inconclusive or errored, or a note on a case that passed.
+///
+/// Decisions rest on the variant; the sentence is made by `Display` alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", content = "details", rename_all = "kebab-case")]
+pub enum Reason {
+    /// The suite skips it and says why.
+    SkippedBySuite(String),
+    /// This version cannot run it; holds what it would need.
+    NotAvailable(String),
+    /// The server, or its answer, lacks something that the case needs.
+    NotApplicable(String),
+    /// It would call a tool that may change data, and nobody allowed that.
+    ToolNotAllowed(String),
+    /// It would call a tool that may change data in a run that only reads.
+    ReadOnly(String),
+    /// The server does not support the requested revision.
+    RevisionNotSupported {
+        /// The revision that the server negotiates.
+        supported: String,
+        /// The revision that the suite asks for.
+        requested: String,
+    },
+    /// The run ended before its turn.
+    NotRun(RunEnd),
+    /// The run was interrupted while it ran.
+    Interrupted,
+    /// The answers were recorded, and compared with nothing.
+    Recorded,
+    /// Changes since the server was recorded that fail nothing.
+    Changed(String),
+    /// A lint found something that the suite allows, for this reason.
+    Allowed(String),
+    /// The result of generated calls, as counts.
+    Fuzzed(String),
+    /// No calls can be generated from the input schema.
+    NoCallsGenerated(String),
+    /// The server listed nothing that could be compared with a recording.
+    NothingToCompare,
+    /// Neither the recorded nor the current server served a recorded call of the tool.
+    NoRecordedCallServed(String),
+    /// The server could not be started or reached.
+    ServerUnavailable(String),
+    /// Its setup failed.
+    SetupFailed,
+    /// Its teardown failed.
+    TeardownFailed,
+    /// The suite's teardown failed.
+    SuiteTeardownFailed,
+    /// There is no token for the server.
+    NoToken(String),
+    /// An answer is too large or too deep to be read.
+    AnswerNotRead(String),
+    /// A template of the suite cannot be filled in.
+    Unfilled(String),
+    /// A step needs the id of a session, and the server gave none.
+    NoSessionId,
+    /// A request was answered before it was cancelled.
+    NotCancelled(String),
+    /// What follows a cancellation cannot be seen over HTTP in this revision.
+    CancellationUnseen,
+    /// An expectation could not be evaluated.
+    NotEvaluated(String),
+    /// The answer of a precondition lacks the value at this path, which later steps use.
+    MissingValue(String),
+    /// A precondition of the case failed.
+    PreconditionFailed(String),
+    /// The server refused a valid call that the verdict depends on.
+    ValidCallRefused(RefusedCall),
+    /// No round of a property was served; holds the beginning of the last answer.
+    NothingServed(String),
+    /// The time of the case ended before all rounds of a property had run.
+    RoundsOutOfTime {
+        /// Rounds that passed.
+        passed: u32,
+        /// Rounds that were planned.
+        planned: u32,
+        /// The time for all of them, as text.
+        limit: String,
+    },
+    /// No message was received to which the scanned rule applies.
+    NothingToScan,
+    /// The shared server crashed while several cases used it, and no crash occurred when this one ran alone.
+    CrashNotReproduced,
+    /// Some of its repetitions did not pass.
+    RepetitionsFailed {
+        /// How many passed.
+        passed: usize,
+        /// How many there were.
+        of: usize,
+        /// Why the worst of them did not.
+        because: Option<Box<Self>>,
+    },
+    /// Expanding the template took too long; holds the limit as text.
+    ExpansionTimedOut(String),
+    /// The template became no cases.
+    NothingExpanded,
+    /// This program failed.
+    Internal(String),
+    /// The same was found in so many sessions of the server.
+    SeenInSessions(usize),
+}
+
+/// What ended a run before its last case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// The user or the system stopped it.
+    Interrupted,
+    /// Enough cases had failed.
+    Bailed,
+}
+
+/// A valid call that the server refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedCall {
+    /// The method and the name of the tool, resource or prompt.
+    pub call: String,
+    /// The beginning of the answer.
+    pub answer: String,
+    /// How to give arguments that the server serves.
+    pub help: String,
+    /// What the call was to show.
+    pub purpose: CallPurpose,
+}
+
+/// What a valid call is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallPurpose {
+    /// Refusals of invalid calls count only where a valid call is served.
+    Precondition,
+    /// Its own answer is checked.
+    Check,
+}
+
+impl Reason {
+    /// Changes every text that a server or a user wrote.
+    pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
+        for text in self.texts() {
+            *text = change(text);
+        }
+    }
+
+    /// Every text that a server or a user wrote.
+    pub fn texts(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::SkippedBySuite(text)
+            | Self::NotAvailable(text)
+            | Self::NotApplicable(text)
+            | Self::ToolNotAllowed(text)
+            | Self::ReadOnly(text)
+            | Self::Changed(text)
+            | Self::Allowed(text)
+            | Self::Fuzzed(text)
+            | Self::NoCallsGenerated(text)
+            | Self::NoRecordedCallServed(text)
+            | Self::ServerUnavailable(text)
+            | Self::NoToken(text)
+            | Self::AnswerNotRead(text)
+            | Self::Unfilled(text)
+            | Self::NotCancelled(text)
+            | Self::NotEvaluated(text)
+            | Self::MissingValue(text)
+            | Self::PreconditionFailed(text)
+            | Self::NothingServed(text)
+            | Self::Internal(text) => vec![text],
+            Self::RevisionNotSupported { supported, requested } => vec![supported, requested],
+            Self::ValidCallRefused(RefusedCall { call, answer, help, purpose: _ }) => vec![call, answer, help],
+            Self::RepetitionsFailed { because: Some(because), .. } => because.texts(),
+            Self::NotRun(_)
+            | Self::Interrupted
+            | Self::Recorded
+            | Self::NothingToCompare
+            | Self::SetupFailed
+            | Self::TeardownFailed
+            | Self::SuiteTeardownFailed
+            | Self::NoSessionId
+            | Self::CancellationUnseen
+            | Self::RoundsOutOfTime { .. }
+            | Self::NothingToScan
+            | Self::CrashNotReproduced
+            | Self::RepetitionsFailed { because: None, .. }
+            | Self::ExpansionTimedOut(_)
+            | Self::NothingExpanded
+            | Self::SeenInSessions(_) => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SkippedBySuite(text)
+            | Self::NotApplicable(text)
+            | Self::ToolNotAllowed(text)
+            | Self::ReadOnly(text)
+            | Self::Fuzzed(text)
+            | Self::ServerUnavailable(text)
+            | Self::NoToken(text)
+            | Self::AnswerNotRead(text)
+            | Self::Unfilled(text)
+            | Self::NotCancelled(text)
+            | Self::NotEvaluated(text)
+            | Self::Internal(text) => to.write_str(text),
+            Self::NotAvailable(what) => write!(to, "{what} is not available yet"),
+            Self::RevisionNotSupported { supported, requested } => {
+                write!(to, "the server speaks {supported}, not {requested}")
+            }
+            Self::NotRun(RunEnd::Interrupted) => to.write_str("not run: the run was interrupted"),
+            Self::NotRun(RunEnd::Bailed) => to.write_str("not run: `--bail` ended the run"),
+            Self::Interrupted => to.write_str("the run was interrupted"),
+            Self::Recorded => to.write_str("recorded"),
+            Self::Changed(changes) => write!(to, "changed: {changes}"),
+            Self::Allowed(why) => write!(to, "allowed: {why}"),
+            Self::NoCallsGenerated(why) => write!(to, "no calls can be made from its input schema: {why}"),
+            Self::NothingToCompare => to.write_str("the server said nothing that could be compared"),
+            Self::NoRecordedCallServed(tool) => {
+                write!(to, "`{tool}` served no recorded call, then or now, so nothing is known of its answers")
+            }
+            Self::SetupFailed => to.write_str("its setup failed"),
+            Self::TeardownFailed => to.write_str("its teardown failed"),
+            Self::SuiteTeardownFailed => to.write_str("the suite's teardown failed"),
+            Self::NoSessionId => to.write_str("the server gave no session id"),
+            Self::CancellationUnseen => to.write_str(
+                "over HTTP, 2026-07-28 cancels a request by closing its response, so nothing that the server sends \
+                 after that can be seen",
+            ),
+            Self::MissingValue(path) => write!(to, "the server's answer has no `{path}` to go on with"),
+            Self::PreconditionFailed(why) => {
+                write!(to, "the precondition step failed, so this rule was not checked: {why}")
+            }
+            Self::ValidCallRefused(RefusedCall { call, answer, help, purpose }) => {
+                let so = match purpose {
+                    CallPurpose::Precondition => "a refusal proves nothing",
+                    CallPurpose::Check => "there is nothing to check",
+                };
+                write!(to, "the valid call `{call}` was not served, so {so}: it answered {answer}; ")?;
+                write!(to, "give valid arguments {help}")
+            }
+            Self::NothingServed(answer) => {
+                write!(to, "no call was served, so nothing was tried: the last answer was {answer}; ")?;
+                to.write_str("give valid arguments with `arguments:`")
+            }
+            Self::RoundsOutOfTime { passed, planned, limit } => {
+                write!(to, "{passed} of {planned} rounds were sound, then {limit} were over; ")?;
+                to.write_str("set `cases` lower or `timeout` higher")
+            }
+            Self::NothingToScan => to.write_str("nothing that the server said could have broken the rule"),
+            Self::CrashNotReproduced => to.write_str(
+                "the server ended while requests of several cases were under way, and alone with a fresh server this \
+                 case passes",
+            ),
+            Self::RepetitionsFailed { passed, of, because: None } => write!(to, "passed {passed} of {of}"),
+            Self::RepetitionsFailed { passed, of, because: Some(because) } => {
+                write!(to, "passed {passed} of {of}: {because}")
+            }
+            Self::ExpansionTimedOut(limit) => {
+                write!(to, "its cases could not be made within {limit} from what the server lists")
+            }
+            Self::NothingExpanded => to.write_str("nothing was made of it"),
+            Self::SeenInSessions(sessions) => write!(to, "seen in {sessions} sessions of this server"),
+        }
+    }
+}
+
+/// A reason as it is written: with its sentence, which is not read back.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Reason")]
+pub(super) struct WrittenReason<'a> {
+    /// The sentence.
+    #[serde(default)]
+    text: String,
+    /// The code, and what the sentence is made of.
+    #[serde(flatten)]
+    reason: Cow<'a, Reason>,
+}
+
+pub(super) fn serialize<S: Serializer>(reason: &Option<Reason>, to: S) -> Result<S::Ok, S::Error> {
+    let written = |reason| WrittenReason { text: Reason::to_string(reason), reason: Cow::Borrowed(reason) };
+    reason.as_ref().map(written).serialize(to)
+}
+
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Reason>, D::Error> {
+    let written = Option::<WrittenReason<'static>>::deserialize(from)?;
+    Ok(written.map(|written| written.reason.into_owned()))
+}

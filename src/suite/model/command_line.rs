@@ -1,0 +1,66 @@
+//! The command line that a suite was made from, where nobody wrote a file.
+
+use std::fmt;
+
+/// A command that tests a server without a suite file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdHocCommand {
+    /// `mcprove ci`.
+    Ci,
+    /// `mcprove compliance`.
+    Compliance,
+    /// `mcprove fuzz`.
+    Fuzz,
+    /// `mcprove lint`.
+    Lint,
+    /// `mcprove snapshot`.
+    Snapshot,
+}
+
+impl AdHocCommand {
+    /// The word after `mcprove`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ci => "ci",
+            Self::Compliance => "compliance",
+            Self::Fuzz => "fuzz",
+            Self::Lint => "lint",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// A command line with its flags and its server, without secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The command.
+    pub command: AdHocCommand,
+    /// The flags, quoted for a shell.
+    pub flags: String,
+    /// The server's URL, or its program with arguments.
+    pub target: String,
+    /// Whether the target is a program, which is written after `--`.
+    pub is_program: bool,
+}
+
+impl CommandLine {
+    /// The command line with one more flag.
+    pub fn with_flag(&self, flag: &str) -> String {
+        if self.is_program {
+            let flags = format!("{} {flag}", self.flags);
+            Self { flags: flags.trim_start().to_owned(), ..self.clone() }.to_string()
+        } else {
+            format!("{self} {flag}")
+        }
+    }
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "mcprove {} ", self.command.as_str())?;
+        if !self.flags.is_empty() {
+            write!(to, "{} ", self.flags)?;
+        }
+        write!(to, "{}{}", if self.is_program { "-- " } else { "" }, self.target)
+    }
+}
