@@ -1,15 +1,72 @@
-//! Writes the reference of suite files, a part of `docs/suites.md`.
+//! Writes the reference of suite files, the pages `suite-file.md`, `steps.md`, `matchers.md` and `blocks.md` in
+//! `docs/reference/`.
 
 use std::fmt::Write as _;
 
 use super::decode::UNAVAILABLE_TEST_KEYS;
 use super::grammar::{BLOCKS, BlockState, SUITE};
-use crate::source;
+use crate::source::Reference;
+use crate::source::shape::{Object, Shape};
 
-/// The reference of suite files in Markdown: what blocks plan, what cannot run yet, and every key.
-pub fn manual() -> String {
+const SUITE_FILE: &str = "suite-file.md";
+const STEPS: &str = "steps.md";
+const MATCHERS: &str = "matchers.md";
+const BLOCKS_PAGE: &str = "blocks.md";
+
+/// One page of the reference of suite files in Markdown, without its title.
+pub fn manual(page: &str) -> String {
+    let keys = reference().page(page).replace("\n### ", "\n## ");
+    if page == BLOCKS_PAGE { probes() + &keys } else { keys }
+}
+
+fn reference() -> Reference {
+    let mut reference = Reference::new(&SUITE);
+    let suite_keys = || SUITE.all_keys().filter(|key| !is_block(key.name));
+    let block_keys = || SUITE.all_keys().filter(|key| is_block(key.name));
+    let tests = suite_keys().find(|key| key.name == "tests").and_then(|key| object(&key.shape));
+    let steps = suite_keys().find(|key| key.name == "setup").and_then(|key| object(&key.shape));
+    let expectations = steps.and_then(|step| step.all_keys().find(|key| key.name == "expect"));
+    if let Some(expectation) = expectations.and_then(|key| object(&key.shape)) {
+        reference.place_all(expectation, MATCHERS);
+    }
+    if let Some(step) = steps {
+        reference.place_all(step, STEPS);
+    }
+    // A test has some settings of blocks, and a property is a test with more keys.
+    for block in block_keys().filter_map(|key| object(&key.shape)) {
+        reference.place(block, BLOCKS_PAGE);
+    }
+    if let Some(test) = tests {
+        reference.place_all(test, SUITE_FILE);
+    }
+    for block in block_keys().filter_map(|key| object(&key.shape)) {
+        reference.place_all(block, BLOCKS_PAGE);
+    }
+    reference.place_all(&SUITE, SUITE_FILE);
+    reference
+}
+
+fn is_block(key: &str) -> bool {
+    BLOCKS.iter().any(|block| block.key == key)
+}
+
+/// The mapping that a value is, or that its items are.
+fn object(shape: &Shape) -> Option<&'static Object> {
+    if let Shape::Object(object) = shape {
+        Some(object)
+    } else if let Shape::List(inner) | Shape::Map(inner) = shape {
+        object(inner)
+    } else if let Shape::Either(shapes) = shape {
+        shapes.iter().find_map(object)
+    } else {
+        None
+    }
+}
+
+/// Which probes blocks plan, and which blocks cannot run yet.
+fn probes() -> String {
     let mut text = String::from(
-        "\n### Blocks and their probes\n\n\
+        "\n## Blocks and their probes\n\n\
          A block plans cases with these probes; `fault-coverage` counts the leaves of the probes.\n\
          \n| block | probes | in this version |\n| --- | --- | --- |\n",
     );
@@ -21,11 +78,11 @@ pub fn manual() -> String {
         };
         let _ = writeln!(text, "| `{}` | {} | {state} |", block.key, probes.join(", "));
     }
-    let listed = |keys: &[&str]| keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+    let keys: Vec<String> = UNAVAILABLE_TEST_KEYS.iter().map(|key| format!("`{key}`")).collect();
     let _ = writeln!(
         text,
         "\nCases with the test keys {} are planned and skipped too, with the reason `not available yet`.",
-        listed(&UNAVAILABLE_TEST_KEYS),
+        keys.join(", "),
     );
-    text + &source::manual(&SUITE)
+    text
 }

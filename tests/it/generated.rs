@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use crate::documents::with_contents;
 use crate::harness::{is_update, root};
 
 /// A file, and what makes the text that it must hold.
@@ -14,13 +15,13 @@ const GENERATED: &[Generated] = &[
     ("schema/snapshot.schema.json", || pretty(&mcprove::drift::json_schema())),
     ("schema/finding.schema.json", || pretty(&mcprove::findings::json_schema())),
     ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
-    ("docs/reference/lints.md", mcprove::lint::manual),
-    ("docs/reference/packs.md", mcprove::suite::packs_manual),
-    ("docs/reference/rules.md", mcprove::suite::rules_manual),
-    ("docs/reference/scans.md", mcprove::wire::scan_manual),
+    ("docs/reference/lints.md", || with_contents(&mcprove::lint::manual())),
+    ("docs/reference/packs.md", || with_contents(&mcprove::suite::packs_manual())),
+    ("docs/reference/rules.md", || with_contents(&mcprove::suite::rules_manual())),
+    ("docs/reference/scans.md", || with_contents(&mcprove::wire::scan_manual())),
     ("docs/reference/faults.md", || {
         let served = mcprove::demo::faulty::all().map(|entry| entry.variant).collect();
-        mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin(), &served)
+        with_contents(&mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin(), &served))
     }),
 ];
 

@@ -5,27 +5,28 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use regex::Regex;
 
-use crate::harness::{Scene, files, is_update, root};
+use crate::documents::{bare, documents, scene, split};
+use crate::harness::{files, is_update, root};
 
 /// A file, the name of a part of it, and what makes that part.
 type Part = (&'static str, &'static str, fn() -> String);
 
 /// Each stands between `<!-- made from the code: NAME -->` and `<!-- end -->`.
 const PARTS: &[Part] = &[
-    ("README.md", "a failing run", picture),
     ("README.md", "commands", commands),
     ("README.md", "exit codes", exit_codes),
     ("docs/guides/drift.md", "kinds of change", mcprove::drift::manual),
     ("docs/reference/flaws.md", "reference", mcprove::demo::flaw::manual),
     ("docs/guides/proving.md", "a proof", proof),
     ("docs/guides/reports.md", "formats", formats),
-    ("docs/suites.md", "a first run", first_run),
-    ("docs/suites.md", "a look for isolation", look_for_isolation),
-    ("docs/suites.md", "reference", mcprove::suite::manual),
+    ("docs/reference/blocks.md", "reference", || mcprove::suite::manual("blocks.md")),
+    ("docs/reference/matchers.md", "reference", || mcprove::suite::manual("matchers.md")),
+    ("docs/reference/steps.md", "reference", || mcprove::suite::manual("steps.md")),
+    ("docs/reference/suite-file.md", "reference", || mcprove::suite::manual("suite-file.md")),
 ];
 
 /// Behind `--` stands the command of a server, which would get the flag.
@@ -43,25 +44,13 @@ fn flags_stand_before_the_dashes() {
 
 #[test]
 fn every_built_in_suite_is_named() {
-    let text = fs::read_to_string(root().join("docs/suites.md")).unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/sharing.md")).unwrap();
     let line = text.lines().find(|line| line.starts_with("Built in are ")).unwrap();
     let missing: Vec<&str> = mcprove::suite::builtin_names()
         .filter(|name| !line.contains(&format!("`{}`", name.rsplit('/').next().unwrap())))
         .filter(|name| !line.contains(&format!("`builtin:{name}`")))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
-}
-
-#[test]
-fn no_part_of_the_manual_stands_twice() {
-    let text = fs::read_to_string(root().join("docs/suites.md")).unwrap();
-    let mut seen = BTreeSet::new();
-    let twice: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("## ") || line.starts_with("### "))
-        .filter(|line| !seen.insert(*line))
-        .collect();
-    assert!(twice.is_empty(), "{twice:?}");
 }
 
 #[test]
@@ -98,31 +87,6 @@ fn flaws_in_the_documentation_are_flaws() {
     }
 }
 
-fn split<'a>(text: &'a str, name: &str) -> (&'a str, &'a str, &'a str) {
-    let mark = format!("<!-- made from the code: {name} -->\n");
-    let start = text.find(&mark).unwrap_or_else(|| panic!("`{}` is missing", mark.trim())) + mark.len();
-    let end = start + text[start..].find("<!-- end -->").unwrap();
-    (&text[..start], &text[start..end], &text[end..])
-}
-
-/// A text without its times, and without the blanks that times push about.
-fn bare(text: &str) -> String {
-    let times = Regex::new(r"\b\d+(\.\d+)? (µs|ms|s)\b").unwrap();
-    Regex::new(" +").unwrap().replace_all(&times.replace_all(text, "TIME"), " ").into_owned()
-}
-
-fn picture() -> String {
-    shown(&scene("readme/picture"), "mcprove run examples/failing.yml")
-}
-
-fn first_run() -> String {
-    shown(&guide("readme/first-run"), "mcprove run sums.yml")
-}
-
-fn look_for_isolation() -> String {
-    shown(&guide("readme/isolation"), "mcprove run relying.yml --verify-isolation --shuffle=7")
-}
-
 /// A proof as a terminal of 80 columns shows it, as far as to the second survivor.
 fn proof() -> String {
     let scene = scene("readme/proof");
@@ -135,22 +99,6 @@ fn proof() -> String {
     let parts: Vec<&str> = seen.stdout.split("\n~ ").collect();
     let shown = parts[..3].join("\n~ ");
     format!("```text\n$ {command}\n{shown}\n…\n```")
-}
-
-/// A run that fails, as a terminal of 80 columns shows it.
-fn shown(scene: &Scene, command: &str) -> String {
-    let seen = scene.line(&format!("COLUMNS=80 {command}"));
-    assert_eq!(seen.status, 1);
-    format!("```text\n$ {command}\n{}{}```", seen.stdout, seen.stderr)
-}
-
-/// A folder with the suites of the guide.
-fn guide(name: &str) -> Scene {
-    let scene = scene(name);
-    for (file, text) in suites(&fs::read_to_string(root().join("docs/suites.md")).unwrap()) {
-        scene.write(&file, &text);
-    }
-    scene
 }
 
 fn commands() -> String {
@@ -189,9 +137,10 @@ const FAILING: &[&str] = &["sums.yml", "relying.yml"];
 fn suites_in_the_documentation_are_valid_and_pass() {
     let program = Path::new(env!("CARGO_BIN_EXE_mcprove")).parent().unwrap().display();
     let mut checked = 0;
-    // The page about mistakes shows the lines that matter, not whole suites.
-    for path in documents().into_iter().filter(|path| !path.ends_with("errors.md")) {
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+    // The page about mistakes shows the lines that matter, not whole suites; the tutorial's commands run its suites.
+    let is_left_out = |path: &Path| path.ends_with("errors.md") || path.ends_with("tutorial.md");
+    for path in documents().into_iter().filter(|path| !is_left_out(path)) {
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().replace(['/', '.'], "-");
         let scene = scene(&format!("readme/{name}"));
         let suites = suites(&fs::read_to_string(&path).unwrap());
         // All are written before any is checked: one may include another.
@@ -232,29 +181,6 @@ fn is_suite(line: &str) -> bool {
     line.starts_with("suite:")
 }
 
-/// Where the texts stand that rules quote; nobody looks them up here.
-const SPECIFICATIONS: [&str; 4] = [
-    "https://modelcontextprotocol.io/",
-    "https://github.com/modelcontextprotocol/modelcontextprotocol",
-    "https://www.jsonrpc.org/specification",
-    "https://www.rfc-editor.org/rfc/",
-];
-
-#[test]
-fn links_lead_somewhere() {
-    let link = Regex::new(r"\]\(([^)#\s]+)(#[^)]*)?\)").unwrap();
-    let mut dead = Vec::new();
-    for path in documents() {
-        for found in link.captures_iter(&fs::read_to_string(&path).unwrap()) {
-            let is_elsewhere = SPECIFICATIONS.iter().any(|site| found[1].starts_with(site));
-            if !is_elsewhere && !path.parent().unwrap().join(&found[1]).exists() {
-                dead.push(format!("{}: {}", path.display(), &found[1]));
-            }
-        }
-    }
-    assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
-}
-
 #[test]
 fn every_dependency_is_explained() {
     let manifests = [root().join("Cargo.toml")].into_iter().chain(files("crates", "toml"));
@@ -276,20 +202,4 @@ fn every_dependency_is_explained() {
     let row = Regex::new(r"(?m)^\| `([\w-]+)` \|").unwrap();
     let explained: BTreeSet<String> = row.captures_iter(&page).map(|found| found[1].to_owned()).collect();
     assert_eq!(explained, declared, "docs/dependencies.md has a line for each dependency");
-}
-
-fn documents() -> Vec<PathBuf> {
-    let mut documents = files("docs", "md");
-    documents.push(root().join("README.md"));
-    documents
-}
-
-/// A folder with the examples, and with the data that suites in the documentation use.
-fn scene(name: &str) -> Scene {
-    let scene = Scene::new(name);
-    fs::create_dir_all(scene.folder.join("examples")).unwrap();
-    for (from, to) in [("examples/failing.yml", "examples/failing.yml"), ("examples/users.csv", "users.csv")] {
-        fs::copy(root().join(from), scene.folder.join(Path::new(to))).unwrap();
-    }
-    scene
 }

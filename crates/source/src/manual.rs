@@ -8,10 +8,111 @@ use super::shape::{Key, Need, Object, Shape};
 
 /// The reference of `root` and of every mapping below it in Markdown, each under a heading of the third level.
 pub fn manual(root: &'static Object) -> String {
-    let mut objects = Vec::new();
-    collect(root, &mut objects);
-    let mut told = Vec::new();
-    objects.iter().map(|object| section(object, &mut told)).collect()
+    Reference::new(root).page("")
+}
+
+/// The reference of a grammar, divided among pages; a mapping that was given no page stands on the page `""`.
+#[derive(Debug)]
+pub struct Reference {
+    /// Every mapping with known keys, in the order in which a reader of the tables meets them, with its page.
+    sections: Vec<(&'static Object, Option<&'static str>)>,
+}
+
+impl Reference {
+    /// A reference of `root` and of every mapping below it.
+    pub fn new(root: &'static Object) -> Self {
+        let mut objects = Vec::new();
+        collect(root, &mut objects);
+        Self { sections: objects.into_iter().map(|object| (object, None)).collect() }
+    }
+
+    /// Puts a mapping on a page, unless it has one.
+    pub fn place(&mut self, object: &'static Object, page: &'static str) {
+        let section = self.sections.iter_mut().find(|(known, _)| known.name == object.name);
+        if let Some((_, home)) = section {
+            home.get_or_insert(page);
+        }
+    }
+
+    /// Puts a mapping and those below it on a page, unless they have one.
+    pub fn place_all(&mut self, object: &'static Object, page: &'static str) {
+        let mut objects = Vec::new();
+        collect(object, &mut objects);
+        for object in objects {
+            self.place(object, page);
+        }
+    }
+
+    /// The sections of one page; links lead to the others.
+    pub fn page(&self, page: &str) -> String {
+        let mut told = Vec::new();
+        let sections = self.sections.iter().map(|&(object, home)| (home, self.section(object, page, &mut told)));
+        sections.filter(|(home, _)| home.unwrap_or_default() == page).map(|(_, section)| section).collect()
+    }
+
+    fn section(&self, object: &'static Object, page: &str, told: &mut Vec<Told>) -> String {
+        let mut text = format!("\n### {}\n\n{}\n", heading(object), object.doc);
+        let mut own = Vec::new();
+        let mut elsewhere: Vec<(&Object, Vec<String>)> = Vec::new();
+        for group in object.keys {
+            let Some((_, home)) = told.iter().find(|(known, _)| is_same(known, group)) else {
+                own.extend(group.iter());
+                continue;
+            };
+            let names = group.iter().map(|key| format!("`{}`", key.name));
+            match elsewhere.iter_mut().find(|(known, _)| known.name == home.name) {
+                Some((_, known)) => known.extend(names),
+                None => elsewhere.push((home, names.collect())),
+            }
+        }
+        if !own.is_empty() {
+            text.push_str("\n| key | value | meaning |\n| --- | --- | --- |\n");
+        }
+        for key in own {
+            let _ = writeln!(text, "{}", self.row(key, page));
+        }
+        for (home, names) in elsewhere {
+            let _ = writeln!(text, "\nAlso, as in {}: {}.", self.link(home, page), names.join(", "));
+        }
+        told.extend(object.keys.iter().map(|group| (*group, object)));
+        text
+    }
+
+    fn row(&self, key: &Key, page: &str) -> String {
+        let need = if key.need == Need::Required { " (required)" } else { "" };
+        let cells = [format!("`{}`{need}", key.name), self.words(&key.shape, page), key.doc.to_owned()];
+        format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+    }
+
+    fn words(&self, shape: &Shape, page: &str) -> String {
+        match shape {
+            Shape::Any => "anything".to_owned(),
+            Shape::Null => "nothing".to_owned(),
+            Shape::Text => "text".to_owned(),
+            Shape::Flag => "`true` or `false`".to_owned(),
+            Shape::Whole => "whole number from 0".to_owned(),
+            Shape::Number => "number".to_owned(),
+            Shape::Duration | Shape::Time | Shape::Timeout => "duration".to_owned(),
+            Shape::Choice(choices) => choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", "),
+            Shape::Template => "template".to_owned(),
+            Shape::List(Shape::Any) => "list".to_owned(),
+            Shape::List(Shape::Choice(choices)) => format!("list of {}", self.words(&Shape::Choice(choices), page)),
+            Shape::List(inner) => format!("list: {}", self.words(inner, page)),
+            Shape::Map(Shape::Any) => "mapping".to_owned(),
+            Shape::Map(inner) => format!("mapping of names to: {}", self.words(inner, page)),
+            Shape::Object(object) => self.link(object, page),
+            Shape::Either(shapes) => {
+                shapes.iter().map(|shape| self.words(shape, page)).collect::<Vec<_>>().join(", or ")
+            }
+        }
+    }
+
+    fn link(&self, object: &Object, page: &str) -> String {
+        let section = self.sections.iter().find(|(known, _)| known.name == object.name);
+        let home = section.and_then(|(_, home)| *home).unwrap_or_default();
+        let file = if home == page { "" } else { home };
+        format!("[{}]({file}#{})", object.name, object.name.replace(' ', "-"))
+    }
 }
 
 /// Every mapping with known keys, in the order in which a reader of the tables meets them.
@@ -47,68 +148,9 @@ fn within(shape: &Shape, objects: &mut Vec<&'static Object>) {
 /// A group of keys and the mapping in whose section it stands.
 type Told = (&'static [Key], &'static Object);
 
-fn section(object: &'static Object, told: &mut Vec<Told>) -> String {
-    let mut text = format!("\n### {}\n\n{}\n", heading(object), object.doc);
-    let mut own = Vec::new();
-    let mut elsewhere: Vec<(&Object, Vec<String>)> = Vec::new();
-    for group in object.keys {
-        let Some((_, home)) = told.iter().find(|(known, _)| is_same(known, group)) else {
-            own.extend(group.iter());
-            continue;
-        };
-        let names = group.iter().map(|key| format!("`{}`", key.name));
-        match elsewhere.iter_mut().find(|(known, _)| known.name == home.name) {
-            Some((_, known)) => known.extend(names),
-            None => elsewhere.push((home, names.collect())),
-        }
-    }
-    if !own.is_empty() {
-        text.push_str("\n| key | value | meaning |\n| --- | --- | --- |\n");
-    }
-    for key in own {
-        let _ = writeln!(text, "{}", row(key));
-    }
-    for (home, names) in elsewhere {
-        let _ = writeln!(text, "\nAlso, as in {}: {}.", link(home), names.join(", "));
-    }
-    told.extend(object.keys.iter().map(|group| (*group, object)));
-    text
-}
-
 /// Whether two groups are one; the compiler may keep several copies of a static one.
 fn is_same(one: &[Key], other: &[Key]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| (one.name, one.doc) == (other.name, other.doc))
-}
-
-fn row(key: &Key) -> String {
-    let need = if key.need == Need::Required { " (required)" } else { "" };
-    let cells = [format!("`{}`{need}", key.name), words(&key.shape), key.doc.to_owned()];
-    format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
-}
-
-fn words(shape: &Shape) -> String {
-    match shape {
-        Shape::Any => "anything".to_owned(),
-        Shape::Null => "nothing".to_owned(),
-        Shape::Text => "text".to_owned(),
-        Shape::Flag => "`true` or `false`".to_owned(),
-        Shape::Whole => "whole number from 0".to_owned(),
-        Shape::Number => "number".to_owned(),
-        Shape::Duration | Shape::Time | Shape::Timeout => "duration".to_owned(),
-        Shape::Choice(choices) => choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", "),
-        Shape::Template => "template".to_owned(),
-        Shape::List(Shape::Any) => "list".to_owned(),
-        Shape::List(Shape::Choice(choices)) => format!("list of {}", words(&Shape::Choice(choices))),
-        Shape::List(inner) => format!("list: {}", words(inner)),
-        Shape::Map(Shape::Any) => "mapping".to_owned(),
-        Shape::Map(inner) => format!("mapping of names to: {}", words(inner)),
-        Shape::Object(object) => link(object),
-        Shape::Either(shapes) => shapes.iter().map(words).collect::<Vec<_>>().join(", or "),
-    }
-}
-
-fn link(object: &Object) -> String {
-    format!("[{}](#{})", object.name, object.name.replace(' ', "-"))
 }
 
 /// A name with an article is a noun, any other one is typed as it is.
@@ -145,5 +187,13 @@ mod tests {
             | `again` | [a step](#a-step), or `true` or `false` | Once more. |\n\
             \nAlso, as in [tests](#tests): `wait`.\n";
         assert_eq!(manual(&OUTER), expected);
+    }
+
+    #[test]
+    fn links_lead_to_other_pages() {
+        let mut reference = Reference::new(&OUTER);
+        reference.place_all(&INNER, "steps.md");
+        assert!(reference.page("").contains("| `steps` (required) | list: [a step](steps.md#a-step) | a \\| b |"));
+        assert!(reference.page("steps.md").ends_with("\nAlso, as in [tests](#tests): `wait`.\n"));
     }
 }
