@@ -60,7 +60,7 @@ pub(in crate::cli) struct RunArgs {
     details: DetailArgs,
     #[command(flatten)]
     recording: UpdateArgs,
-    /// Writes everything that travelled into this folder, a file per session.
+    /// Writes the transcript of each session into this folder, a file per session and a line per frame; of a session with 200,000 frames or more, only the first and the last.
     #[arg(long, value_name = "FOLDER")]
     transcript: Option<PathBuf>,
     /// The least coverage in percent, 0 to 100: exercised, or proven where something is proven; less ends with exit code 6.
