@@ -214,7 +214,7 @@ pub struct Script {
     /// Steps before.
     pub setup: Vec<Step>,
     /// Steps that must go well before the others say anything.
-    pub twins: Vec<Step>,
+    pub preconditions: Vec<Step>,
     /// Calls that must be served before the verdict counts, and judged where they expect something; empty for tests
     /// written by hand.
     pub witness: Vec<Step>,

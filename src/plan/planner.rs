@@ -259,7 +259,7 @@ pub(super) fn script_of(test: &Test) -> Script {
     }
     Script {
         setup: test.setup.clone(),
-        twins: test.witness.clone(),
+        preconditions: test.witness.clone(),
         steps,
         teardown: test.teardown.clone(),
         ..Script::default()

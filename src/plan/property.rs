@@ -59,7 +59,7 @@ pub(super) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mu
 }
 
 fn steps(script: &Script) -> impl Iterator<Item = &Step> {
-    script.setup.iter().chain(&script.twins).chain(&script.steps).chain(&script.teardown)
+    script.setup.iter().chain(&script.preconditions).chain(&script.steps).chain(&script.teardown)
 }
 
 /// The tool that a step calls, as far as it is known before anything is said.

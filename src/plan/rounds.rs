@@ -31,7 +31,7 @@ pub enum Unready {
 #[derive(Debug)]
 pub struct Values {
     sources: Vec<(String, Source)>,
-    twins: Vec<Step>,
+    preconditions: Vec<Step>,
     count: u32,
     draw: Draw,
 }
@@ -90,13 +90,19 @@ impl Values {
     pub fn new(rounds: &Rounds, names: &Names, catalog: &Catalog) -> Result<Self, Unready> {
         let property = &rounds.property;
         let maker = Making { rounds, names, catalog };
-        let mut values =
-            Self { sources: Vec::new(), twins: Vec::new(), count: 1, draw: Draw::new(property.seed).fork(&rounds.key) };
+        let mut values = Self {
+            sources: Vec::new(),
+            preconditions: Vec::new(),
+            count: 1,
+            draw: Draw::new(property.seed).fork(&rounds.key),
+        };
         for (name, generated) in &property.generate {
             let source = match generated {
                 Generated::Schema(schema) => maker.schema(&name.value, schema)?,
                 Generated::Each(values) => maker.each(&name.value, values)?,
-                Generated::Arguments(arguments) => maker.arguments(&name.value, arguments, &mut values.twins)?,
+                Generated::Arguments(arguments) => {
+                    maker.arguments(&name.value, arguments, &mut values.preconditions)?
+                }
             };
             values.sources.push((name.value.clone(), source));
         }
@@ -129,8 +135,8 @@ impl Values {
     }
 
     /// Calls of which one must be served before refusals say anything.
-    pub fn twins(&self) -> &[Step] {
-        &self.twins
+    pub fn preconditions(&self) -> &[Step] {
+        &self.preconditions
     }
 
     /// The names of a round, counted from zero.
@@ -221,7 +227,7 @@ impl Making<'_> {
         Ok(Source::Listed(items.iter().map(|item| Names::from_iter([(name.to_owned(), item.clone())])).collect()))
     }
 
-    fn arguments(&self, name: &str, wanted: &Arguments, twins: &mut Vec<Step>) -> Result<Source, Unready> {
+    fn arguments(&self, name: &str, wanted: &Arguments, preconditions: &mut Vec<Step>) -> Result<Source, Unready> {
         let tool = self.tool(&wanted.tool)?;
         if let Some(reason) = self.rounds.refusal(&tool.name) {
             return Err(Unready::NotApplicable(reason));
@@ -239,7 +245,7 @@ impl Making<'_> {
         };
         let base = with_fixed(base, &with);
         if !matches!(wanted.kind, ArgumentKind::Valid) {
-            twins.push(call(tool, &base, &wanted.tool));
+            preconditions.push(call(tool, &base, &wanted.tool));
         }
         let listed = |values: Vec<Json>| values.into_iter().map(|value| Names::from_iter([(name.to_owned(), value)]));
         match (&wanted.kind, tamer) {

@@ -1,12 +1,12 @@
-//! Fresh servers of a lane, started ahead where any server will do, or left over from asking what they offer.
+//! Fresh servers of a target, started ahead where any server will do, or left over from asking what they offer.
 
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::lane::{Lane, NoSession};
 use super::pool::{Starting, Turn};
 use super::resolve::Starts;
+use super::target::{SessionError, TargetSessions};
 use crate::plan::{Body, Case};
 use crate::session::Session;
 use crate::source::Span;
@@ -14,20 +14,20 @@ use crate::source::template::Names;
 use crate::suite::{Answers, Handshake};
 use crate::wire::Revision;
 
-impl Lane {
+impl TargetSessions {
     /// A server that was started ahead, or one that is started now.
     pub(super) async fn fresh(
         self: &Arc<Self>,
         known: Option<Revision>,
         case: &Case,
         turn: Turn,
-    ) -> Result<Session, NoSession> {
+    ) -> Result<Session, SessionError> {
         if self.may_be_ahead(case) {
             let ahead = self.pool.take(turn, || {
-                let lane = Arc::clone(self);
+                let target = Arc::clone(self);
                 Starting::new(tokio::spawn(async move {
-                    let answers = &lane.planned().suite.answers;
-                    lane.open(known, (answers, Handshake::Made), &Names::new()).await
+                    let answers = &target.planned().suite.answers;
+                    target.open(known, (answers, Handshake::Made), &Names::new()).await
                 }))
             });
             let session = match ahead {
@@ -68,7 +68,7 @@ impl Lane {
         Some(session)
     }
 
-    /// Whether any server of the lane does for a case: it asks for nothing that only its own session has.
+    /// Whether any server of the target does for a case: it asks for nothing that only its own session has.
     fn may_be_ahead(&self, case: &Case) -> bool {
         let answers = &self.planned().suite.answers;
         let is_same = places(answers) == places(&case.answers)
@@ -87,10 +87,10 @@ impl Lane {
     pub(super) async fn end_unused(self: &Arc<Self>) {
         let mut ending = JoinSet::new();
         for unused in self.pool.drain().into_iter().filter(Starting::is_decided) {
-            let lane = Arc::clone(self);
+            let target = Arc::clone(self);
             ending.spawn(async move {
                 if let Some(Ok(session)) = unused.session().await {
-                    lane.close_unused(&session).await;
+                    target.close_unused(&session).await;
                 }
             });
         }

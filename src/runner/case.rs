@@ -1,73 +1,79 @@
-//! One case from its first attempt to its result.
+//! The life of one case, top to bottom: attempts, session, setup, preconditions, steps, teardown, scans, crash attribution,
+//! known failures.
+//!
+//! Every function is called by one above it. Start reading in [`run`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attempt::{Bounds, attempt};
-use super::lane::{Lane, NoSession};
+use tokio::time::{Instant, timeout};
+
+use super::case_result::{of_check, skip_reason, to_attempt};
+use super::conversation::Conversation;
+use super::exchange::{Speaker, blank};
+use super::options::Stop;
 use super::pool::Turn;
-use super::rule::apply_level;
-use super::{Emitter, Options, again, finding, isolation, micros, probing, snapshot};
+use super::precondition::{precondition_failed, valid_call_refused};
+use super::raw::expects_the_end;
+use super::reuse::run_in_reused_session;
+use super::rule::downgrade_should;
+use super::snapshot::{self, Recorder};
+use super::target::{OpenSession, SessionError, TargetSessions};
+use super::witness::ValidCallError;
+use super::{Options, conversation, crash, finding, probe, rerun, rounds};
+use crate::diagnosis;
 use crate::event::{
-    Attempt, CaseInfo, CaseResult, CaseStarted, CheckResult, Event, Exchange, FailureClass, Finding, Outcome, Reason,
-    RuleInfo, RuleLevel, RunEnd,
+    Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Reason, StepProblem,
 };
-use crate::plan::{Body, Case, Script, SessionNeed, SkipReason, SuitePlan};
-use crate::source::{Sources, duration_text};
-use crate::suite::{Hazard, Level, Order, Rule};
+use crate::plan::made::Cure;
+use crate::plan::{Body, Case, Script, SessionNeed};
+use crate::session::OwnedViolation;
+use crate::source::duration_text;
+use crate::source::template::{fill, from_json};
+use crate::suite::{Action, Handshake, Order};
+use crate::wire::Frame;
 
 /// The time for a case where neither suite nor command line says anything.
 pub(super) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs a case, again if it may be tried again or is to be repeated, and returns its result.
-pub(super) async fn run(
-    lane: Arc<Lane>,
-    suite: usize,
-    case: Arc<Case>,
-    options: Arc<Options>,
-    emitter: Emitter,
-) -> CaseResult {
-    let planned = &lane.plan.suites[suite];
-    let script = match &case.body {
-        Body::Script(script) => script,
-        Body::Skipped(reason) => return unrun(planned, &case, Outcome::Skipped, Some(skip_reason(reason)), Vec::new()),
+/// Runs a case, again if it may be retried or is to be repeated, and returns its result.
+pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: Arc<Options>) -> CaseResult {
+    let planned = target.planned();
+    let decided = |result| of_check(planned, &case, result, Vec::new());
+    let result = match &case.body {
+        Body::Skipped(reason) => return decided(CheckResult::because(Outcome::Skipped, skip_reason(reason))),
+        Body::Template(_) => return decided(CheckResult::because(Outcome::Skipped, Reason::NothingExpanded)),
         Body::Failed(mistake) => {
             let found = Finding { help: mistake.help.clone(), ..Finding::new(mistake.code, mistake.message.clone()) };
-            let found = finding::at(found, &lane.plan.sources, mistake.span, "");
-            return unrun(planned, &case, Outcome::Failed, None, vec![found]);
+            let found = finding::at(found, &target.plan.sources, mistake.span, "");
+            return decided(CheckResult::found(Outcome::Failed, vec![found]));
         }
         Body::Probe(probe) => {
-            emitter.event(Event::CaseStarted(CaseStarted { id: case.id.clone(), attempt: 1 }));
-            let attempted = Box::pin(probing::probed(&lane, &case, probe, &options.stop)).await;
-            return held(&case, result(planned, &case, apply_level(&case, attempted), Vec::new()));
+            target.emitter().event(Event::CaseStarted(CaseStarted { id: case.id.clone(), attempt: 1 }));
+            let checked = Box::pin(probe::run_probe(&target, &case, probe, &options.stop)).await;
+            decided(downgrade_should(&case, checked))
         }
-        Body::Scan(codes) => {
-            let attempted = lane.scanned.verdict(codes);
-            return held(&case, result(planned, &case, apply_level(&case, attempted), Vec::new()));
-        }
-        Body::Template(_) => {
-            return unrun(planned, &case, Outcome::Skipped, Some(Reason::NothingExpanded), Vec::new());
+        Body::Scan(codes) => decided(downgrade_should(&case, target.scan_results.check(codes))),
+        Body::Script(script) => {
+            snapshot::announce(target.emitter(), script);
+            let timeout = options.timeout.or(planned.suite.options.timeout).unwrap_or(CASE_TIMEOUT);
+            let retries = options.retries.unwrap_or(case.retries);
+            let is_once = options.repeat <= 1 && retries == 0;
+            let limits = CaseLimits { timeout, left: timeout, stop: &options.stop, turn: Turn::First, is_once };
+            let run = CaseRun { target: &target, case: &case, script, limits };
+            let mut result =
+                if options.repeat > 1 { Box::pin(run.repeat(options.repeat)).await } else { run.retry(retries).await };
+            if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
+                result.rerun_command = rerun::in_order(planned, options.seed);
+            }
+            result
         }
     };
-    snapshot::announce(&emitter, script);
-    let timeout = options.timeout.or(planned.suite.options.timeout).unwrap_or(CASE_TIMEOUT);
-    let retries = options.retries.unwrap_or(case.retries);
-    let is_once = options.repeat <= 1 && retries == 0;
-    let bounds = Bounds { timeout, left: timeout, stop: &options.stop, turn: Turn::First, is_once };
-    let attempts = Attempts { lane: &lane, case: &case, script, bounds, emitter: &emitter };
-    let mut decided = if options.repeat > 1 {
-        Box::pin(attempts.repeated(planned, options.repeat)).await
-    } else {
-        attempts.retried(planned, retries).await
-    };
-    if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
-        decided.rerun_command = again::in_order(planned, options.seed);
-    }
-    held(&case, decided)
+    apply_known_failures(&case, result)
 }
 
-/// Holds a case that is known to fail to its word.
-fn held(case: &Case, mut result: CaseResult) -> CaseResult {
+/// Marks the failures of a case that is known to fail, and fails it where it passes after all.
+fn apply_known_failures(case: &Case, mut result: CaseResult) -> CaseResult {
     let Some(reason) = &case.known else { return result };
     match result.outcome {
         Outcome::Failed => result.findings.iter_mut().for_each(|found| found.baseline_reason = Some(reason.clone())),
@@ -83,69 +89,337 @@ fn held(case: &Case, mut result: CaseResult) -> CaseResult {
     result
 }
 
-/// What every attempt at a case needs.
-struct Attempts<'a> {
-    lane: &'a Arc<Lane>,
-    case: &'a Case,
-    script: &'a Script,
-    bounds: Bounds<'a>,
-    emitter: &'a Emitter,
+/// A case with everything that an attempt at it needs.
+#[derive(Clone, Copy)]
+pub(super) struct CaseRun<'a> {
+    pub(super) target: &'a Arc<TargetSessions>,
+    pub(super) case: &'a Case,
+    pub(super) script: &'a Script,
+    pub(super) limits: CaseLimits<'a>,
 }
 
-impl Attempts<'_> {
-    async fn one(&self, number: u32, turn: Turn) -> CheckResult {
-        self.emitter.event(Event::CaseStarted(CaseStarted { id: self.case.id.clone(), attempt: number }));
-        attempt(self.lane, self.case, self.script, &Bounds { turn, ..self.bounds }).await
-    }
+/// The time that an attempt may take, and when it must stop.
+#[derive(Clone, Copy)]
+pub(super) struct CaseLimits<'a> {
+    /// The time for the case; starting a server has a time of its own.
+    pub(super) timeout: Duration,
+    /// The rest of it, where a restart divided the case.
+    pub(super) left: Duration,
+    pub(super) stop: &'a Stop,
+    /// Whether the case was counted on for this session.
+    pub(super) turn: Turn,
+    /// Whether the case is attempted once, however it ends.
+    pub(super) is_once: bool,
+}
 
-    /// Tries until it passes, as often as allowed.
-    async fn retried(&self, planned: &SuitePlan, retries: u32) -> CaseResult {
+impl CaseRun<'_> {
+    /// Attempts the case until it passes, as often as retries allow.
+    async fn retry(&self, mut retries: u32) -> CaseResult {
         let mut earlier: Vec<Attempt> = Vec::new();
         let mut turn = Turn::First;
-        let mut left = retries;
         loop {
             let number = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
-            let attempted = self.one(number, turn).await;
-            let again = matches!(attempted.outcome, Outcome::Failed | Outcome::Errored) && left > 0;
-            if !again || self.bounds.stop.is_set() {
-                return result(planned, self.case, attempted, earlier);
+            let result = self.attempt(number, turn).await;
+            let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored);
+            if !has_failed || retries == 0 || self.limits.stop.is_set() {
+                return of_check(self.target.planned(), self.case, result, earlier);
             }
-            earlier.push(told(&attempted));
-            (left, turn) = (left - 1, Turn::Again);
+            earlier.push(to_attempt(&result));
+            (retries, turn) = (retries - 1, Turn::Again);
         }
     }
 
-    /// Runs it so many times, whatever comes of it; what is shown is the first of the worst.
-    async fn repeated(&self, planned: &SuitePlan, times: u32) -> CaseResult {
-        let mut shown = self.one(1, Turn::First).await;
-        let mut runs = vec![told(&shown)];
+    /// Attempts the case a fixed number of times; the first of the worst results is shown.
+    async fn repeat(&self, times: u32) -> CaseResult {
+        let mut shown = self.attempt(1, Turn::First).await;
+        let mut repetitions = vec![to_attempt(&shown)];
         for number in 2..=times {
-            if shown.outcome == Outcome::Skipped || self.bounds.stop.is_set() {
+            if shown.outcome == Outcome::Skipped || self.limits.stop.is_set() {
                 break;
             }
-            let next = self.one(number, Turn::First).await;
-            runs.push(told(&next));
+            let next = self.attempt(number, Turn::First).await;
+            repetitions.push(to_attempt(&next));
             if badness(next.outcome) > badness(shown.outcome) {
                 shown = next;
             }
         }
-        if shown.outcome == Outcome::Skipped {
-            return result(planned, self.case, shown, Vec::new());
+        let is_skipped = shown.outcome == Outcome::Skipped;
+        let mut result = of_check(self.target.planned(), self.case, shown, Vec::new());
+        if is_skipped {
+            return result;
         }
-        let mut result = CaseResult { repetitions: runs, ..result(planned, self.case, shown, Vec::new()) };
+        result.repetitions = repetitions;
         if let Some((passed, of)) = result.passed_of().filter(|(passed, of)| passed < of) {
             let because = result.reason.map(Box::new);
             result.reason = Some(Reason::RepetitionsFailed { passed, of, because });
         }
         result
     }
-}
 
-fn told(attempted: &CheckResult) -> Attempt {
-    Attempt {
-        outcome: attempted.outcome,
-        duration_us: micros(attempted.duration),
-        findings: attempted.findings.clone(),
+    /// Runs the case once, in the session of its target or in one of its own.
+    async fn attempt(&self, number: u32, turn: Turn) -> CheckResult {
+        let started = CaseStarted { id: self.case.id.clone(), attempt: number };
+        self.target.emitter().event(Event::CaseStarted(started));
+        let run = self.with_turn(turn);
+        let begun = Instant::now();
+        let result = match self.case.session {
+            SessionNeed::Shared => run.run_in_shared_session().await,
+            SessionNeed::InTurn => Box::pin(run_in_reused_session(&run)).await,
+            SessionNeed::Own => Box::pin(run.run_in_own_session()).await,
+        };
+        // The start of its server is no part of a case, unless it came to nothing else.
+        let duration = if result.duration.is_zero() { begun.elapsed() } else { result.duration };
+        downgrade_should(self.case, CheckResult { duration, ..result })
+    }
+
+    pub(super) fn with_turn(&self, turn: Turn) -> Self {
+        Self { limits: CaseLimits { turn, ..self.limits }, ..*self }
+    }
+
+    /// Runs the script in the session that other cases use too; a case is rerun alone where a crash or a timeout may be
+    /// another's.
+    async fn run_in_shared_session(&self) -> CheckResult {
+        let opened = match self.unless_stopped(self.target.session()).await {
+            Ok(opened) => opened,
+            Err(error) => return without_session(error),
+        };
+        let begun = Instant::now();
+        let mut result = self.run_script(&opened).await;
+        let found = self.take_violations(&opened);
+        if !found.is_empty() {
+            add_violations(&mut result, &found, &opened.session.frames());
+        }
+        let again = self.with_turn(Turn::Again);
+        let alone = Box::pin(again.run_in_own_session());
+        let result = crash::rerun_to_attribute(self.target, &opened, result, alone).await;
+        CheckResult { duration: begun.elapsed(), ..result }
+    }
+
+    /// Runs the script in sessions that nobody shares; every `restart` step begins another one.
+    pub(super) async fn run_in_own_session(&self) -> CheckResult {
+        let (target, case) = (self.target, self.case);
+        let mut whole: Option<CheckResult> = None;
+        let mut rest = self.script.clone();
+        let mut run = *self;
+        if case.handshake == Handshake::Left {
+            // The server starts while the case waits for its first answer.
+            run.limits.left = run.limits.left.saturating_add(target.start_timeout());
+        }
+        let mut names = None;
+        loop {
+            let mut opened = match run.unless_stopped(target.own_session(case, run.limits.turn)).await {
+                Ok(opened) => opened,
+                Err(error) => return join_parts(whole.take(), without_session(error)),
+            };
+            if let Some(names) = names.take() {
+                opened.names = names;
+            }
+            let begun = Instant::now();
+            let (part, later) = split_at_restart(rest);
+            let mut conversation = run.converse(&opened);
+            let checked = run.with_timeout(&mut conversation, &part).await;
+            let goes_on = checked.outcome == Outcome::Passed && later.is_some();
+            let learned = goes_on.then(|| conversation.learned());
+            let mut result = if goes_on {
+                run.finish(conversation, checked, &opened)
+            } else {
+                run.with_teardown(conversation, checked, &opened).await
+            };
+            if !goes_on && target.sets_up_every_session() {
+                target.tear_down(&opened).await;
+            }
+            let frames = opened.session.frames();
+            let mut found = self.take_violations(&opened);
+            let has_passed = result.outcome == Outcome::Passed && found.is_empty();
+            let is_reusable =
+                has_passed && case.session == SessionNeed::InTurn && run.limits.is_once && target.may_be_used(case);
+            let end = if is_reusable {
+                target.leave(opened, case).await
+            } else {
+                target.close_own(&opened.session, case).await
+            };
+            found.extend(end.violations);
+            add_violations(&mut result, &found, &frames);
+            // A step that expects the end, a restart, and whoever stops the run have reasons of their own.
+            if !goes_on && !run.limits.stop.is_set() && !part.steps.iter().any(expects_the_end) {
+                let here = |found| finding::at(found, &target.plan.sources, case.span, "this case");
+                add_exit(&mut result, end.exit.map(here));
+            }
+            result.duration = begun.elapsed();
+            let result = join_parts(whole.take(), result);
+            run.limits.left = run.limits.left.saturating_sub(begun.elapsed());
+            match later {
+                Some(later) if goes_on && goes_on_after(result.outcome) => {
+                    rest = later;
+                    names = learned;
+                    run.limits.turn = Turn::Again;
+                    whole = Some(result);
+                }
+                _ => return result,
+            }
+        }
+    }
+
+    /// Waits for a session, but not beyond the wish to stop.
+    async fn unless_stopped<T>(
+        &self,
+        opening: impl Future<Output = Result<T, SessionError>>,
+    ) -> Result<T, SessionError> {
+        tokio::select! {
+            opened = opening => opened,
+            () = self.limits.stop.wait() => Err(SessionError::Interrupted),
+        }
+    }
+
+    /// Runs the script in an open session: setup, preconditions, steps, teardown.
+    pub(super) async fn run_script(&self, opened: &OpenSession) -> CheckResult {
+        let mut conversation = self.converse(opened);
+        let checked = self.with_timeout(&mut conversation, self.script).await;
+        self.with_teardown(conversation, checked, opened).await
+    }
+
+    fn converse<'a>(&'a self, opened: &'a OpenSession) -> Conversation<'a> {
+        let (target, case) = (self.target.as_ref(), self.case);
+        let mut names = opened.names.clone();
+        names.extend(case.all_names());
+        // Tokens stand in the environment.
+        if let Some(hints) = names.get("hints").map(|hints| from_json(hints, case.span))
+            && let Ok(filled) = fill(&hints, &names)
+        {
+            names.insert("hints".to_owned(), filled.to_json());
+        }
+        let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: target.known_catalog() };
+        let recorder =
+            Some(Recorder { emitter: target.emitter(), planned: target.planned(), case, has_recorded: false });
+        let cure = Cure::of(&target.planned().suite);
+        let given = [target.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
+        let history = target.history.as_ref();
+        let is_derived = case.is_derived || case.rule.is_some() || case.probes.contains("negative-path");
+        Conversation { is_derived, recorder, cure, history, given, ..Conversation::new(speaker, names, target) }
+    }
+
+    /// Checks a script within its time, unless the run is stopped.
+    async fn with_timeout(&self, conversation: &mut Conversation<'_>, script: &Script) -> CheckResult {
+        let left = self.limits.left;
+        let in_time = tokio::select! {
+            checked = timeout(rounds::time_limit(script, left), self.check(conversation, script)) => checked.ok(),
+            () = self.limits.stop.wait() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+        };
+        in_time.unwrap_or_else(|| self.timed_out(conversation))
+    }
+
+    /// Runs setup, preconditions, the valid call and the steps; the first that goes wrong decides.
+    async fn check(&self, conversation: &mut Conversation<'_>, script: &Script) -> CheckResult {
+        conversation.rounds.clone_from(&script.rounds);
+        if let Err(found) = conversation.all("setup", &script.setup).await {
+            return skipped_by(&found).unwrap_or_else(|| CheckResult {
+                reason: Some(Reason::SetupFailed),
+                ..CheckResult::found(Outcome::Errored, found)
+            });
+        }
+        if let Err(found) = conversation.all("witness", &script.preconditions).await {
+            return skipped_by(&found).unwrap_or_else(|| precondition_failed(&found, &script.preconditions));
+        }
+        match conversation.witness(&script.witness).await {
+            Err(ValidCallError::Refused(refusal)) => {
+                return valid_call_refused(*refusal, script.vouched, self.case, conversation);
+            }
+            Err(ValidCallError::Unanswered(found)) => {
+                return of_findings(vec![finding::at(*found, conversation.sources, self.case.span, "this case")]);
+            }
+            Ok(found) if !found.is_empty() => return CheckResult::found(Outcome::Failed, found),
+            Ok(_) => {}
+        }
+        if let Some(rounds) = &script.rounds {
+            return Box::pin(rounds::run(conversation, rounds, &script.steps, self.limits.left)).await;
+        }
+        let done = match self.case.rule {
+            Some(_) => conversation.judge_all(&script.steps).await,
+            None => conversation.all("", &script.steps).await,
+        };
+        done.map_or_else(of_findings, |()| CheckResult::new(Outcome::Passed))
+    }
+
+    fn timed_out(&self, conversation: &mut Conversation<'_>) -> CheckResult {
+        let message = format!("the case took longer than {} (`timeout`)", duration_text(self.limits.timeout));
+        let session = conversation.speaker.session;
+        let alive = match (session.is_open(), session.server.transport) {
+            (false, _) => "gone",
+            // Nobody can see from here whether a process runs behind an address.
+            (true, "http" | "sse") => "",
+            (true, _) => "still running",
+        };
+        let unanswered = conversation.unanswered();
+        if let Some(at) = unanswered {
+            conversation.find_request(at);
+        }
+        let found = Finding { exchange: unanswered, ..Finding::failure(FailureClass::Timeout, message) }
+            .with_evidence("server", alive)
+            .with_evidence("stderr", conversation.speaker.session.stderr_tail().join("\n"));
+        let found = finding::at(found, conversation.sources, self.case.span, "this case");
+        let earlier = std::mem::take(&mut conversation.broken);
+        CheckResult::found(Outcome::Failed, earlier.into_iter().chain([found]).collect())
+    }
+
+    /// Runs the teardown whatever happened; its own failure is reported and hides nothing.
+    async fn with_teardown<'a>(
+        &self,
+        mut conversation: Conversation<'a>,
+        mut result: CheckResult,
+        opened: &'a OpenSession,
+    ) -> CheckResult {
+        if !self.script.teardown.is_empty() && opened.session.is_open() {
+            let found = Box::pin(self.tear_down(&mut conversation)).await;
+            if !found.is_empty() && result.outcome == Outcome::Passed {
+                result.outcome = Outcome::Errored;
+                result.reason = Some(Reason::TeardownFailed);
+            }
+            result.findings.extend(found);
+        }
+        self.finish(conversation, result, opened)
+    }
+
+    async fn tear_down(&self, conversation: &mut Conversation<'_>) -> Vec<Finding> {
+        let torn_down =
+            self.limits.stop.bound(self.limits.timeout, conversation.every("teardown", &self.script.teardown)).await;
+        let found = torn_down.unwrap_or_else(|limit| {
+            vec![Finding::failure(FailureClass::Timeout, format!("teardown took longer than {}", duration_text(limit)))]
+        });
+        // Where a step of the case was skipped, it changed nothing, so there is nothing to put back.
+        let failed = found.into_iter().filter(|found| skip_reason_of(found).is_none());
+        failed.map(|found| Finding { message: format!("in teardown: {}", found.message), ..found }).collect()
+    }
+
+    /// The result with everything that the conversation noticed.
+    fn finish(&self, mut conversation: Conversation<'_>, mut result: CheckResult, opened: &OpenSession) -> CheckResult {
+        // A case that stands for one rule, or that failed, has its own to report.
+        if self.case.rule.is_none() && result.outcome == Outcome::Passed {
+            conversation.warnings.extend(std::mem::take(&mut conversation.unflagged).into_values());
+        }
+        if result.outcome == Outcome::Passed && !conversation.warnings.is_empty() {
+            result.outcome = Outcome::Warned;
+        }
+        if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (result.outcome, conversation.inconclusive_reason) {
+            (result.outcome, result.reason) = (Outcome::Inconclusive, Some(reason));
+        }
+        let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);
+        if has_recorded && matches!(result.outcome, Outcome::Passed | Outcome::Warned) {
+            result.reason = Some(Reason::Recorded);
+        }
+        result.findings.extend(conversation.warnings);
+        result.exchanges = conversation.exchanges;
+        result.protocol_revision = opened.session.server.revision.to_string();
+        result.frames = opened.session.frames_of(&self.case.id);
+        result
+    }
+
+    /// Takes the violations that the scans found during the case and that no other case reports.
+    fn take_violations(&self, opened: &OpenSession) -> Vec<OwnedViolation> {
+        let found = opened.session.take_violations(&self.case.id);
+        if found.is_empty() {
+            return found;
+        }
+        self.target.scan_results.take_unclaimed(Some(self.case), found, &opened.session.frames())
     }
 }
 
@@ -160,178 +434,132 @@ fn badness(outcome: Outcome) -> u8 {
     }
 }
 
-/// The reason of a plan to skip a case, as events have it.
-pub(super) fn skip_reason(reason: &SkipReason) -> Reason {
-    match reason {
-        SkipReason::Asked(text) => Reason::SkippedBySuite(text.clone()),
-        SkipReason::NotAvailable(what) => Reason::NotAvailable(what.clone()),
-        SkipReason::NotApplicable(text) => Reason::NotApplicable(text.clone()),
-        SkipReason::ToolNotAllowed { hazard: Hazard::ReadOnly, text } => Reason::ReadOnly(text.clone()),
-        SkipReason::ToolNotAllowed { hazard: Hazard::Destroys | Hazard::Writes, text } => {
-            Reason::ToolNotAllowed(text.clone())
-        }
-    }
-}
-
-/// The result of a template of which it takes too long to find out what it stands for.
-pub(super) fn underived(planned: &SuitePlan, case: &Case, limit: Duration) -> CaseResult {
-    let reason = Reason::ExpansionTimedOut(duration_text(limit));
-    unrun(planned, case, Outcome::Inconclusive, Some(reason), Vec::new())
-}
-
-/// The result of a template whose server could not be asked what it offers.
-pub(super) fn unexpanded(planned: &SuitePlan, case: &Case, none: NoSession) -> CaseResult {
-    match none {
-        NoSession::NotApplicable(reason) => unrun(planned, case, Outcome::Skipped, Some(reason), Vec::new()),
-        NoSession::Interrupted => unreached(planned, case, RunEnd::Interrupted),
-        NoSession::Broken(found) => {
+fn without_session(error: SessionError) -> CheckResult {
+    match error {
+        SessionError::NotApplicable(reason) => CheckResult::because(Outcome::Skipped, reason),
+        SessionError::Interrupted => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+        SessionError::Broken(found) => {
             let reason = Reason::ServerUnavailable(found.message.clone());
-            unrun(planned, case, Outcome::Errored, Some(reason), vec![*found])
+            CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, vec![*found]) }
         }
     }
 }
 
-/// The result of a case that was not begun, since the run ended before.
-pub(super) fn unreached(planned: &SuitePlan, case: &Case, end: RunEnd) -> CaseResult {
-    unrun(planned, case, Outcome::Skipped, Some(Reason::NotRun(end)), Vec::new())
+/// The part of a script before its first `restart`, and the part after it.
+fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
+    let restart = script.steps.iter().position(|step| matches!(step.action, Action::Restart));
+    let later = restart.map(|at| {
+        let steps = script.steps.split_off(at + 1);
+        script.steps.pop();
+        Script { steps, ..Script::default() }
+    });
+    (script, later)
 }
 
-/// Whether a case was planned and not begun.
-pub(super) fn is_unreached(result: &CaseResult) -> bool {
-    result.outcome == Outcome::Skipped && matches!(result.reason, Some(Reason::NotRun(_)))
+/// Whether the steps after a restart run: the part before it passed, with or without warnings, or could not be judged.
+fn goes_on_after(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive)
 }
 
-/// The result of a suite's teardown that failed: errored, beside the cases and hiding none.
-pub(super) fn suite_teardown(
-    planned: &SuitePlan,
-    at: usize,
-    sources: &Sources,
-    (findings, exchanges): (Vec<Finding>, Vec<Exchange>),
-) -> CaseResult {
-    let steps = &planned.suite.teardown;
-    let place = sources.place(steps.first().map_or(planned.suite.name.span, |step| step.span));
-    let reason = Some(Reason::SuiteTeardownFailed);
-    CaseResult {
-        outcome: Outcome::Errored,
-        reason,
-        findings,
-        exchanges,
-        ..beside(planned, at, place, "teardown of the suite".to_owned())
+/// The result of a script that a restart divided.
+fn join_parts(earlier: Option<CheckResult>, mut later: CheckResult) -> CheckResult {
+    let Some(mut earlier) = earlier else { return later };
+    let offset = earlier.exchanges.len() + 1;
+    for found in &mut later.findings {
+        found.exchange = found.exchange.map(|index| index + offset);
     }
+    earlier.exchanges.push(blank("", "restart".to_owned()));
+    earlier.exchanges.append(&mut later.exchanges);
+    later.exchanges = earlier.exchanges;
+    if later.outcome == Outcome::Passed || (later.outcome, earlier.outcome) == (Outcome::Warned, Outcome::Inconclusive)
+    {
+        later.outcome = earlier.outcome;
+    }
+    if matches!(later.outcome, Outcome::Passed | Outcome::Warned) || later.outcome == earlier.outcome {
+        later.reason = later.reason.or(earlier.reason);
+    }
+    later.duration += earlier.duration;
+    later.findings.append(&mut earlier.findings);
+    // Frames are numbered per session; those of the last one are the ones to look at.
+    later
 }
 
-/// A passed case of a lane that no test stands for.
-fn beside(planned: &SuitePlan, at: usize, place: (&str, usize, usize), name: String) -> CaseResult {
-    let suite = &planned.suite;
-    let (server, revision) = (&planned.lanes[at].server, planned.lanes[at].protocol.as_str());
-    let (file, line, column) = place;
-    let case = CaseInfo {
-        id: format!("{}::{name}@{server}/{revision}", suite.file),
-        file: file.to_owned(),
-        line,
-        column,
-        from_command_line: suite.asked.is_some() && *file == suite.file,
-        position: Vec::new(),
-        suite: suite.name.value.clone(),
-        name,
-        row: None,
-        server: server.clone(),
-        revision: revision.to_owned(),
-        tags: Vec::new(),
-        probes: Vec::new(),
-        variants: Vec::new(),
-        rule: None,
+/// The result of steps of which one went wrong: a failure, unless no step could be judged.
+pub(super) fn of_findings(found: Vec<Finding>) -> CheckResult {
+    let message_of = |problem| {
+        let mut having = found.iter().filter(|found| found.step_problem == Some(problem));
+        having.next().map(|found| found.message.clone())
     };
-    CaseResult::beside(case, Outcome::Passed, format!("mcprove run {}", shell_words::quote(&suite.file)))
-}
-
-/// The verdict on whether the cases of a lane depend on one another.
-pub(super) fn of_lane(
-    planned: &SuitePlan,
-    at: usize,
-    sources: &Sources,
-    (findings, frames): (Vec<Finding>, Vec<u32>),
-    seed: u32,
-) -> CaseResult {
-    let name = format!("isolation of the cases on {}", planned.lanes[at].server);
-    let outcome = if findings.is_empty() { Outcome::Passed } else { Outcome::Failed };
-    let mut result = beside(planned, at, sources.place(planned.suite.name.span), name);
-    result.case.probes.push("test-isolation".to_owned());
-    result.case.variants.push(isolation::JUDGES.to_owned());
-    result.rerun_command = format!("{} --verify-isolation --shuffle={seed}", result.rerun_command);
-    // Agreement proves little: what leaks between sessions may leak in all three ways alike.
-    let judged = if findings.is_empty() { Vec::new() } else { result.case.variants.clone() };
-    CaseResult { outcome, findings, judged, frames, ..result }
-}
-
-/// The result of a case whose task panicked.
-pub(super) fn panicked(planned: &SuitePlan, case: &Case, words: &str) -> CaseResult {
-    let message = format!("mcprove broke while it ran this case: {words}");
-    let help = "this is a mistake in mcprove, not in your server; please report it with this text".to_owned();
-    let found = Finding { help: Some(help), ..Finding::failure(FailureClass::Internal, message.clone()) };
-    unrun(planned, case, Outcome::Errored, Some(Reason::Internal(message)), vec![found])
-}
-
-fn unrun(
-    planned: &SuitePlan,
-    case: &Case,
-    outcome: Outcome,
-    reason: Option<Reason>,
-    findings: Vec<Finding>,
-) -> CaseResult {
-    let attempted = CheckResult { reason, findings, ..CheckResult::new(outcome) };
-    result(planned, case, attempted, Vec::new())
-}
-
-fn result(planned: &SuitePlan, case: &Case, attempted: CheckResult, earlier: Vec<Attempt>) -> CaseResult {
-    // Only a case that said something to the server and came to a verdict judges anything.
-    let has_judged = matches!(attempted.outcome, Outcome::Passed | Outcome::Failed) && !attempted.frames.is_empty();
-    // What an answer is to be compared with from now on was not compared with anything.
-    let judges = has_judged && attempted.reason != Some(Reason::Recorded);
-    CaseResult {
-        case: info(planned, case),
-        outcome: attempted.outcome,
-        reason: attempted.reason,
-        duration_us: micros(attempted.duration),
-        earlier,
-        repetitions: Vec::new(),
-        findings: finding::written(&planned.suite, attempted.findings),
-        exchanges: attempted.exchanges,
-        protocol_revision: attempted.protocol_revision,
-        rerun_command: again::command(planned, case),
-        judged: if judges { case.variants.iter().cloned().collect() } else { Vec::new() },
-        frames: attempted.frames,
+    // A missing token or an unread answer says nothing about the server.
+    let errored = message_of(StepProblem::NoToken).map(Reason::NoToken);
+    if let Some(reason) = errored.or_else(|| message_of(StepProblem::AnswerNotRead).map(Reason::AnswerNotRead)) {
+        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
+    }
+    if message_of(StepProblem::NoSessionId).is_some() {
+        return CheckResult::because(Outcome::Skipped, Reason::NoSessionId);
+    }
+    if let Some(skipped) = skipped_by(&found) {
+        return skipped;
+    }
+    if let Some(first) = found.first()
+        && found.iter().all(|found| found.step_problem == Some(StepProblem::Unfilled))
+    {
+        // The suite or the environment is to blame.
+        let reason = Reason::Unfilled(first.message.clone());
+        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
+    }
+    match message_of(StepProblem::NotCancelled) {
+        Some(early) => CheckResult::because(Outcome::Inconclusive, Reason::NotCancelled(early)),
+        None => CheckResult::found(Outcome::Failed, found),
     }
 }
 
-fn info(planned: &SuitePlan, case: &Case) -> CaseInfo {
-    let lane = &planned.lanes[case.lane];
-    CaseInfo {
-        id: case.id.clone(),
-        file: case.place.file.clone(),
-        line: case.place.line,
-        column: case.place.column,
-        from_command_line: planned.suite.asked.is_some() && case.place.file == planned.suite.file,
-        position: case.position.clone(),
-        suite: planned.suite.name.value.clone(),
-        name: case.name.clone(),
-        row: case.row.clone(),
-        server: lane.server.clone(),
-        revision: lane.protocol.as_str().to_owned(),
-        tags: case.tags.clone(),
-        probes: case.probes.iter().cloned().collect(),
-        variants: case.variants.iter().cloned().collect(),
-        rule: case.rule.as_deref().map(|rule| Box::new(rule_info(rule))),
+/// The result where a step would have called a tool that must not be called, or needs what the server may leave out.
+fn skipped_by(found: &[Finding]) -> Option<CheckResult> {
+    found.iter().find_map(skip_reason_of).map(|reason| CheckResult::because(Outcome::Skipped, reason))
+}
+
+fn skip_reason_of(found: &Finding) -> Option<Reason> {
+    match found.step_problem? {
+        StepProblem::ReadOnly => Some(Reason::ReadOnly(found.message.clone())),
+        StepProblem::ToolNotAllowed => Some(Reason::ToolNotAllowed(found.message.clone())),
+        StepProblem::NotApplicable => Some(Reason::NotApplicable(found.message.clone())),
+        StepProblem::Unfilled
+        | StepProblem::MissingValue
+        | StepProblem::NoToken
+        | StepProblem::AnswerNotRead
+        | StepProblem::NoSessionId
+        | StepProblem::NotCancelled => None,
     }
 }
 
-fn rule_info(rule: &Rule) -> RuleInfo {
-    RuleInfo {
-        id: rule.id.clone(),
-        level: if rule.level == Level::Must { RuleLevel::Must } else { RuleLevel::Should },
-        section: rule.section.clone(),
-        link: rule.link(),
-        revision: rule.revisions.last().map(|newest| newest.as_str().to_owned()).unwrap_or_default(),
-        quote: rule.quote.clone(),
+fn add_violations(result: &mut CheckResult, found: &[OwnedViolation], frames: &[Frame]) {
+    if !found.is_empty() {
+        add_findings(result, diagnosis::of_violations(found, frames));
+    }
+}
+
+fn add_findings(result: &mut CheckResult, found: Vec<Finding>) {
+    if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
+        result.outcome = Outcome::Failed;
+        result.reason = None;
+    }
+    result.findings = conversation::joined(std::mem::take(&mut result.findings), found);
+}
+
+/// Adds that the server ended by itself; a failure that only shows it is explained by it.
+fn add_exit(result: &mut CheckResult, exit: Option<Finding>) {
+    let Some(exit) = exit else { return };
+    let is_symptom = |found: &&mut Finding| {
+        let class = found.class;
+        matches!(class, Some(FailureClass::Timeout | FailureClass::ConnectionLost | FailureClass::ConnectionRefused))
+    };
+    match result.findings.iter_mut().find(is_symptom) {
+        Some(symptom) => {
+            let has = |symptom: &Finding, name: &str| symptom.evidence.iter().any(|(known, _)| known == name);
+            let more = exit.evidence.into_iter().filter(|(name, _)| !has(symptom, name)).collect::<Vec<_>>();
+            symptom.evidence.extend(more);
+        }
+        None => add_findings(result, vec![exit]),
     }
 }

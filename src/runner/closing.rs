@@ -1,14 +1,14 @@
-//! The ends of a lane's sessions: teardown, what was broken outside of any case, frames that are handed on.
+//! The ends of a target's sessions: teardown, what was broken outside of any case, frames that are handed on.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::conversation::Conversation;
 use super::exchange::Speaker;
-use super::lane::{Lane, Opened};
-use super::phases::Conversation;
-use super::{SessionFrames, case, finding};
+use super::target::{OpenSession, TargetSessions};
+use super::{SessionFrames, case, case_result, finding};
 use crate::diagnosis;
-use crate::event::{Event, Exchange, FailureClass, Finding, SessionJudged};
+use crate::event::{CheckResult, Event, FailureClass, Finding, Outcome, SessionJudged};
 use crate::plan::Case;
 use crate::session::{Closed, OwnedViolation, Session, UnreportedExit};
 use crate::source::duration_text;
@@ -19,7 +19,15 @@ const SHARED_WATCH: Duration = Duration::from_millis(2);
 /// The same for a case's own server: its start took longer, and others run meanwhile.
 pub(super) const OWN_WATCH: Duration = Duration::from_millis(20);
 
-impl Lane {
+/// The end of a session that only one case used.
+pub(super) struct CaseSessionEnd {
+    /// Violations outside of the case's exchanges.
+    pub(super) violations: Vec<OwnedViolation>,
+    /// The exit of the server, where no failed request reported it.
+    pub(super) exit: Option<Finding>,
+}
+
+impl TargetSessions {
     /// Runs the suite's teardown and ends the session; what it broke of the protocol is told.
     pub(super) async fn finish(self: &Arc<Self>) {
         self.end_unused().await;
@@ -31,20 +39,20 @@ impl Lane {
         }
     }
 
-    /// The suite's teardown in one session; what goes wrong is told and hides nothing.
-    pub(super) async fn tear_down(&self, opened: &Opened) {
-        let found = self.run_teardown(opened).await;
-        if !found.0.is_empty() {
-            let result = case::suite_teardown(self.planned(), self.index, &self.plan.sources, found);
+    /// Runs the suite's teardown in one session and reports its failure, which hides nothing.
+    pub(super) async fn tear_down(&self, opened: &OpenSession) {
+        let check = self.run_teardown(opened).await;
+        if !check.findings.is_empty() {
+            let result = case_result::of_suite_teardown(self, check);
             self.emitter().event(Event::CaseFinished(Box::new(result)));
         }
     }
 
-    /// Runs the suite's teardown in one session; returns what goes wrong.
-    pub(super) async fn run_teardown(&self, opened: &Opened) -> (Vec<Finding>, Vec<Exchange>) {
+    /// Runs the suite's teardown in one session.
+    pub(super) async fn run_teardown(&self, opened: &OpenSession) -> CheckResult {
         let steps = &self.planned().suite.teardown;
         if steps.is_empty() || !opened.session.is_open() {
-            return (Vec::new(), Vec::new());
+            return CheckResult::new(Outcome::Passed);
         }
         let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, opened.names.clone(), self);
@@ -53,15 +61,15 @@ impl Lane {
             vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
         });
         found.retain(|found| !finding::is_not_allowed(found));
-        (found, conversation.exchanges)
+        CheckResult { exchanges: conversation.exchanges, ..CheckResult::found(Outcome::Errored, found) }
     }
 
-    /// Ends a session of the lane; what it broke outside of any case is told.
+    /// Ends a session of the target; what it broke outside of any case is told.
     pub(super) async fn close(&self, session: &Session) {
         let revision = session.server.revision.to_string();
         let mut closed = session.close(SHARED_WATCH).await;
-        self.scanned.count(&closed.seen);
-        let violations = self.scanned.sift(None, std::mem::take(&mut closed.violations), &closed.frames);
+        self.scan_results.count(&closed.seen);
+        let violations = self.scan_results.take_unclaimed(None, std::mem::take(&mut closed.violations), &closed.frames);
         let exit = closed.unreported_exit.as_ref().map(Finding::from);
         let found = exit.into_iter().chain(diagnosis::of_violations(&violations, &closed.frames));
         self.judged(&revision, found.map(|found| self.at_server(found)).collect());
@@ -71,7 +79,7 @@ impl Lane {
     /// Tells what a session broke so far, outside of any case.
     pub(super) fn judge_so_far(&self, session: &Session) {
         let frames = session.frames();
-        let violations = self.scanned.sift(None, session.take_all_violations(), &frames);
+        let violations = self.scan_results.take_unclaimed(None, session.take_all_violations(), &frames);
         let found = diagnosis::of_violations(&violations, &frames);
         let revision = session.server.revision.to_string();
         self.judged(&revision, found.into_iter().map(|found| self.at_server(found)).collect());
@@ -83,16 +91,16 @@ impl Lane {
         self.close(session).await;
     }
 
-    /// Ends a case's own session and returns what it broke outside of the case's exchanges, and the end of the server
-    /// where nobody has told of it.
-    pub(super) async fn close_own(&self, session: &Session, case: &Case) -> (Vec<OwnedViolation>, Option<Finding>) {
+    /// Ends a case's own session.
+    pub(super) async fn close_own(&self, session: &Session, case: &Case) -> CaseSessionEnd {
         let mut closed = session.close(OWN_WATCH).await;
-        self.scanned.count(&closed.seen);
-        let violations = self.scanned.sift(Some(case), std::mem::take(&mut closed.violations), &closed.frames);
+        self.scan_results.count(&closed.seen);
+        let violations =
+            self.scan_results.take_unclaimed(Some(case), std::mem::take(&mut closed.violations), &closed.frames);
         // Only one case used this server, so naming the last one says nothing.
         let exit = closed.unreported_exit.take().map(|exit| UnreportedExit { last_owner: None, ..exit });
         self.emitter().session(self.frames_of(session.server.revision.to_string(), Some(case), closed));
-        (violations, exit.as_ref().map(Finding::from))
+        CaseSessionEnd { violations, exit: exit.as_ref().map(Finding::from) }
     }
 
     /// Hands on what is left of a connection without a conversation.
@@ -127,13 +135,13 @@ impl Lane {
             return;
         }
         let planned = self.planned();
-        let lane = &planned.lanes[self.index];
+        let target = &planned.lanes[self.index];
         self.emitter().event(Event::SessionJudged(SessionJudged {
             file: planned.suite.file.clone(),
             suite: planned.suite.name.value.clone(),
-            line: self.plan.sources.place(planned.suite.servers[&lane.server].span).1,
+            line: self.plan.sources.place(planned.suite.servers[&target.server].span).1,
             from_command_line: planned.suite.asked.is_some(),
-            server: lane.server.clone(),
+            server: target.server.clone(),
             revision: revision.to_owned(),
             findings: finding::written(&planned.suite, findings),
         }));

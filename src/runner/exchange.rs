@@ -20,13 +20,13 @@ const KEPT: usize = 4096;
 /// A session and the case that speaks over it.
 pub(super) struct Speaker<'a> {
     pub(super) session: &'a Session,
-    /// The case id; empty for the lane itself.
+    /// The case id; empty for the target itself.
     pub(super) owner: &'a str,
     pub(super) catalog: Arc<Catalog>,
 }
 
 /// An answer, and what was asked.
-pub(super) struct Heard {
+pub(super) struct StepResponse {
     pub(super) method: String,
     pub(super) reply: Reply,
 }
@@ -38,24 +38,27 @@ pub(super) enum Intent {
     Notify { method: String, params: Option<Value> },
     Wait(Duration),
     Cancel { method: String, params: Option<Value>, cancel: Box<Cancel>, reason: Option<String> },
-    Send(Box<raw::Message>),
-    Http(Box<raw_http::Request>),
+    Send(Box<raw::FilledSend>),
+    Http(Box<raw_http::FilledHttp>),
 }
 
 /// Why a step says nothing.
-pub(super) enum Unsaid {
+pub(super) enum IntentError {
     /// It wants the id of a session that has none.
     WithoutSessionId,
     Unfilled(Unfilled),
 }
 
 /// What a step wants to say, and the exchange that it begins; `Err` says why it cannot be said.
-pub(super) fn intend(step: &Step, names: &Names, phase: &str) -> (Exchange, Result<Intent, Unsaid>) {
+pub(super) fn intend(step: &Step, names: &Names, phase: &str) -> (Exchange, Result<Intent, IntentError>) {
     match intent(&step.action, names).and_then(|intent| cancelled(intent, step, names)) {
         Ok(intent) => (Exchange { sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent)),
         Err(unfilled) => {
-            let unsaid =
-                if wants_session_id(step, names) { Unsaid::WithoutSessionId } else { Unsaid::Unfilled(unfilled) };
+            let unsaid = if wants_session_id(step, names) {
+                IntentError::WithoutSessionId
+            } else {
+                IntentError::Unfilled(unfilled)
+            };
             (blank(phase, step_title(step)), Err(unsaid))
         }
     }
@@ -81,7 +84,7 @@ impl Speaker<'_> {
         intent: Intent,
         step: &Step,
         exchange: &mut Exchange,
-    ) -> Result<Option<Heard>, Finding> {
+    ) -> Result<Option<StepResponse>, Finding> {
         let begun = Instant::now();
         let heard = match intent {
             Intent::Wait(duration) => {
@@ -105,12 +108,12 @@ impl Speaker<'_> {
             }
             Intent::List(kind) => {
                 let heard = self.session.list(self.owner, kind).await;
-                heard.map(|reply| Heard { method: kind.method().to_owned(), reply })
+                heard.map(|reply| StepResponse { method: kind.method().to_owned(), reply })
             }
             Intent::Request { method, params } => {
                 let (timeout, progress) = (step.timeout, step.progress);
                 let request = Request { owner: self.owner, method: &method, params, timeout, progress };
-                self.session.request(request).await.map(|reply| Heard { method: method.clone(), reply })
+                self.session.request(request).await.map(|reply| StepResponse { method: method.clone(), reply })
             }
         };
         note(exchange, heard, begun)
@@ -121,7 +124,7 @@ impl Speaker<'_> {
         request: Request<'_>,
         cancel: &Cancel,
         reason: Option<String>,
-    ) -> Result<Heard, CallFailure> {
+    ) -> Result<StepResponse, CallFailure> {
         let method = request.method.to_owned();
         let when = match cancel.when {
             CancelWhen::After(time) => When::After(time),
@@ -136,12 +139,12 @@ impl Speaker<'_> {
             "watched_ms": u64::try_from(cancel.watch.as_millis()).unwrap_or(u64::MAX),
         });
         let made = raw::made(Arc::new(answer), (cancelled.frame, None), cancelled.elapsed);
-        Ok(Heard { method, reply: Reply { params: cancelled.params, ..made } })
+        Ok(StepResponse { method, reply: Reply { params: cancelled.params, ..made } })
     }
 }
 
 /// A request that was answered before it was cancelled says nothing about cancellations.
-fn too_soon(heard: Option<Heard>, exchange: &Exchange) -> Result<Option<Heard>, Finding> {
+fn too_soon(heard: Option<StepResponse>, exchange: &Exchange) -> Result<Option<StepResponse>, Finding> {
     if heard.as_ref().is_none_or(|heard| heard.reply.message["cancelled"] == true) {
         return Ok(heard);
     }
@@ -151,7 +154,11 @@ fn too_soon(heard: Option<Heard>, exchange: &Exchange) -> Result<Option<Heard>, 
     Err(found.with_problem(StepProblem::NotCancelled))
 }
 
-fn note(exchange: &mut Exchange, result: Result<Heard, CallFailure>, begun: Instant) -> Result<Option<Heard>, Finding> {
+fn note(
+    exchange: &mut Exchange,
+    result: Result<StepResponse, CallFailure>,
+    begun: Instant,
+) -> Result<Option<StepResponse>, Finding> {
     match result {
         Ok(heard) => {
             exchange.frame = heard.reply.frame;
@@ -195,8 +202,8 @@ fn intent(action: &Action, names: &Names) -> Result<Intent, Unfilled> {
         Action::Request { method, params } => Intent::Request { method: text(method)?, params: value(params)? },
         Action::Notify { method, params } => Intent::Notify { method: text(method)?, params: value(params)? },
         Action::Wait(duration) => Intent::Wait(*duration),
-        Action::Http(http) => Intent::Http(Box::new(raw_http::Request::fill(http, names)?)),
-        Action::Send(send) => Intent::Send(Box::new(raw::Message::fill(send, names)?)),
+        Action::Http(http) => Intent::Http(Box::new(raw_http::FilledHttp::fill(http, names)?)),
+        Action::Send(send) => Intent::Send(Box::new(raw::FilledSend::fill(send, names)?)),
         Action::Alive => {
             let is_stateless = names
                 .get("session")

@@ -1,11 +1,11 @@
-//! A way to fresh servers of one lane, for whoever speaks to them without cases.
+//! A way to fresh servers of one target, for whoever speaks to them without cases.
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::lane::{Lane, NoSession};
 use super::snapshot::Recordings;
+use super::target::{SessionError, TargetSessions};
 use super::{Emitter, Options, Stop, names};
 use crate::event::Finding;
 use crate::plan::Plan;
@@ -16,9 +16,9 @@ use crate::source::template::Names;
 use crate::suite::Handshake;
 use crate::wire::Catalog;
 
-/// Fresh servers of the first lane of a plan.
+/// Fresh servers of the first target of a plan.
 pub struct Fresh {
-    lane: Arc<Lane>,
+    target: Arc<TargetSessions>,
     redactor: Redactor,
     stop: Stop,
 }
@@ -31,14 +31,14 @@ impl Fresh {
         // Nobody listens: whoever speaks sees everything in the session itself.
         let (sender, _) = mpsc::unbounded_channel();
         let emitter = Emitter::new(sender, recordings, options);
-        let lane = Arc::new(Lane::new(plan, 0, 0, options, &emitter));
-        Self { lane, redactor, stop: options.stop.clone() }
+        let target = Arc::new(TargetSessions::new(plan, 0, 0, options, &emitter));
+        Self { target, redactor, stop: options.stop.clone() }
     }
 
     /// What the server offers; asked once, in a session that is over afterwards. Nothing where it cannot be asked.
     pub async fn catalog(&self) -> Arc<Catalog> {
-        let catalog = self.lane.catalog().await;
-        self.lane.finish().await;
+        let catalog = self.target.catalog().await;
+        self.target.finish().await;
         catalog.unwrap_or_default()
     }
 
@@ -51,10 +51,10 @@ impl Fresh {
 impl Servers for Fresh {
     fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
         Box::pin(async {
-            let answers = (&self.lane.planned().suite.answers, Handshake::Made);
-            let opened = self.lane.open(self.lane.known_revision(), answers, &Names::new()).await;
-            let session = opened.map_err(NoSession::into_finding)?;
-            session.learn(&self.lane.known_catalog());
+            let answers = (&self.target.planned().suite.answers, Handshake::Made);
+            let opened = self.target.open(self.target.known_revision(), answers, &Names::new()).await;
+            let session = opened.map_err(SessionError::into_finding)?;
+            session.learn(&self.target.known_catalog());
             Ok(session)
         })
     }
@@ -62,8 +62,8 @@ impl Servers for Fresh {
     fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
         Box::pin(async {
             session.endpoint()?;
-            let answers = (&self.lane.planned().suite.answers, Handshake::Made);
-            self.lane.beside(session, answers, &Names::new()).await.ok()
+            let answers = (&self.target.planned().suite.answers, Handshake::Made);
+            self.target.beside(session, answers, &Names::new()).await.ok()
         })
     }
 

@@ -10,7 +10,7 @@ use crate::wire::{Catalog, Tool};
 /// How the titles of exchanges begin that are calls of tools.
 pub(super) const CALL: &str = "tools/call ";
 
-/// The calls of a lane, as far as they decide what a refusal means.
+/// The calls of a target, as far as they decide what a refusal means.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// Tools with arguments.

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Message, Options, Watch, case, listened};
-use crate::event::{CaseResult, Event, Finding, Isolation, NOT_ISOLATED, Outcome, Verdicts};
+use super::{Options, RunCollector, RunMessage, case_result, run_suites};
+use crate::event::{CaseResult, CheckResult, Event, Finding, Isolation, NOT_ISOLATED, Outcome, Verdicts};
 use crate::plan::{Plan, replanned};
 use crate::suite::{Order, RestartPolicy};
 
@@ -44,10 +44,10 @@ impl Way {
 
     /// The cases that began before this one on the same server.
     fn before(&self, id: &str) -> Vec<&str> {
-        let lane =
+        let target =
             |id: &str| self.results.get(id).map(|result| (result.case.server.clone(), result.case.revision.clone()));
         let earlier = self.begun.iter().map(String::as_str).take_while(|other| *other != id);
-        earlier.filter(|other| lane(other) == lane(id)).collect()
+        earlier.filter(|other| target(other) == target(id)).collect()
     }
 }
 
@@ -63,19 +63,19 @@ struct Ways {
 pub(super) async fn verify(
     plan: &Arc<Plan>,
     options: &Arc<Options>,
-    watch: &mut Watch<'_>,
+    collector: &mut RunCollector<'_>,
 ) -> (usize, Option<Isolation>) {
     // One at a time: cases that run side by side would meet in whatever order it happens.
     let alone = Options { parallel: Some(1), order: None, ..Options::clone(options) };
     let alone = Arc::new(alone);
-    let recordings = Arc::clone(&watch.recordings);
+    let recordings = Arc::clone(&collector.recordings);
     let mut ways = Ways::default();
     let shared = Arc::new(replanned(plan, RestartPolicy::PerSuite, Order::Declared));
-    let not_run = listened(&shared, &alone, &recordings, &mut |message| {
-        if let Message::Event(event) = &message {
+    let not_run = run_suites(&shared, &alone, &recordings, &mut |message| {
+        if let RunMessage::Event(event) = &message {
             ways.shared.note(event);
         }
-        watch.message(message);
+        collector.on_message(message);
     })
     .await;
     let others = [
@@ -84,11 +84,14 @@ pub(super) async fn verify(
     ];
     for (policy, order, way) in others {
         let plan = Arc::new(replanned(plan, policy, order));
-        listened(&plan, &alone, &recordings, &mut |message| match message {
-            Message::Event(event) => way.note(&event),
-            Message::Session(_) | Message::Review(_) | Message::Started(_) => watch.message(message),
+        run_suites(&plan, &alone, &recordings, &mut |message| match message {
+            RunMessage::Event(event) => way.note(&event),
+            RunMessage::Session(_) | RunMessage::Review(_) | RunMessage::Started(_) => collector.on_message(message),
             // What the first way saw is what is recorded, and counted.
-            Message::Snapshot(_) | Message::SnapshotFiles(_) | Message::Told(_) | Message::Planned(_) => {}
+            RunMessage::Snapshot(_)
+            | RunMessage::SnapshotFiles(_)
+            | RunMessage::SuiteCheck(_)
+            | RunMessage::Planned(_) => {}
         })
         .await;
     }
@@ -97,7 +100,7 @@ pub(super) async fn verify(
     }
     let isolation = compare(&ways, options.seed);
     for result in lanes(&shared, &ways, &isolation) {
-        watch.told(&result);
+        collector.on_suite_check(&result);
     }
     (not_run, Some(isolation))
 }
@@ -138,15 +141,15 @@ fn suspects(ways: &Ways, id: &str) -> Vec<String> {
 /// The verdict for each server and revision, as a case of its own.
 fn lanes(plan: &Plan, ways: &Ways, isolation: &Isolation) -> Vec<CaseResult> {
     let mut results = Vec::new();
-    for planned in &plan.suites {
+    for (suite, planned) in plan.suites.iter().enumerate() {
         for at in 0..planned.lanes.len() {
-            let lane = &planned.lanes[at];
+            let target = &planned.lanes[at];
             let here: Vec<&CaseResult> = ways
                 .shared
                 .results
                 .values()
-                .filter(|result| result.outcome != Outcome::Skipped && result.case.server == lane.server)
-                .filter(|result| result.case.revision == lane.protocol.as_str())
+                .filter(|result| result.outcome != Outcome::Skipped && result.case.server == target.server)
+                .filter(|result| result.case.revision == target.protocol.as_str())
                 .filter(|result| result.case.id.starts_with(&format!("{}::", planned.suite.file)))
                 .collect();
             if here.is_empty() {
@@ -155,7 +158,8 @@ fn lanes(plan: &Plan, ways: &Ways, isolation: &Isolation) -> Vec<CaseResult> {
             let differing = isolation.differing.iter().filter(|row| here.iter().any(|result| result.case.id == row.id));
             let findings = differing.map(|row| finding(row, isolation.seed, &planned.suite.file)).collect();
             let frames = here.iter().filter_map(|result| result.frames.first().copied()).collect();
-            results.push(case::of_lane(planned, at, &plan.sources, (findings, frames), isolation.seed));
+            let check = CheckResult { frames, ..CheckResult::found(Outcome::Failed, findings) };
+            results.push(case_result::of_isolation(plan, suite, at, check, isolation.seed));
         }
     }
     results

@@ -4,44 +4,43 @@
 //! panic or a hang of one ends that one only.
 //! Knows nothing about reports: whoever watches is an [`Observer`]. Start reading in [`run`].
 
-mod again;
 mod ahead;
-mod alone;
-mod attempt;
 mod case;
+mod case_result;
 mod closing;
+mod collector;
+mod conversation;
+mod coverage;
+mod crash;
 mod exchange;
 mod finding;
 mod fresh;
 mod given;
 mod history;
 mod isolation;
-mod judge;
-mod lane;
 mod names;
 mod opening;
 mod options;
-mod phases;
 mod places;
 mod pool;
 mod port;
-mod probing;
+mod precondition;
+mod probe;
 mod raw;
 mod raw_http;
 mod read_only;
 mod recording;
+mod rerun;
 mod resolve;
-mod restart;
-mod reviewing;
+mod reuse;
+mod review;
 mod rounds;
 mod rule;
-mod scanning;
+mod scan;
 mod snapshot;
-mod sound;
 mod start;
 mod suite;
-mod turns;
-mod watch;
+mod target;
 mod witness;
 
 use std::collections::BTreeSet;
@@ -51,10 +50,10 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
-use self::judge::Judge;
-use self::snapshot::{Recordings, Seen};
+use self::collector::RunCollector;
+use self::coverage::CoverageCollector;
+use self::snapshot::{Recordings, SnapshotCheck};
 use self::suite::SuiteRun;
-use self::watch::Watch;
 use crate::baseline;
 use crate::event::{CaseResult, Command, Event, FORMAT, Review, RunFinished, RunStarted, ServerStarts, SuiteInfo};
 use crate::plan::{Body, Plan, SuitePlan};
@@ -104,42 +103,42 @@ pub struct Summary {
 }
 
 /// What tasks tell the one that tells the observer.
-enum Message {
+enum RunMessage {
     Event(Event),
     /// So many more cases are planned.
     Planned(usize),
     Session(SessionFrames),
     Started(ServerStarts),
     Review(Review),
-    Snapshot(Seen),
-    /// A verdict on the suite itself, which no run can be asked for.
-    Told(Box<CaseResult>),
+    Snapshot(SnapshotCheck),
+    /// The result of a check of the suite itself, which no run can select.
+    SuiteCheck(Box<CaseResult>),
     SnapshotFiles(Vec<PathBuf>),
 }
 
 /// The way from tasks to the observer, and what all tasks may look at.
 #[derive(Clone)]
 struct Emitter {
-    sender: mpsc::UnboundedSender<Message>,
+    sender: mpsc::UnboundedSender<RunMessage>,
     recordings: Arc<Recordings>,
     /// A permit for each server that may start at a time: as many as there are processors, whatever runs.
     starting: Arc<Semaphore>,
 }
 
 impl Emitter {
-    fn new(sender: mpsc::UnboundedSender<Message>, recordings: Arc<Recordings>, options: &Options) -> Self {
+    fn new(sender: mpsc::UnboundedSender<RunMessage>, recordings: Arc<Recordings>, options: &Options) -> Self {
         Self { sender, recordings, starting: Arc::new(Semaphore::new(options.processors.max(1))) }
     }
 
     fn event(&self, event: Event) {
-        self.send(Message::Event(event));
+        self.send(RunMessage::Event(event));
     }
 
     fn session(&self, frames: SessionFrames) {
-        self.send(Message::Session(frames));
+        self.send(RunMessage::Session(frames));
     }
 
-    fn send(&self, message: Message) {
+    fn send(&self, message: RunMessage) {
         // The receiver lives as long as the run.
         let _ = self.sender.send(message);
     }
@@ -153,8 +152,8 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
     let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
     options.baseline = Arc::new(options.baseline.masked_by(&recordings.redactor));
     let (baseline, thresholds) = (Arc::clone(&options.baseline), options.thresholds);
-    let mut watch = Watch {
-        judge: Judge::new(&plan),
+    let mut collector = RunCollector {
+        judge: CoverageCollector::new(&plan),
         recorded: snapshot::Ledger::new(&plan, Arc::clone(&recordings)),
         known: baseline::Ledger::new(&baseline),
         summary: Summary::default(),
@@ -164,47 +163,47 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         recordings,
         observer,
     };
-    watch.event(Event::RunStarted(started(&plan, &options)));
+    collector.event(Event::RunStarted(started(&plan, &options)));
     let stop = options.stop.clone();
     let options = Arc::new(options);
     let (not_run, isolation) = match options.isolation {
         Isolation::Trusted => {
-            let recordings = Arc::clone(&watch.recordings);
-            (listened(&plan, &options, &recordings, &mut |message| watch.message(message)).await, None)
+            let recordings = Arc::clone(&collector.recordings);
+            (run_suites(&plan, &options, &recordings, &mut |message| collector.on_message(message)).await, None)
         }
-        Isolation::Verified => isolation::verify(&plan, &options, &mut watch).await,
+        Isolation::Verified => isolation::verify(&plan, &options, &mut collector).await,
     };
-    watch.summary.interrupted = stop.is_set();
-    watch.summary.not_run = not_run;
-    watch.close(&plan, not_run);
-    let coverage = watch.judge.score(registry, thresholds);
-    watch.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
+    collector.summary.interrupted = stop.is_set();
+    collector.summary.not_run = not_run;
+    collector.close(&plan, not_run);
+    let coverage = collector.judge.score(registry, thresholds);
+    collector.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
     // Whoever updates is asked about each of them.
-    let is_told = watch.recordings.snapshots.purpose == Purpose::Compare;
-    let stale = watch.summary.snapshots.stale.iter().filter(|_| is_told);
+    let is_told = collector.recordings.snapshots.purpose == Purpose::Compare;
+    let stale = collector.summary.snapshots.stale.iter().filter(|_| is_told);
     let stale_snapshots = stale.map(|file| file.display().to_string()).collect();
     let finished = RunFinished {
         duration_us: micros(begun.elapsed()),
-        interrupted: watch.summary.interrupted,
+        interrupted: collector.summary.interrupted,
         not_run,
         coverage: Some(coverage),
         stale_snapshots,
         isolation,
-        compliance: watch.compliance(),
-        reviews: std::mem::take(&mut watch.reviews),
-        starts: watch.starts,
+        compliance: collector.compliance(),
+        reviews: std::mem::take(&mut collector.reviews),
+        starts: collector.starts,
         proof: None,
     };
-    watch.event(Event::RunFinished(Box::new(finished)));
-    watch.summary
+    collector.event(Event::RunFinished(Box::new(finished)));
+    collector.summary
 }
 
 /// Runs the suites one after another and hands on what they tell; returns how many cases were not reached.
-async fn listened(
+async fn run_suites(
     plan: &Arc<Plan>,
     options: &Arc<Options>,
     recordings: &Arc<Recordings>,
-    hear: &mut dyn FnMut(Message),
+    on_message: &mut dyn FnMut(RunMessage),
 ) -> usize {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let suites = async {
@@ -219,12 +218,12 @@ async fn listened(
     let not_run = loop {
         tokio::select! {
             biased;
-            Some(message) = receiver.recv() => hear(message),
+            Some(message) = receiver.recv() => on_message(message),
             not_run = &mut suites => break not_run,
         }
     };
     while let Ok(message) = receiver.try_recv() {
-        hear(message);
+        on_message(message);
     }
     not_run
 }

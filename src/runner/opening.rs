@@ -1,4 +1,4 @@
-//! Opens sessions of a lane: with a fresh server, or beside another session of the same one.
+//! Opens sessions of a target: with a fresh server, or beside another session of the same one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
 use super::resolve::{self, Reachable, Starts};
-use super::{Message, finding, micros};
+use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
+use super::{RunMessage, finding, micros};
 use crate::event::{Finding, Reason, ServerStarts};
 use crate::session::{Connector, OpenFailure, Session, Settings};
 use crate::source::template::{Names, Unfilled};
@@ -17,14 +17,14 @@ use crate::suite::{Answers, Handshake, Protocol};
 use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
 
-impl Lane {
+impl TargetSessions {
     /// A session with the server of another session, which has an address.
     pub(super) async fn beside(
         &self,
         session: &Session,
         how: (&Answers, Handshake),
         own: &Names,
-    ) -> Result<Session, NoSession> {
+    ) -> Result<Session, SessionError> {
         let address = session.endpoint().map(|endpoint| endpoint.address().clone());
         let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
         let opened = self.open_at(server, Some(session.server.revision), how, own).await?;
@@ -38,7 +38,7 @@ impl Lane {
         known: Option<Revision>,
         how: (&Answers, Handshake),
         own: &Names,
-    ) -> Result<Session, NoSession> {
+    ) -> Result<Session, SessionError> {
         self.open_at(self.server.clone(), known, how, own).await
     }
 
@@ -48,9 +48,9 @@ impl Lane {
         known: Option<Revision>,
         (answers, handshake): (&Answers, Handshake),
         own: &Names,
-    ) -> Result<Session, NoSession> {
-        let broken = |found: Finding| NoSession::Broken(Box::new(self.at_server(found)));
-        let server = server.map_err(|found| NoSession::Broken(Box::new(found)))?;
+    ) -> Result<Session, SessionError> {
+        let broken = |found: Finding| SessionError::Broken(Box::new(self.at_server(found)));
+        let server = server.map_err(|found| SessionError::Broken(Box::new(found)))?;
         let unfilled = |Unfilled { span, reason }| {
             broken(finding::at(finding::unfilled(reason), &self.plan.sources, span, finding::UNFILLED_HERE))
         };
@@ -82,7 +82,7 @@ impl Lane {
         let processes = processes.into_inner();
         if processes > 0 {
             let waited_us = micros(begun.elapsed());
-            self.emitter().send(Message::Started(ServerStarts { processes, waited_us }));
+            self.emitter().send(RunMessage::Started(ServerStarts { processes, waited_us }));
         }
         let over = match &mut opened {
             Ok(session) => std::mem::take(&mut session.earlier),
@@ -98,7 +98,7 @@ impl Lane {
         match &failed.failure {
             OpenFailure::NotSpoken { asked, speaks } => {
                 let (supported, requested) = (speaks.clone(), asked.to_string());
-                Err(NoSession::NotApplicable(Reason::RevisionNotSupported { supported, requested }))
+                Err(SessionError::NotApplicable(Reason::RevisionNotSupported { supported, requested }))
             }
             OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
                 Err(broken(Finding::from(&failed.failure)))

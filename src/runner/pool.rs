@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinHandle;
 
-use super::lane::NoSession;
+use super::target::SessionError;
 use crate::session::Session;
 
 /// Whether somebody counted on this session.
@@ -19,7 +19,7 @@ pub(super) enum Turn {
     Again,
 }
 
-/// Servers of one lane.
+/// Servers of one target.
 pub(super) struct Pool {
     /// How many may wait at a time.
     limit: usize,
@@ -34,7 +34,7 @@ struct State {
 }
 
 /// A server that starts; forgetting it ends it.
-pub(super) struct Starting(JoinHandle<Result<Session, NoSession>>);
+pub(super) struct Starting(JoinHandle<Result<Session, SessionError>>);
 
 impl Drop for Starting {
     fn drop(&mut self) {
@@ -43,12 +43,12 @@ impl Drop for Starting {
 }
 
 impl Starting {
-    pub(super) fn new(task: JoinHandle<Result<Session, NoSession>>) -> Self {
+    pub(super) fn new(task: JoinHandle<Result<Session, SessionError>>) -> Self {
         Self(task)
     }
 
     /// The session once the server has answered; `None` where this program broke.
-    pub(super) async fn session(mut self) -> Option<Result<Session, NoSession>> {
+    pub(super) async fn session(mut self) -> Option<Result<Session, SessionError>> {
         (&mut self.0).await.ok()
     }
 
@@ -99,12 +99,12 @@ mod tests {
 
     use super::*;
 
-    /// Takes sessions in turns and returns how many were started, ahead and on the spot, and the most that waited.
-    fn check(limit: usize, announced: usize, turns: &[Turn], expected: (usize, usize)) {
+    /// Takes sessions in reusable and returns how many were started, ahead and on the spot, and the most that waited.
+    fn check(limit: usize, announced: usize, reusable: &[Turn], expected: (usize, usize)) {
         let (pool, started) = (Pool::new(limit), Cell::new(0));
         pool.expect(announced);
         let mut most = 0;
-        for turn in turns {
+        for turn in reusable {
             let taken = pool.take(*turn, || {
                 started.set(started.get() + 1);
                 Starting::new(tokio::spawn(std::future::pending()))
@@ -114,7 +114,7 @@ mod tests {
             }
             most = most.max(pool.lock().waiting.len());
         }
-        assert_eq!((started.get(), most), expected, "{limit} {announced} {turns:?}");
+        assert_eq!((started.get(), most), expected, "{limit} {announced} {reusable:?}");
     }
 
     #[tokio::test]

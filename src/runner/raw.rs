@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::exchange::Heard;
+use super::exchange::StepResponse;
 use crate::event::{Exchange, FailureClass, Finding};
 use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Reply, Session, ids_in};
 use crate::source::template::{Names, Unfilled, fill, text_of};
@@ -15,22 +15,22 @@ use crate::suite::{Action, Payload, RawSend, Step, Wanted};
 use crate::transport::pauses;
 
 /// A raw message, filled in.
-pub(super) struct Message {
+pub(super) struct FilledSend {
     lines: Vec<Vec<u8>>,
     pieces: Vec<Vec<u8>>,
     awaited: Awaited,
     /// Whether the answer is one message, or everything that came.
-    shape: Shape,
+    shape: AnswerShape,
     watch: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum AnswerShape {
     One,
     Several,
 }
 
-impl Message {
+impl FilledSend {
     pub(super) fn fill(send: &RawSend, names: &Names) -> Result<Self, Unfilled> {
         let lines = send.lines.iter().map(|line| line.bytes(names)).collect::<Result<Vec<_>, _>>()?;
         let mut whole = Vec::new();
@@ -60,7 +60,7 @@ impl Message {
             pieces: send.cuts.pieces(&whole),
             lines,
             awaited,
-            shape: if is_one && !is_list { Shape::One } else { Shape::Several },
+            shape: if is_one && !is_list { AnswerShape::One } else { AnswerShape::Several },
             watch: send.watch,
         })
     }
@@ -76,16 +76,16 @@ impl Message {
         session: &Session,
         owner: &str,
         timeout: Option<Duration>,
-    ) -> Result<Heard, CallFailure> {
+    ) -> Result<StepResponse, CallFailure> {
         let Self { lines, pieces, awaited, shape, watch } = self;
         let reply = session.send_raw(RawMessage { owner, lines, pieces, awaited, timeout, watch }).await?;
-        Ok(Heard { method: "send".to_owned(), reply: answer(&reply, shape) })
+        Ok(StepResponse { method: "send".to_owned(), reply: answer(&reply, shape) })
     }
 }
 
-fn answer(reply: &RawReply, shape: Shape) -> Reply {
+fn answer(reply: &RawReply, shape: AnswerShape) -> Reply {
     let message = match (shape, reply.answers.first()) {
-        (Shape::One, Some(message)) => Arc::clone(message),
+        (AnswerShape::One, Some(message)) => Arc::clone(message),
         _ => Arc::new(everything(reply)),
     };
     made(message, (reply.frame, reply.answer_frame), reply.elapsed)

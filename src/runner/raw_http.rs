@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::exchange::Heard;
+use super::exchange::StepResponse;
 use super::raw::{self, header_values, looks_at, made, wants_closing};
 use crate::diagnosis;
 use crate::event::{Exchange, Finding};
@@ -20,7 +20,7 @@ use crate::wire::json::read_bytes;
 use crate::wire::{Http, is_response};
 
 /// A request of HTTP, filled in.
-pub(super) struct Request {
+pub(super) struct FilledHttp {
     method: String,
     path: Option<String>,
     headers: Vec<(String, Vec<Vec<u8>>)>,
@@ -34,7 +34,7 @@ pub(super) struct Request {
     enough: Option<Arc<Notify>>,
 }
 
-impl Request {
+impl FilledHttp {
     pub(super) fn fill(http: &RawHttp, names: &Names) -> Result<Self, Unfilled> {
         let text = |node| fill(node, names).map(|node| text_of(&node.to_json()));
         let body = http.body.as_ref().map(|body| body.bytes(names)).transpose()?;
@@ -99,7 +99,7 @@ impl Request {
         session: &Session,
         owner: &str,
         (step, exchange): (&Step, &mut Exchange),
-    ) -> Result<Heard, Finding> {
+    ) -> Result<StepResponse, Finding> {
         if self.path.is_none() && self.raw.is_none() {
             // In HTTP+SSE messages are posted elsewhere; everything else goes to the address itself.
             let target = if self.method == "POST" { Endpoint::target } else { Endpoint::own_target };
@@ -173,7 +173,7 @@ fn judged(
     exchanged: &RawExchange,
     (step, exchange): (&Step, &Exchange),
     (elapsed, limit): (Duration, Duration),
-) -> Result<Heard, Finding> {
+) -> Result<StepResponse, Finding> {
     let title = &exchange.title;
     let head = exchanged.response.head.as_ref();
     let broken = |failure: &HttpFailure| {
@@ -195,7 +195,7 @@ fn judged(
         (Ended::Complete | Ended::Closed | Ended::TimedOut | Ended::Aborted, _) => {}
     }
     let reply = made(Arc::new(answer(exchanged)), (exchanged.frame, exchanged.answer_frame), elapsed);
-    Ok(Heard { method: title.clone(), reply })
+    Ok(StepResponse { method: title.clone(), reply })
 }
 
 /// The response as a value.

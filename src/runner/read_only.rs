@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::exchange::Intent;
-use super::lane::NoSession;
 use super::rounds::MAY_DESTROY;
+use super::target::SessionError;
 use crate::event::{Finding, Reason, StepProblem};
 use crate::plan::made::{Cure, Why};
 use crate::suite::{Hazard, Suite};
@@ -41,11 +41,11 @@ pub(super) fn permitted(
 }
 
 /// The error of a case whose suite's setup went wrong: where a step was not allowed, the case does not apply.
-pub(super) fn without_setup(found: Finding) -> NoSession {
+pub(super) fn without_setup(found: Finding) -> SessionError {
     match found.step_problem {
-        Some(StepProblem::ReadOnly) => NoSession::NotApplicable(Reason::ReadOnly(found.message)),
-        Some(StepProblem::ToolNotAllowed) => NoSession::NotApplicable(Reason::ToolNotAllowed(found.message)),
-        _ => NoSession::Broken(Box::new(found)),
+        Some(StepProblem::ReadOnly) => SessionError::NotApplicable(Reason::ReadOnly(found.message)),
+        Some(StepProblem::ToolNotAllowed) => SessionError::NotApplicable(Reason::ToolNotAllowed(found.message)),
+        _ => SessionError::Broken(Box::new(found)),
     }
 }
 

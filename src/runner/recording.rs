@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::lane::{Lane, NoSession, REQUEST_TIMEOUT};
-use super::probing::LaneServers;
+use super::probe::TargetServers;
 use super::snapshot::Recordings;
+use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Emitter, Options, names};
 use crate::drift::Recorded;
 use crate::event::Finding;
@@ -44,12 +44,12 @@ pub async fn record(
     let mut recording = Recording::default();
     for suite in 0..plan.suites.len() {
         for index in 0..plan.suites[suite].lanes.len() {
-            let lane = Arc::new(Lane::new(&plan, suite, index, &options, &emitter));
+            let target = Arc::new(TargetSessions::new(&plan, suite, index, &options, &emitter));
             let recorded = tokio::select! {
-                recorded = of_lane(&lane, wanted, doing) => recorded,
+                recorded = of_lane(&target, wanted, doing) => recorded,
                 () = options.stop.wait() => Err(interrupted()),
             };
-            lane.finish().await;
+            target.finish().await;
             let Some((recorded, notes)) = recorded? else { continue };
             recording.servers.push(recorded);
             recording.notes.extend(notes);
@@ -66,33 +66,33 @@ type Taken = Option<(Recorded, Vec<String>)>;
 
 /// A server in one revision; `None` where it does not speak that revision.
 async fn of_lane(
-    lane: &Arc<Lane>,
+    target: &Arc<TargetSessions>,
     wanted: &(dyn Fn(&str, &str) -> Wanted + Sync),
     doing: &(dyn Fn(String) + Sync),
 ) -> Result<Taken, Finding> {
-    let planned = lane.planned();
-    doing(format!("asking `{}` what it offers", planned.lanes[lane.index].server));
-    let catalog = match lane.catalog().await {
+    let planned = target.planned();
+    doing(format!("asking `{}` what it offers", planned.lanes[target.index].server));
+    let catalog = match target.catalog().await {
         Ok(catalog) => catalog,
-        Err(NoSession::NotApplicable(_)) => return Ok(None),
-        Err(NoSession::Broken(found)) => return Err(*found),
-        Err(NoSession::Interrupted) => return Err(interrupted()),
+        Err(SessionError::NotApplicable(_)) => return Ok(None),
+        Err(SessionError::Broken(found)) => return Err(*found),
+        Err(SessionError::Interrupted) => return Err(interrupted()),
     };
-    let Some(case) = planned.cases.iter().find(|case| case.lane == lane.index) else { return Ok(None) };
-    let servers = LaneServers::new(lane, case, &lane.stop);
-    let names = lane.known_names().await;
+    let Some(case) = planned.cases.iter().find(|case| case.lane == target.index) else { return Ok(None) };
+    let servers = TargetServers::new(target, case, &target.stop);
+    let names = target.known_names().await;
     let ground = CheckContext {
         owner: "",
         suite: &planned.suite,
-        server_name: &planned.lanes[lane.index].server,
+        server_name: &planned.lanes[target.index].server,
         catalog: &catalog,
-        server: lane.identity(),
+        server: target.identity(),
         filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
-        neutral: &|value| lane.neutral(value),
+        neutral: &|value| target.neutral(value),
         servers: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };
-    let (name, protocol) = (&planned.lanes[lane.index].server, planned.lanes[lane.index].protocol.as_str());
+    let (name, protocol) = (&planned.lanes[target.index].server, planned.lanes[target.index].protocol.as_str());
     let calling = |tool: &str| doing(format!("calling `{tool}` of `{name}`"));
     probe::record((name, protocol), &wanted(name, protocol), &ground, &calling).await.map(Some)
 }

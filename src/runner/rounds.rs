@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::attempt::unserved;
-use super::case::skip_reason;
+use super::case::of_findings;
+use super::case_result::skip_reason;
+use super::conversation::{self, Conversation};
 use super::exchange::Intent;
 use super::finding;
-use super::phases::{self, Conversation};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, Severity, StepProblem};
 use crate::generate::shrink;
 use crate::plan::{Rounds, Script, SkipReason, Unready, Values};
@@ -63,17 +63,17 @@ fn within(text: &str, rounds: &Rounds) -> Option<SkipReason> {
 
 /// Whether an answer shows that the server does anything at all; raw messages are judged by their own expectations.
 pub(super) fn is_served(step: &Step, message: &Value) -> bool {
-    matches!(step.action, Action::Http(_) | Action::Send(_)) || phases::is_served(message)
+    matches!(step.action, Action::Http(_) | Action::Send(_)) || conversation::is_served(message)
 }
 
 /// The time after which a case is cut off: one that runs in rounds ends by itself after the last round that begins in
 /// time.
-pub(super) fn patience(script: &Script, left: Duration) -> Duration {
+pub(super) fn time_limit(script: &Script, left: Duration) -> Duration {
     if script.rounds.is_some() { left.saturating_mul(3) } else { left }
 }
 
 /// Runs the rounds of a property; no round begins once `left` is over.
-pub(super) async fn judged(
+pub(super) async fn run(
     conversation: &mut Conversation<'_>,
     rounds: &Rounds,
     steps: &[Step],
@@ -93,8 +93,8 @@ pub(super) async fn judged(
         }
     };
     let mut last = String::new();
-    for twin in values.twins() {
-        if let (index, Ok(_)) = conversation.speak("witness", twin).await {
+    for step in values.preconditions() {
+        if let (index, Ok(_)) = conversation.speak("witness", step).await {
             last.clone_from(&conversation.exchanges[index].received);
         }
     }
@@ -147,7 +147,7 @@ impl Series<'_, '_> {
     /// Runs a round; of the exchanges only its own are kept.
     async fn round(&mut self, names: &Names) -> Vec<Finding> {
         self.conversation.exchanges.truncate(self.kept);
-        self.conversation.doubts.clear();
+        self.conversation.warnings.clear();
         self.conversation.names.clone_from(&self.before);
         self.conversation.names.extend(names.clone());
         Box::pin(self.conversation.all("", self.steps)).await.err().unwrap_or_default()
@@ -159,7 +159,7 @@ impl Series<'_, '_> {
 
     /// The verdict on a broken round, told with the smallest values that break it too.
     async fn broken(&mut self, rounds: &Rounds, broken: Broken, deadline: Instant) -> CheckResult {
-        let verdict = unserved(broken.found.clone());
+        let verdict = of_findings(broken.found.clone());
         if verdict.outcome != Outcome::Failed {
             return verdict;
         }

@@ -1,6 +1,6 @@
 //! Cases that stand for a rule of the specification: no expectation hides another one, and advice does not fail a server.
 
-use super::phases::Conversation;
+use super::conversation::Conversation;
 use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, StepProblem};
 use crate::plan::{Body, Case};
 use crate::suite::{Action, Level as RuleLevel, Step};
@@ -49,7 +49,7 @@ fn is_unanswered(found: &Finding) -> bool {
 }
 
 /// Breaking a rule that only advises is a warning; a server that ends on an ordinary request has failed all the same.
-pub(super) fn apply_level(case: &Case, mut attempted: CheckResult) -> CheckResult {
+pub(super) fn downgrade_should(case: &Case, mut attempted: CheckResult) -> CheckResult {
     let is_advice = case.rule.as_ref().is_some_and(|rule| rule.level == RuleLevel::Should);
     if is_advice && attempted.outcome == Outcome::Failed {
         let is_bound = |found: &Finding| !is_raw(case) && found.class == Some(FailureClass::ProcessExited);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::{Emitter, Message, again, finding};
+use super::{Emitter, RunMessage, finding, rerun};
 use crate::event::{CaseResult, Finding, Level, Outcome};
 use crate::matching::snapshot_text;
 use crate::plan::{Body, Case, Plan, Script, SnapshotFiles, SuitePlan, snapshot_files};
@@ -60,7 +60,7 @@ pub struct SnapshotChange {
 }
 
 /// What a case tells about a snapshot.
-pub(super) struct Seen {
+pub(super) struct SnapshotCheck {
     case: String,
     file: PathBuf,
     wanted: String,
@@ -104,15 +104,15 @@ impl Recorder<'_> {
         let mut found: Vec<Finding> = idle.map(|found| Finding { level: Level::Should, ..found }).collect();
         if snapshots.purpose == Purpose::Update {
             let (case, file) = (self.case.id.clone(), snapshot.file.clone());
-            let seen = Seen { case, file, wanted: snapshot_text(&value), differs: mismatch.is_some() };
+            let seen = SnapshotCheck { case, file, wanted: snapshot_text(&value), differs: mismatch.is_some() };
             self.has_recorded |= seen.differs;
-            self.emitter.send(Message::Snapshot(seen));
+            self.emitter.send(RunMessage::Snapshot(seen));
         } else if let Some(mismatch) = mismatch {
             let is_of_revision = known.is_some_and(|known| snapshot.sample.differs_by_revision(known, &value));
             let help = if is_of_revision {
                 "only what depends on the revision differs; keep a part with `at:`, or say `per: revision`".to_owned()
             } else {
-                format!("if this is right, record it with `{} --update`", again::command(self.planned, self.case))
+                format!("if this is right, record it with `{} --update`", rerun::command(self.planned, self.case))
             };
             found.insert(0, Finding { help: Some(help), ..finding::mismatch(mismatch, sources, exchange) });
         }
@@ -130,7 +130,7 @@ pub(super) fn announce(emitter: &Emitter, script: &Script) {
     let snapshots = script.steps.iter().filter_map(|step| step.snapshot.as_ref());
     let files: Vec<PathBuf> = snapshots.map(|snapshot| snapshot.file.clone()).collect();
     if !files.is_empty() {
-        emitter.send(Message::SnapshotFiles(files));
+        emitter.send(RunMessage::SnapshotFiles(files));
     }
 }
 
@@ -144,8 +144,8 @@ pub(super) struct Ledger {
     /// Whether every template became cases, and the whole plan was wanted.
     is_complete: bool,
     /// Of cases that are not decided yet.
-    pending: Vec<Seen>,
-    seen: BTreeMap<PathBuf, Vec<Seen>>,
+    pending: Vec<SnapshotCheck>,
+    seen: BTreeMap<PathBuf, Vec<SnapshotCheck>>,
 }
 
 impl Ledger {
@@ -167,7 +167,7 @@ impl Ledger {
     }
 
     /// Counts once its case is decided; of several attempts, the last one.
-    pub(super) fn seen(&mut self, seen: Seen) {
+    pub(super) fn seen(&mut self, seen: SnapshotCheck) {
         self.pending.retain(|other| (&other.case, &other.file) != (&seen.case, &seen.file));
         self.pending.push(seen);
     }

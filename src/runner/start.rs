@@ -18,16 +18,16 @@ pub struct Started {
     pub own_variables: Vec<String>,
 }
 
-/// How the servers are started that a command starts, by lane; lanes are named as in [`super::SessionFrames::lane`].
+/// How the servers are started that a command starts, by target; lanes are named as in [`super::SessionFrames::target`].
 pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Started> {
     let read = names::mentioned(plan, &options.environment);
     let redactor = names::redactor(plan, options);
     let mut starts = BTreeMap::new();
     for planned in &plan.suites {
         let Ok(names) = names::of_suite(&planned.suite, &read) else { continue };
-        for (index, lane) in planned.lanes.iter().enumerate() {
-            let written = &planned.suite.servers[&lane.server];
-            if options.in_process.contains_key(&lane.server) {
+        for (index, target) in planned.lanes.iter().enumerate() {
+            let written = &planned.suite.servers[&target.server];
+            if options.in_process.contains_key(&target.server) {
                 continue;
             }
             let commands = match resolve::server(written, &names, &options.environment, &redactor) {

@@ -8,8 +8,8 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use super::lane::{Lane, NoSession};
-use super::{Bail, Emitter, Message, Options, again, case, given, reviewing};
+use super::target::{SessionError, TargetSessions};
+use super::{Bail, Emitter, Options, RunMessage, case, case_result, given, rerun, review};
 use crate::event::{CaseResult, Event, Outcome, RunEnd};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
@@ -19,7 +19,7 @@ use crate::wire::Catalog;
 const DERIVATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What became of a template.
-enum Derived {
+enum Expansion {
     Cases(Vec<Arc<Case>>),
     Interrupted,
     /// Nobody knows what it stands for.
@@ -30,7 +30,7 @@ enum Derived {
 const MOST_NAMES: usize = 5;
 
 /// A case that is under way.
-struct Begun {
+struct RunningCase {
     case: Arc<Case>,
     /// The names of cases that were under way at some moment of it, and that somebody wrote.
     beside: BTreeSet<String>,
@@ -42,10 +42,10 @@ pub(super) struct SuiteRun<'a> {
     index: usize,
     options: &'a Arc<Options>,
     emitter: &'a Emitter,
-    lanes: Vec<Arc<Lane>>,
+    targets: Vec<Arc<TargetSessions>>,
     slots: Arc<Semaphore>,
     running: JoinSet<(CaseResult, tokio::sync::OwnedSemaphorePermit)>,
-    begun: HashMap<tokio::task::Id, Begun>,
+    begun: HashMap<tokio::task::Id, RunningCase>,
     broken: usize,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
@@ -54,13 +54,14 @@ pub(super) struct SuiteRun<'a> {
 impl<'a> SuiteRun<'a> {
     pub(super) fn new(plan: &'a Arc<Plan>, index: usize, options: &'a Arc<Options>, emitter: &'a Emitter) -> Self {
         let planned = &plan.suites[index];
-        let lanes = (0..planned.lanes.len()).map(|lane| Arc::new(Lane::new(plan, index, lane, options, emitter)));
+        let targets =
+            (0..planned.lanes.len()).map(|target| Arc::new(TargetSessions::new(plan, index, target, options, emitter)));
         Self {
             plan,
             index,
             options,
             emitter,
-            lanes: lanes.collect(),
+            targets: targets.collect(),
             slots: Arc::new(Semaphore::new(options.parallel_of(&planned.suite))),
             running: JoinSet::new(),
             begun: HashMap::new(),
@@ -84,22 +85,22 @@ impl<'a> SuiteRun<'a> {
         while let Some(finished) = self.running.join_next_with_id().await {
             self.finished(finished);
         }
-        for lane in &self.lanes {
-            if let Some(review) = reviewing::review(lane) {
-                self.emitter.send(Message::Review(review));
+        for target in &self.targets {
+            if let Some(review) = review::review(target) {
+                self.emitter.send(RunMessage::Review(review));
             }
-            lane.finish().await;
+            target.finish().await;
         }
         for case in std::mem::take(&mut self.last) {
-            let lane = Arc::clone(&self.lanes[case.lane]);
-            let (options, emitter) = (Arc::clone(self.options), self.emitter.clone());
-            let result = Box::pin(case::run(lane, self.index, case, options, emitter)).await;
+            let target = Arc::clone(&self.targets[case.lane]);
+            let options = Arc::clone(self.options);
+            let result = Box::pin(case::run(target, case, options)).await;
             self.count(result);
         }
         self.judge_suite().await;
         let end = if self.options.stop.is_set() { RunEnd::Interrupted } else { RunEnd::Bailed };
         for case in &unreached {
-            let result = case::unreached(planned, case, end);
+            let result = case_result::not_run(planned, case, end);
             self.emitter.event(Event::CaseFinished(Box::new(result)));
         }
         unreached.len()
@@ -147,22 +148,22 @@ impl<'a> SuiteRun<'a> {
     fn expect(&self, cases: &[Arc<Case>]) {
         let times = usize::try_from(self.options.repeat).unwrap_or(1).max(1);
         for case in cases {
-            self.lanes[case.lane].expect(case, times);
+            self.targets[case.lane].expect(case, times);
             if let Body::Scan(codes) = &case.body {
-                self.lanes[case.lane].scanned.want(codes);
+                self.targets[case.lane].scan_results.claim(codes);
             }
         }
     }
 
     /// Tells what the suite gives for tools and no server takes.
     async fn judge_suite(&self) {
-        for case in given::misgiven(self.plan, self.planned(), &self.lanes, self.options) {
-            let lane = Arc::clone(&self.lanes[case.lane]);
-            let (options, emitter) = (Arc::clone(self.options), self.emitter.clone());
-            let mut result = Box::pin(case::run(lane, self.index, case, options, emitter)).await;
+        for case in given::misgiven(self.plan, self.planned(), &self.targets, self.options) {
+            let target = Arc::clone(&self.targets[case.lane]);
+            let options = Arc::clone(self.options);
+            let mut result = Box::pin(case::run(target, case, options)).await;
             self.options.baseline.mark(&result.case.id, &mut result.findings);
-            result.rerun_command = again::whole(self.planned());
-            self.emitter.send(Message::Told(Box::new(result)));
+            result.rerun_command = rerun::whole(self.planned());
+            self.emitter.send(RunMessage::SuiteCheck(Box::new(result)));
         }
     }
 
@@ -177,46 +178,46 @@ impl<'a> SuiteRun<'a> {
             return vec![Arc::clone(case)];
         }
         let known = tokio::select! {
-            known = self.lanes[case.lane].catalog() => known,
-            () = self.options.stop.wait() => Err(NoSession::Interrupted),
+            known = self.targets[case.lane].catalog() => known,
+            () = self.options.stop.wait() => Err(SessionError::Interrupted),
         };
         let none = match known {
             Ok(catalog) => match self.derived(case, catalog).await {
-                Derived::Cases(cases) => {
+                Expansion::Cases(cases) => {
                     self.expect(&cases);
-                    self.emitter.send(Message::Planned(cases.len()));
+                    self.emitter.send(RunMessage::Planned(cases.len()));
                     return cases;
                 }
-                Derived::Interrupted => NoSession::Interrupted,
-                Derived::Undecided(result) => {
-                    self.emitter.send(Message::Planned(1));
+                Expansion::Interrupted => SessionError::Interrupted,
+                Expansion::Undecided(result) => {
+                    self.emitter.send(RunMessage::Planned(1));
                     self.count(*result);
                     return Vec::new();
                 }
             },
             Err(none) => none,
         };
-        self.emitter.send(Message::Planned(1));
-        let result = case::unexpanded(self.planned(), case, none);
+        self.emitter.send(RunMessage::Planned(1));
+        let result = case_result::not_expanded(self.planned(), case, none);
         self.count(result);
         Vec::new()
     }
 
     /// Makes the cases of a template aside, where schemas that take for ever hold up nobody else.
-    async fn derived(&self, case: &Arc<Case>, catalog: Arc<Catalog>) -> Derived {
-        let (plan, index, lane) = (Arc::clone(self.plan), self.index, Arc::clone(&self.lanes[case.lane]));
+    async fn derived(&self, case: &Arc<Case>, catalog: Arc<Catalog>) -> Expansion {
+        let (plan, index, target) = (Arc::clone(self.plan), self.index, Arc::clone(&self.targets[case.lane]));
         let template = Arc::clone(case);
         let deriving = spawn_blocking(move || {
-            let offer = lane.offer(&catalog);
+            let offer = target.offer(&catalog);
             expand(&plan, &plan.suites[index], &template, &offer)
         });
         tokio::select! {
             derived = timeout(DERIVATION_TIMEOUT, deriving) => match derived {
-                Ok(Ok(cases)) => Derived::Cases(cases),
-                Ok(Err(error)) => Derived::Undecided(Box::new(case::panicked(self.planned(), case, &words_of(error)))),
-                Err(_) => Derived::Undecided(Box::new(case::underived(self.planned(), case, DERIVATION_TIMEOUT))),
+                Ok(Ok(cases)) => Expansion::Cases(cases),
+                Ok(Err(error)) => Expansion::Undecided(Box::new(case_result::panicked(self.planned(), case, &words_of(error)))),
+                Err(_) => Expansion::Undecided(Box::new(case_result::expansion_timed_out(self.planned(), case, DERIVATION_TIMEOUT))),
             },
-            () = self.options.stop.wait() => Derived::Interrupted,
+            () = self.options.stop.wait() => Expansion::Interrupted,
         }
     }
 
@@ -240,11 +241,10 @@ impl<'a> SuiteRun<'a> {
         if self.is_over() {
             return Some(case);
         }
-        let lane = Arc::clone(&self.lanes[case.lane]);
-        let (index, options, emitter) = (self.index, Arc::clone(self.options), self.emitter.clone());
+        let target = Arc::clone(&self.targets[case.lane]);
+        let options = Arc::clone(self.options);
         let kept = self.beside(&case);
-        let task =
-            self.running.spawn(async move { (Box::pin(case::run(lane, index, case, options, emitter)).await, permit) });
+        let task = self.running.spawn(async move { (Box::pin(case::run(target, case, options)).await, permit) });
         self.begun.insert(task.id(), kept);
         None
     }
@@ -252,8 +252,8 @@ impl<'a> SuiteRun<'a> {
     /// How many slots a case takes: all of them where it is to run alone, since somebody wrote it and nobody says how
     /// many may run at a time.
     fn slots_of(&self, case: &Case) -> u32 {
-        let (suite, lane) = (&self.planned().suite, &self.lanes[case.lane]);
-        let may_overlap = case.is_derived && !lane.may_write();
+        let (suite, target) = (&self.planned().suite, &self.targets[case.lane]);
+        let may_overlap = case.is_derived && !target.may_write();
         if may_overlap || self.options.says_parallel(suite) {
             return 1;
         }
@@ -261,9 +261,9 @@ impl<'a> SuiteRun<'a> {
     }
 
     /// A case that begins now, and those that are under way.
-    fn beside(&mut self, case: &Arc<Case>) -> Begun {
+    fn beside(&mut self, case: &Arc<Case>) -> RunningCase {
         if case.is_derived || !self.options.says_parallel(&self.planned().suite) {
-            return Begun { case: Arc::clone(case), beside: BTreeSet::new() };
+            return RunningCase { case: Arc::clone(case), beside: BTreeSet::new() };
         }
         let others = self.begun.values_mut().filter(|begun| !begun.case.is_derived);
         let beside = others
@@ -272,7 +272,7 @@ impl<'a> SuiteRun<'a> {
                 begun.case.name.clone()
             })
             .collect();
-        Begun { case: Arc::clone(case), beside }
+        RunningCase { case: Arc::clone(case), beside }
     }
 
     fn finished(
@@ -284,7 +284,7 @@ impl<'a> SuiteRun<'a> {
             Err(error) => {
                 let id = error.id();
                 let words = words_of(error);
-                (id, self.begun.get(&id).map(|begun| case::panicked(self.planned(), &begun.case, &words)))
+                (id, self.begun.get(&id).map(|begun| case_result::panicked(self.planned(), &begun.case, &words)))
             }
         };
         let beside = self.begun.remove(&id).map(|begun| begun.beside).unwrap_or_default();

@@ -1,24 +1,24 @@
 //! Valid calls that must be served before what comes after them says anything.
 
-use super::exchange::Heard;
+use super::conversation::{Conversation, is_served};
+use super::exchange::StepResponse;
 use super::history;
-use super::phases::{Conversation, is_served};
-use super::sound;
+use super::precondition;
 use crate::event::{CallPurpose, Finding, RefusedCall};
 use crate::matching::{breaks_own_schema, words_of};
 use crate::suite::Step;
 use crate::wire::admitted_failure;
 
 /// Why a valid call says nothing of what comes after it.
-pub(super) enum Unserved {
+pub(super) enum ValidCallError {
     /// The server refused it.
-    Refused(Box<Refusal>),
+    Refused(Box<ValidCallRefusal>),
     /// It got no answer, which is a failure whatever was to come after it.
     Unanswered(Box<Finding>),
 }
 
 /// A valid call that was refused.
-pub(super) struct Refusal {
+pub(super) struct ValidCallRefusal {
     /// The exchange.
     pub(super) exchange: usize,
     /// The tool, where it was a call of one.
@@ -31,7 +31,7 @@ pub(super) struct Refusal {
 impl Conversation<'_> {
     /// Does steps that must be served before anything else counts; `Err` says which was not.
     /// What a served one does not fulfil is returned.
-    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, Unserved> {
+    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
         let mut found = Vec::new();
         for step in steps {
             let phase = if step.expect.is_empty() { "witness" } else { "" };
@@ -40,10 +40,13 @@ impl Conversation<'_> {
                 let first = index;
                 (index, result) = self.speak(phase, step).await;
                 match &result {
-                    Ok(Some(heard)) if is_served(&heard.reply.message) => self.doubts.push(sound::unsteady(first)),
+                    Ok(Some(heard)) if is_served(&heard.reply.message) => {
+                        self.warnings.push(precondition::unsteady(first))
+                    }
                     Ok(Some(heard)) => {
-                        let found = sound::turned(&self.exchanges[first].title, &words_of(&heard.reply.message), first);
-                        return Err(Unserved::Unanswered(Box::new(found)));
+                        let found =
+                            precondition::turned(&self.exchanges[first].title, &words_of(&heard.reply.message), first);
+                        return Err(ValidCallError::Unanswered(Box::new(found)));
                     }
                     Ok(None) | Err(_) => {}
                 }
@@ -51,7 +54,7 @@ impl Conversation<'_> {
             let title = self.exchanges[index].title.clone();
             match result {
                 Err(found) => {
-                    return Err(Unserved::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
+                    return Err(ValidCallError::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
                 }
                 Ok(Some(heard)) if !is_served(&heard.reply.message) => {
                     let purpose = if step.expect.is_empty() { CallPurpose::Precondition } else { CallPurpose::Check };
@@ -61,10 +64,15 @@ impl Conversation<'_> {
                     let call = RefusedCall { call: title, answer, help, purpose };
                     let words = words_of(&heard.reply.message);
                     if !step.expect.is_empty() && breaks_own_schema(&words).is_some() {
-                        return Err(Unserved::Unanswered(Box::new(sound::own_schema(&words, index))));
+                        return Err(ValidCallError::Unanswered(Box::new(precondition::own_schema(&words, index))));
                     }
                     let tool = called.map(str::to_owned);
-                    return Err(Unserved::Refused(Box::new(Refusal { exchange: index, tool, call, words })));
+                    return Err(ValidCallError::Refused(Box::new(ValidCallRefusal {
+                        exchange: index,
+                        tool,
+                        call,
+                        words,
+                    })));
                 }
                 // A value that a donor captures is its own test's concern.
                 Ok(Some(heard)) if step.expect.is_empty() => {
@@ -82,7 +90,7 @@ impl Conversation<'_> {
     }
 
     /// Whether a valid call was refused that was served before.
-    fn has_turned(&self, index: usize, result: &Result<Option<Heard>, Finding>) -> bool {
+    fn has_turned(&self, index: usize, result: &Result<Option<StepResponse>, Finding>) -> bool {
         let Ok(Some(heard)) = result else { return false };
         let message = &heard.reply.message;
         self.history.is_some_and(|history| {

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::exchange::{Heard, Intent, Speaker, Unsaid, intend};
+use super::exchange::{Intent, IntentError, Speaker, StepResponse, intend};
 use super::finding::{self, MISSING};
 use super::history::History;
-use super::lane::Lane;
 use super::read_only::permitted;
 use super::snapshot::Recorder;
-use super::{raw_http, rounds, sound};
+use super::target::TargetSessions;
+use super::{precondition, raw_http, rounds};
 use crate::event::{Exchange, Finding, Level, Reason, StepProblem};
 use crate::matching::{Answer, Weight, unknown_name_help};
 use crate::plan::Rounds;
@@ -38,11 +38,11 @@ pub(super) struct Conversation<'a> {
     /// Compares answers with recorded ones; `None` where nothing is judged.
     pub(super) recorder: Option<Recorder<'a>>,
     /// What is doubtful and fails nothing.
-    pub(super) doubts: Vec<Finding>,
+    pub(super) warnings: Vec<Finding>,
     /// Why expectations that were met prove nothing, or cannot be judged.
-    pub(super) inconclusive: Option<Reason>,
+    pub(super) inconclusive_reason: Option<Reason>,
     /// What went wrong with steps that ran during another one.
-    pub(super) meanwhile: Vec<Finding>,
+    pub(super) concurrent_failures: Vec<Finding>,
     /// What its steps run in rounds with, and must not call.
     pub(super) rounds: Option<Arc<Rounds>>,
     /// How many requests were served.
@@ -60,7 +60,7 @@ pub(super) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(super) fn new(speaker: Speaker<'a>, mut names: Names, lane: &'a Lane) -> Self {
+    pub(super) fn new(speaker: Speaker<'a>, mut names: Names, target: &'a TargetSessions) -> Self {
         for (name, value) in of_session(speaker.session) {
             names.entry(name).or_insert(value);
         }
@@ -68,14 +68,14 @@ impl<'a> Conversation<'a> {
             speaker,
             names,
             exchanges: Vec::new(),
-            sources: &lane.plan.sources,
-            suite: &lane.planned().suite,
+            sources: &target.plan.sources,
+            suite: &target.planned().suite,
             is_derived: false,
-            redactor: lane.redactor(),
+            redactor: target.redactor(),
             recorder: None,
-            doubts: Vec::new(),
-            inconclusive: None,
-            meanwhile: Vec::new(),
+            warnings: Vec::new(),
+            inconclusive_reason: None,
+            concurrent_failures: Vec::new(),
             rounds: None,
             served: 0,
             unflagged: BTreeMap::new(),
@@ -116,7 +116,7 @@ impl<'a> Conversation<'a> {
     /// Does one step and judges its answer.
     pub(super) async fn step(&mut self, phase: &str, step: &Step) -> Vec<Finding> {
         let (index, result) = self.speak(phase, step).await;
-        let meanwhile = std::mem::take(&mut self.meanwhile);
+        let meanwhile = std::mem::take(&mut self.concurrent_failures);
         if !meanwhile.is_empty() {
             return meanwhile;
         }
@@ -128,7 +128,7 @@ impl<'a> Conversation<'a> {
             Ok(None) => Vec::new(),
             Ok(Some(heard)) => {
                 if step.cancel.is_some() && !step.expect.is_empty() && self.speaker.session.cancels_by_closing() {
-                    self.inconclusive = Some(Reason::CancellationUnseen);
+                    self.inconclusive_reason = Some(Reason::CancellationUnseen);
                 }
                 self.judge(step, &heard, index)
             }
@@ -138,10 +138,10 @@ impl<'a> Conversation<'a> {
     /// Sends a request, and does steps while its response is read, which ends with them.
     async fn during(
         &mut self,
-        mut request: Box<raw_http::Request>,
+        mut request: Box<raw_http::FilledHttp>,
         (step, steps): (&Step, &[Step]),
         (index, linger): (usize, Duration),
-    ) -> Result<Option<Heard>, Finding> {
+    ) -> Result<Option<StepResponse>, Finding> {
         let enough = request.until_told();
         let (session, owner) = (self.speaker.session, self.speaker.owner);
         let mut exchange = self.exchanges[index].clone();
@@ -156,12 +156,12 @@ impl<'a> Conversation<'a> {
         };
         let (heard, found) = tokio::join!(answering, meanwhile);
         self.exchanges[index] = exchange;
-        self.meanwhile.extend(found);
+        self.concurrent_failures.extend(found);
         heard.map(Some)
     }
 
     /// Does one step; its exchange is there from the beginning, so that a step that is cut off can be shown.
-    pub(super) async fn speak(&mut self, phase: &str, step: &Step) -> (usize, Result<Option<Heard>, Finding>) {
+    pub(super) async fn speak(&mut self, phase: &str, step: &Step) -> (usize, Result<Option<StepResponse>, Finding>) {
         let (exchange, intent) = intend(step, &self.names, phase);
         let intent = intent
             .map_err(|unsaid| self.unsaid(unsaid))
@@ -190,7 +190,7 @@ impl<'a> Conversation<'a> {
 
     /// Takes note of a tool that says in its result that it failed, and does not flag it. What tools that run programs
     /// report may be the failure of those.
-    fn note_unflagged(&mut self, heard: &Heard, index: usize) {
+    fn note_unflagged(&mut self, heard: &StepResponse, index: usize) {
         if heard.method != "tools/call" {
             return;
         }
@@ -198,7 +198,7 @@ impl<'a> Conversation<'a> {
         let name = heard.reply.params["name"].as_str().unwrap_or_default();
         let Some(tool) = self.speaker.catalog.tool(name).filter(|tool| !tool.runs_code()) else { return };
         let sent = &self.exchanges[index].sent;
-        let found = || sound::unflagged(&tool.name, (sent, &words), heard.reply.answer_frame);
+        let found = || precondition::unflagged(&tool.name, (sent, &words), heard.reply.answer_frame);
         self.unflagged.entry(name.to_owned()).or_insert_with(found);
     }
 
@@ -218,10 +218,10 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn unsaid(&self, unsaid: Unsaid) -> Finding {
+    fn unsaid(&self, unsaid: IntentError) -> Finding {
         let Unfilled { span, reason } = match unsaid {
-            Unsaid::Unfilled(unfilled) => unfilled,
-            Unsaid::WithoutSessionId => {
+            IntentError::Unfilled(unfilled) => unfilled,
+            IntentError::WithoutSessionId => {
                 let found = Finding::new("no-session-id", Reason::NoSessionId.to_string());
                 return found.with_problem(StepProblem::NoSessionId);
             }
@@ -245,7 +245,7 @@ impl<'a> Conversation<'a> {
         names_of(self.sources.text(template)).iter().any(|name| self.names.contains_key(name) && !is_given(name))
     }
 
-    pub(super) fn judge(&mut self, step: &Step, heard: &Heard, index: usize) -> Vec<Finding> {
+    pub(super) fn judge(&mut self, step: &Step, heard: &StepResponse, index: usize) -> Vec<Finding> {
         let problems = self.capture(step, heard);
         let answer = Answer {
             method: &heard.method,
@@ -272,19 +272,19 @@ impl<'a> Conversation<'a> {
                 continue;
             }
             if let Some(unjudged) = mismatches.iter().find(|mismatch| mismatch.weight == Weight::Unjudged) {
-                self.inconclusive.get_or_insert_with(|| Reason::NotEvaluated(unjudged.message.clone()));
+                self.inconclusive_reason.get_or_insert_with(|| Reason::NotEvaluated(unjudged.message.clone()));
             }
             let expect = expectation.filled(answer.names).map(Box::new);
             let found = mismatches.into_iter().map(|mismatch| finding::mismatch(mismatch, self.sources, index));
             told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));
         }
         let (mut found, doubts): (Vec<Finding>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);
-        self.doubts.extend(doubts);
+        self.warnings.extend(doubts);
         if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &mut self.recorder) {
             let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));
             let (broken, doubts): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);
             found.extend(broken);
-            self.doubts.extend(doubts);
+            self.warnings.extend(doubts);
         }
         // A value that could not be captured matters only where everything else held.
         if found.is_empty() {
@@ -296,7 +296,7 @@ impl<'a> Conversation<'a> {
         found
     }
 
-    pub(super) fn capture(&mut self, step: &Step, heard: &Heard) -> Vec<Finding> {
+    pub(super) fn capture(&mut self, step: &Step, heard: &StepResponse) -> Vec<Finding> {
         let mut problems = Vec::new();
         for Capture { name, path, is_secret } in &step.capture {
             match path.find(&heard.reply.message) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::lane::{Lane, NoSession, Opened, REQUEST_TIMEOUT};
+use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Stop, finding};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{Case, Probe};
@@ -15,22 +15,22 @@ use crate::source::template::{Names, fill};
 use crate::suite::Handshake;
 
 /// Runs the probe of a case; the probe keeps its own time.
-pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &Stop) -> CheckResult {
+pub(super) async fn run_probe(target: &Arc<TargetSessions>, case: &Case, probe: &Probe, stop: &Stop) -> CheckResult {
     let begun = Instant::now();
     // Where the plan was frozen, nobody has asked the server yet; why it cannot be asked is told by whoever speaks to it.
-    let _ = lane.catalog().await;
-    let catalog = lane.known_catalog();
-    let suite = &lane.planned().suite;
-    let servers = LaneServers::new(lane, case, stop);
-    let names = lane.known_names().await;
+    let _ = target.catalog().await;
+    let catalog = target.known_catalog();
+    let suite = &target.planned().suite;
+    let servers = TargetServers::new(target, case, stop);
+    let names = target.known_names().await;
     let context = CheckContext {
         owner: &case.id,
         suite,
-        server_name: &lane.planned().lanes[lane.index].server,
+        server_name: &target.planned().lanes[target.index].server,
         catalog: &catalog,
-        server: lane.identity(),
+        server: target.identity(),
         filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
-        neutral: &|value| lane.neutral(value),
+        neutral: &|value| target.neutral(value),
         servers: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };
@@ -39,7 +39,7 @@ pub(super) async fn probed(lane: &Arc<Lane>, case: &Case, probe: &Probe, stop: &
         // A probe that was told to stop tells what it has found.
         () = lingering(stop) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
     };
-    let place = |found: Finding| finding::at(found, &lane.plan.sources, case.span, "");
+    let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
     CheckResult { findings, duration: begun.elapsed(), ..probed }
 }
@@ -50,34 +50,34 @@ async fn lingering(stop: &Stop) {
     tokio::time::sleep(Duration::from_secs(2)).await;
 }
 
-pub(super) struct LaneServers<'a> {
-    lane: &'a Arc<Lane>,
+pub(super) struct TargetServers<'a> {
+    target: &'a Arc<TargetSessions>,
     case: &'a Case,
     stop: &'a Stop,
     /// What the suite's setup captured in the session that was opened last.
     learned: Mutex<Names>,
 }
 
-impl<'a> LaneServers<'a> {
-    pub(super) fn new(lane: &'a Arc<Lane>, case: &'a Case, stop: &'a Stop) -> Self {
-        Self { lane, case, stop, learned: Mutex::default() }
+impl<'a> TargetServers<'a> {
+    pub(super) fn new(target: &'a Arc<TargetSessions>, case: &'a Case, stop: &'a Stop) -> Self {
+        Self { target, case, stop, learned: Mutex::default() }
     }
 }
 
-impl Servers for LaneServers<'_> {
+impl Servers for TargetServers<'_> {
     fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
         Box::pin(async {
-            if let Some(session) = self.lane.take_untouched(self.case).await {
+            if let Some(session) = self.target.take_untouched(self.case).await {
                 return Ok(session);
             }
             let answers = (&self.case.answers, Handshake::Made);
-            let opened = self.lane.open(self.lane.known_revision(), answers, &Names::new()).await;
-            let session = opened.map_err(NoSession::into_finding)?;
-            session.learn(&self.lane.known_catalog());
-            if !self.lane.sets_up_probes() {
+            let opened = self.target.open(self.target.known_revision(), answers, &Names::new()).await;
+            let session = opened.map_err(SessionError::into_finding)?;
+            session.learn(&self.target.known_catalog());
+            if !self.target.sets_up_probes() {
                 return Ok(session);
             }
-            let Opened { session, names } = self.lane.set_up(session).await?;
+            let OpenSession { session, names } = self.target.set_up(session).await?;
             *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = names;
             Ok(session)
         })
@@ -86,19 +86,19 @@ impl Servers for LaneServers<'_> {
     fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
         Box::pin(async {
             session.endpoint()?;
-            self.lane.beside(session, (&self.case.answers, Handshake::Made), &Names::new()).await.ok()
+            self.target.beside(session, (&self.case.answers, Handshake::Made), &Names::new()).await.ok()
         })
     }
 
     fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
         Box::pin(async move {
             let names = self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let opened = Opened { session, names };
-            if self.lane.sets_up_probes() {
+            let opened = OpenSession { session, names };
+            if self.target.sets_up_probes() {
                 // The server ends with it; calls that were made up may have taken away what it looks for.
-                self.lane.run_teardown(&opened).await;
+                self.target.run_teardown(&opened).await;
             }
-            self.lane.close_own(&opened.session, self.case).await.1
+            self.target.close_own(&opened.session, self.case).await.exit
         })
     }
 

@@ -22,9 +22,9 @@ pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
         words.push("--filter".to_owned());
         words.push(shell_words::quote(&field("name", &case.name)).into_owned());
     }
-    if let Some(lane) = lane_filter(planned, case) {
+    if let Some(target) = lane_filter(planned, case) {
         words.push("--filter".to_owned());
-        words.push(shell_words::quote(&lane).into_owned());
+        words.push(shell_words::quote(&target).into_owned());
     }
     if let Some(row) = &case.row {
         words.push("--row".to_owned());
@@ -49,14 +49,14 @@ fn field(name: &str, text: &str) -> String {
     if text.contains(')') { format!("{name}(/^{}$/)", regex::escape(text)) } else { format!("{name}(={text})") }
 }
 
-/// What tells the case's lane from the others; nothing where there is only one.
+/// What tells the case's target from the others; nothing where there is only one.
 fn lane_filter(planned: &SuitePlan, case: &Case) -> Option<String> {
-    let lane = &planned.lanes[case.lane];
-    let has_servers = planned.lanes.iter().any(|other| other.server != lane.server);
+    let target = &planned.lanes[case.lane];
+    let has_servers = planned.lanes.iter().any(|other| other.server != target.server);
     let has_revisions =
-        planned.lanes.iter().any(|other| other.server == lane.server && other.protocol != lane.protocol);
-    let server = has_servers.then(|| field("server", &lane.server));
-    let revision = has_revisions.then(|| field("revision", lane.protocol.as_str()));
+        planned.lanes.iter().any(|other| other.server == target.server && other.protocol != target.protocol);
+    let server = has_servers.then(|| field("server", &target.server));
+    let revision = has_revisions.then(|| field("revision", target.protocol.as_str()));
     let parts: Vec<String> = server.into_iter().chain(revision).collect();
     (!parts.is_empty()).then(|| parts.join(" & "))
 }

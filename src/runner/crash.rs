@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use super::history::CALL;
-use super::lane::{Lane, Opened};
 use super::resolve::Starts;
+use super::target::{OpenSession, TargetSessions};
 use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, Reason};
 
 /// The attempt itself where it is clear what went wrong; elsewhere the case is tried again alone with a fresh server.
@@ -12,18 +12,18 @@ use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, Reason};
 /// A case is only to blame if it ends the fresh server too. Where nobody does, the end of the shared server is told for
 /// itself, so that the run does not pass. One slow call holds up all others of a session, so no answer in time is a
 /// failure only if there is none alone either. Suites with a setup are left as they are: it ran in the shared server.
-pub(super) async fn unless_clear(
-    lane: &Lane,
-    opened: &Opened,
+pub(super) async fn rerun_to_attribute(
+    target: &TargetSessions,
+    opened: &OpenSession,
     attempted: CheckResult,
     alone: impl Future<Output = CheckResult>,
 ) -> CheckResult {
     let session = &opened.session;
-    let can_start_again = session.server.transport == "stdio" && lane.planned().suite.setup.is_empty();
-    if !can_start_again || lane.stop.is_set() {
+    let can_start_again = session.server.transport == "stdio" && target.planned().suite.setup.is_empty();
+    if !can_start_again || target.stop.is_set() {
         return attempted;
     }
-    if timed_out(&attempted) && may_be_repeated(lane, &attempted) {
+    if timed_out(&attempted) && may_be_repeated(target, &attempted) {
         return unless_in_time_alone(attempted, alone.await);
     }
     if !(ended_the_server(&attempted) && session.ended_among_several()) {
@@ -56,12 +56,12 @@ fn timed_out(attempted: &CheckResult) -> bool {
 
 /// Whether nobody minds that a case says everything again: what it called changes no data, or may, and a server is
 /// really started.
-fn may_be_repeated(lane: &Lane, attempted: &CheckResult) -> bool {
-    let (planned, catalog) = (lane.planned(), lane.known_catalog());
-    let server = &planned.lanes[lane.index].server;
+fn may_be_repeated(target: &TargetSessions, attempted: &CheckResult) -> bool {
+    let (planned, catalog) = (target.planned(), target.known_catalog());
+    let server = &planned.lanes[target.index].server;
     let is_harmless = |tool: &str| catalog.tool(tool).is_none_or(|tool| planned.suite.hazard(server, tool).is_none());
     let mut called = attempted.exchanges.iter().filter_map(|exchange| exchange.title.strip_prefix(CALL));
-    lane.starts() == Starts::WithStream && lane.tamper.is_none() && called.all(is_harmless)
+    target.starts() == Starts::WithStream && target.tamper.is_none() && called.all(is_harmless)
 }
 
 /// The attempt alone where it says more than the one in company.

@@ -11,12 +11,12 @@ use crate::taxonomy::score::Evidence;
 use crate::wire::{Direction, Scanner};
 
 /// Collects what cases and scans judged.
-pub(super) struct Judge {
+pub(super) struct CoverageCollector {
     planned: Planned,
     judged: Judged,
 }
 
-impl Judge {
+impl CoverageCollector {
     pub(super) fn new(plan: &Plan) -> Self {
         let (probes, variants) = declared(plan);
         let agents = probes.contains("agent");

@@ -1,7 +1,7 @@
-//! What the scans of all sessions of a lane found, kept for the cases that stand for a rule each.
+//! What the scans of all sessions of a target found, kept for the cases that stand for a rule each.
 //!
 //! A case that stands for one rule, or that a block derived, is not to fail because another rule was broken meanwhile:
-//! where a case of the lane looks for a code, whatever breaks it is that case's to tell, wherever it came up.
+//! where a case of the target looks for a code, whatever breaks it is that case's to tell, wherever it came up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,28 +15,28 @@ use crate::wire::Frame;
 /// How many findings of one code a case tells.
 const MOST_TOLD: usize = 3;
 
-/// What was found in a lane so far.
+/// What was found in a target so far.
 #[derive(Default)]
-pub(super) struct Scanned(Mutex<State>);
+pub(super) struct ScanResults(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     /// The codes that some case looks for.
-    wanted: BTreeSet<String>,
+    claimed: BTreeSet<String>,
     /// By code: what was found, each with the case in whose session it was.
     found: BTreeMap<&'static str, Vec<Finding>>,
     /// How often each code could have been found.
     seen: BTreeMap<&'static str, u32>,
 }
 
-impl Scanned {
+impl ScanResults {
     /// Takes note of what a case looks for.
-    pub(super) fn want(&self, codes: &[String]) {
-        self.lock().wanted.extend(codes.iter().cloned());
+    pub(super) fn claim(&self, codes: &[String]) {
+        self.lock().claimed.extend(codes.iter().cloned());
     }
 
     /// Takes in what was found in a session; returns what no other case tells.
-    pub(super) fn sift(
+    pub(super) fn take_unclaimed(
         &self,
         case: Option<&Case>,
         found: Vec<OwnedViolation>,
@@ -51,7 +51,7 @@ impl Scanned {
             state.found.entry(owned.violation.code).or_default().push(finding);
         }
         let is_about_else = case.is_none_or(|case| case.rule.is_some() || case.is_derived);
-        let is_left = |owned: &OwnedViolation| !is_about_else || !state.wanted.contains(owned.violation.code);
+        let is_left = |owned: &OwnedViolation| !is_about_else || !state.claimed.contains(owned.violation.code);
         found.into_iter().filter(is_left).collect()
     }
 
@@ -64,7 +64,7 @@ impl Scanned {
     }
 
     /// The verdict on some codes, once every session is over.
-    pub(super) fn verdict(&self, codes: &[String]) -> CheckResult {
+    pub(super) fn check(&self, codes: &[String]) -> CheckResult {
         let state = self.lock();
         let of = |code: &String| state.found.get(code.as_str()).into_iter().flatten().take(MOST_TOLD).cloned();
         let findings: Vec<Finding> = codes.iter().flat_map(of).collect();

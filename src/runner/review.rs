@@ -1,24 +1,24 @@
 //! What is told of the tools that servers list, once all cases are over.
 
-use super::lane::Lane;
+use super::target::TargetSessions;
 use crate::event::{ProviderVerdict, Remark, Review, ToolCost};
 use crate::lint::{Found, Level, Lint, Provider, lints, tokens};
 use crate::suite::grammar::BlockKind;
 use crate::suite::{SchemaLint, block_schema_lint};
 use crate::wire::Tool;
 
-/// The review of a lane's tools; `None` where no block asks for it, or nothing is known of them.
-pub(super) fn review(lane: &Lane) -> Option<Review> {
-    let planned = lane.planned();
+/// The review of a target's tools; `None` where no block asks for it, or nothing is known of them.
+pub(super) fn review(target: &TargetSessions) -> Option<Review> {
+    let planned = target.planned();
     let block = planned.suite.blocks.iter().find(|block| block.kind == BlockKind::SchemaLint)?;
     let settings = block_schema_lint(block);
-    let tools = settings.of(&lane.known_catalog().tools);
-    let revision = lane.known_revision().filter(|_| !tools.is_empty())?;
+    let tools = settings.of(&target.known_catalog().tools);
+    let revision = target.known_revision().filter(|_| !tools.is_empty())?;
     let costs: Vec<ToolCost> =
         tools.iter().map(|tool| ToolCost { tool: tool.name.clone(), tokens: tokens(tool) }).collect();
     Some(Review {
         file: planned.suite.file.clone(),
-        server: planned.lanes[lane.index].server.clone(),
+        server: planned.lanes[target.index].server.clone(),
         revision: revision.as_str().to_owned(),
         tokens: costs.iter().map(|cost| cost.tokens).sum(),
         tools: costs,

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::judge::Judge;
+use super::coverage::CoverageCollector;
 use super::snapshot::{self, Recordings};
-use super::{Message, Observer, Summary, case};
+use super::{Observer, RunMessage, Summary};
 use crate::baseline::{self, Scope};
-use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome, Review, ServerStarts};
+use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome, Reason, Review, ServerStarts};
 use crate::plan::Plan;
 
 /// Sees every message once, in order.
-pub(super) struct Watch<'a> {
-    pub(super) judge: Judge,
+pub(super) struct RunCollector<'a> {
+    pub(super) judge: CoverageCollector,
     /// What is recorded of answers.
     pub(super) recorded: snapshot::Ledger,
     /// What is known to fail.
@@ -26,35 +26,35 @@ pub(super) struct Watch<'a> {
     pub(super) observer: &'a mut dyn Observer,
 }
 
-impl Watch<'_> {
-    pub(super) fn message(&mut self, message: Message) {
+impl RunCollector<'_> {
+    pub(super) fn on_message(&mut self, message: RunMessage) {
         match message {
-            Message::Event(mut event) => {
+            RunMessage::Event(mut event) => {
                 if let Event::SessionJudged(judged) = &mut event {
                     self.known.mark(judged);
                 }
                 self.count(&event);
                 self.event(event);
             }
-            Message::Planned(more) => self.observer.planned(more),
-            Message::Session(frames) => {
+            RunMessage::Planned(more) => self.observer.planned(more),
+            RunMessage::Session(frames) => {
                 self.judge.session(&frames);
                 self.observer.session(&frames, &self.recordings.redactor);
             }
-            Message::Started(starts) => self.starts.add(starts),
-            Message::Review(review) => {
+            RunMessage::Started(starts) => self.starts.add(starts),
+            RunMessage::Review(review) => {
                 if !self.reviews.contains(&review) {
                     self.reviews.push(review);
                 }
             }
-            Message::Snapshot(seen) => self.recorded.seen(seen),
-            Message::Told(result) => self.told(&result),
-            Message::SnapshotFiles(files) => self.recorded.used(files),
+            RunMessage::Snapshot(seen) => self.recorded.seen(seen),
+            RunMessage::SuiteCheck(result) => self.on_suite_check(&result),
+            RunMessage::SnapshotFiles(files) => self.recorded.used(files),
         }
     }
 
     /// A verdict that no task came to.
-    pub(super) fn told(&mut self, result: &CaseResult) {
+    pub(super) fn on_suite_check(&mut self, result: &CaseResult) {
         self.judge.case(result);
         self.known.case(result);
         self.summary.failed += usize::from(result.outcome == Outcome::Failed && !result.is_known());
@@ -127,13 +127,13 @@ impl Watch<'_> {
                     let (file, rest) = result.case.id.split_once("::").unwrap_or(("", &result.case.id));
                     format!("{file}::{}", self.recordings.redactor.text(rest))
                 };
-                if !case::is_unreached(result) {
+                if !matches!(result.reason, Some(Reason::NotRun(_))) {
                     self.summary.decided.push(id());
                 }
                 if result.is_flaky() {
                     self.summary.flaky.push(id());
                 }
-                if has_failed && !result.is_known() || case::is_unreached(result) {
+                if has_failed && !result.is_known() || matches!(result.reason, Some(Reason::NotRun(_))) {
                     self.summary.not_passed.push(id());
                 }
             }

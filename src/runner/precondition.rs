@@ -1,8 +1,8 @@
 //! What follows where a step did not go well that has to, before the others say anything.
 
+use super::conversation::Conversation;
 use super::finding;
-use super::phases::Conversation;
-use super::witness::Refusal;
+use super::witness::ValidCallRefusal;
 use crate::event::{CheckResult, Finding, Level, Outcome, Reason, StepProblem};
 use crate::plan::{Case, Vouched};
 use crate::source::template::ABSENT;
@@ -14,7 +14,7 @@ const UNFLAGGED: &str = "error-as-success";
 
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
-pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> CheckResult {
+pub(super) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckResult {
     let unfilled = found.first().filter(|found| found.step_problem == Some(StepProblem::MissingValue));
     if let Some(path) = unfilled.and_then(|found| found.message.strip_suffix(ABSENT))
         && witness.iter().flat_map(|step| &step.capture).any(|capture| is_within(path, &capture.name.value))
@@ -30,12 +30,13 @@ pub(super) fn unsound(found: &[Finding], witness: &[Step]) -> CheckResult {
 
 /// The verdict on a case whose valid call was refused: a failure where somebody vouches for the call, and nothing is
 /// known otherwise.
-pub(super) fn refused(
-    refusal: Refusal,
+pub(super) fn valid_call_refused(
+    refusal: ValidCallRefusal,
     vouched: Option<Vouched>,
-    (case, conversation): (&Case, &Conversation<'_>),
+    case: &Case,
+    conversation: &Conversation<'_>,
 ) -> CheckResult {
-    let Refusal { exchange, tool, call, words } = refusal;
+    let ValidCallRefusal { exchange, tool, call, words } = refusal;
     let Some(vouched) = vouched else {
         return CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call));
     };

@@ -7,15 +7,15 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
+use super::conversation::{self, Conversation};
 use super::exchange::Speaker;
 use super::history::History;
-use super::phases::{self, Conversation};
 use super::places::Places;
 use super::pool::{Pool, Turn};
 use super::read_only::without_setup;
 use super::resolve::{self, Reachable, Starts};
-use super::scanning::Scanned;
-use super::turns::Turns;
+use super::reuse::ReusableSessions;
+use super::scan::ScanResults;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::diagnosis;
 use crate::event::{Event, Finding, Reason, ServerReady, ToolsChosen};
@@ -32,7 +32,7 @@ pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server in one revision.
-pub(super) struct Lane {
+pub(super) struct TargetSessions {
     pub(super) plan: Arc<Plan>,
     suite: usize,
     pub(super) index: usize,
@@ -42,9 +42,9 @@ pub(super) struct Lane {
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
     pub(super) shared: Mutex<Shared>,
     pub(super) pool: Pool,
-    pub(super) turns: Turns,
+    pub(super) reusable: ReusableSessions,
     /// What the scans found.
-    pub(super) scanned: Scanned,
+    pub(super) scan_results: ScanResults,
     /// What the server has served; `None` where no generated case has to know.
     pub(super) history: Option<History>,
     /// Whether generated calls may change the server's data.
@@ -61,21 +61,21 @@ pub(super) struct Lane {
 
 #[derive(Default)]
 pub(super) struct Shared {
-    pub(super) session: Option<Arc<Opened>>,
+    pub(super) session: Option<Arc<OpenSession>>,
     known: Option<Revision>,
     /// Set where the session may not be opened again, with the reason.
     closed: Option<Finding>,
 }
 
 /// A session after the suite's setup.
-pub(super) struct Opened {
+pub(super) struct OpenSession {
     pub(super) session: Session,
-    /// The lane's names and what the suite's setup captured.
+    /// The target's names and what the suite's setup captured.
     pub(super) names: Names,
 }
 
 /// Why a case got no session.
-pub(super) enum NoSession {
+pub(super) enum SessionError {
     /// The case does not apply to the server.
     NotApplicable(Reason),
     /// The server could not be used.
@@ -84,7 +84,7 @@ pub(super) enum NoSession {
     Interrupted,
 }
 
-impl NoSession {
+impl SessionError {
     /// Why, as a finding.
     pub(super) fn into_finding(self) -> Finding {
         match self {
@@ -95,7 +95,7 @@ impl NoSession {
     }
 }
 
-impl Lane {
+impl TargetSessions {
     pub(super) fn new(plan: &Arc<Plan>, suite: usize, index: usize, options: &Options, emitter: &Emitter) -> Self {
         let planned = &plan.suites[suite];
         let mentioned = super::names::mentioned(plan, &options.environment);
@@ -125,8 +125,8 @@ impl Lane {
             catalog: OnceCell::new(),
             shared: Mutex::default(),
             pool: Pool::new(options.parallel_of(&planned.suite)),
-            turns: Turns::default(),
-            scanned: Scanned::default(),
+            reusable: ReusableSessions::default(),
+            scan_results: ScanResults::default(),
             history: rests_on_valid_calls(planned, index).then(History::default),
             writes: AtomicBool::new(false),
             identity: OnceCell::new(),
@@ -181,14 +181,14 @@ impl Lane {
     }
 
     /// What the server offers; asks it where nobody has.
-    pub(super) async fn catalog(&self) -> Result<Arc<Catalog>, NoSession> {
+    pub(super) async fn catalog(&self) -> Result<Arc<Catalog>, SessionError> {
         if let Some(known) = self.catalog.get() {
-            return known.clone().map_err(|found| NoSession::Broken(Box::new(found)));
+            return known.clone().map_err(|found| SessionError::Broken(Box::new(found)));
         }
         self.ready().await?;
         match self.catalog.get() {
             Some(Ok(catalog)) => Ok(Arc::clone(catalog)),
-            Some(Err(found)) => Err(NoSession::Broken(Box::new(found.clone()))),
+            Some(Err(found)) => Err(SessionError::Broken(Box::new(found.clone()))),
             None => Ok(Arc::default()),
         }
     }
@@ -215,19 +215,19 @@ impl Lane {
         self.catalog.get()?.clone().ok()
     }
 
-    /// A node with the lane's names filled in.
+    /// A node with the target's names filled in.
     pub(super) fn filled(&self, node: &Node) -> Option<Value> {
         fill(node, self.names.as_ref().ok()?).ok().map(|filled| filled.to_json())
     }
 
-    /// The lane's names, with what the suite's setup captured in the shared session.
+    /// The target's names, with what the suite's setup captured in the shared session.
     pub(super) async fn known_names(&self) -> Names {
         let shared = self.shared.lock().await.session.clone();
         shared.map_or_else(|| self.names.clone().unwrap_or_default(), |shared| shared.names.clone())
     }
 
     /// Opens the first session, so that the catalog and the era are known before the first case.
-    async fn ready(&self) -> Result<(), NoSession> {
+    async fn ready(&self) -> Result<(), SessionError> {
         if !self.sets_up_every_session() {
             return self.session().await.map(drop);
         }
@@ -245,7 +245,7 @@ impl Lane {
     }
 
     /// The session that cases share; a dead one is replaced where the suite allows it.
-    pub(super) async fn session(&self) -> Result<Arc<Opened>, NoSession> {
+    pub(super) async fn session(&self) -> Result<Arc<OpenSession>, SessionError> {
         let mut shared = self.shared.lock().await;
         if let Some(opened) = shared.session.as_ref().filter(|opened| opened.session.is_open()) {
             return Ok(Arc::clone(opened));
@@ -261,7 +261,7 @@ impl Lane {
                     "the server ended earlier, and `restart_policy: never` does not start it again",
                 );
                 shared.closed = Some(reason.clone());
-                return Err(NoSession::Broken(Box::new(reason)));
+                return Err(SessionError::Broken(Box::new(reason)));
             }
         }
         let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
@@ -280,11 +280,11 @@ impl Lane {
     ///
     /// Where every case has a fresh server, the suite's setup runs in it; elsewhere the setup ran once, in the shared
     /// session, and what it captured is known.
-    pub(super) async fn own_session(self: &Arc<Self>, case: &Case, turn: Turn) -> Result<Opened, NoSession> {
+    pub(super) async fn own_session(self: &Arc<Self>, case: &Case, turn: Turn) -> Result<OpenSession, SessionError> {
         self.catalog().await.map(drop).or_else(|none| match none {
             // A server whose list is broken may still serve calls.
-            NoSession::Broken(_) if self.catalog.get().is_some() => Ok(()),
-            NoSession::Broken(_) | NoSession::NotApplicable(_) | NoSession::Interrupted => Err(none),
+            SessionError::Broken(_) if self.catalog.get().is_some() => Ok(()),
+            SessionError::Broken(_) | SessionError::NotApplicable(_) | SessionError::Interrupted => Err(none),
         })?;
         let known = self.shared.lock().await.known;
         let session = self.fresh(known, case, turn).await?;
@@ -295,7 +295,7 @@ impl Lane {
         if self.sets_up_every_session() {
             return self.set_up(session).await.map_err(without_setup);
         }
-        Ok(Opened { session, names: self.known_names().await })
+        Ok(OpenSession { session, names: self.known_names().await })
     }
 
     /// Whether setup and teardown of the suite belong to every session rather than to the shared one.
@@ -308,13 +308,13 @@ impl Lane {
         self.sets_up_every_session() || self.server.as_ref().is_ok_and(|server| !server.is_shared())
     }
 
-    async fn open_once(&self, shared: &mut Shared, answers: &Answers) -> Result<Session, NoSession> {
+    async fn open_once(&self, shared: &mut Shared, answers: &Answers) -> Result<Session, SessionError> {
         let opened = self.open(shared.known, (answers, Handshake::Made), &Names::new()).await;
         let session = match opened {
             Ok(session) => session,
-            Err(NoSession::Broken(found)) => {
+            Err(SessionError::Broken(found)) => {
                 shared.closed = Some((*found).clone());
-                return Err(NoSession::Broken(found));
+                return Err(SessionError::Broken(found));
             }
             Err(other) => return Err(other),
         };
@@ -339,7 +339,7 @@ impl Lane {
             }
             Err(failure) => {
                 let broken = diagnosis::of_violations(&session.take_violations(""), &session.frames());
-                let found = phases::joined(vec![Finding::from(&failure)], broken);
+                let found = conversation::joined(vec![Finding::from(&failure)], broken);
                 let found: Vec<Finding> = found.into_iter().map(|found| self.at_server(found)).collect();
                 self.judged(&revision, found.clone());
                 Err(found[0].clone())
@@ -348,11 +348,11 @@ impl Lane {
     }
 
     /// Runs the setup of the suite in a session, and ends the session where it fails.
-    pub(super) async fn set_up(&self, session: Session) -> Result<Opened, Finding> {
+    pub(super) async fn set_up(&self, session: Session) -> Result<OpenSession, Finding> {
         let names = self.names.clone().unwrap_or_default();
         let suite = &self.planned().suite;
         if suite.setup.is_empty() {
-            return Ok(Opened { session, names });
+            return Ok(OpenSession { session, names });
         }
         let speaker = Speaker { session: &session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, names, self);
@@ -360,7 +360,7 @@ impl Lane {
         let names = conversation.learned();
         drop(conversation);
         match failed.and_then(|mut found| if found.is_empty() { None } else { Some(found.remove(0)) }) {
-            None => Ok(Opened { session, names }),
+            None => Ok(OpenSession { session, names }),
             Some(found) => {
                 let what = if finding::is_not_allowed(&found) { "was not run" } else { "failed" };
                 let found = Finding { message: format!("the suite's setup {what}: {}", found.message), ..found };
