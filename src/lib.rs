@@ -1,6 +1,7 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
 
 pub mod baseline;
+pub mod block;
 pub mod cli;
 pub mod coverage;
 pub mod demo;
@@ -13,7 +14,6 @@ pub mod generate;
 pub mod lint;
 pub mod matching;
 pub mod plan;
-pub mod probe;
 pub mod prove;
 pub mod recorded;
 pub mod redact;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use mcprove::plan::{Selection, build, declared};
 use mcprove::source::{Color, Diagnostic, Sources, Style, render};
-use mcprove::suite::{Files, load};
+use mcprove::block::load;
+use mcprove::suite::Files;
 use mcprove::taxonomy::Registry;
 
 /// One suite, and one text for all other files.

@@ -11,9 +11,10 @@ use super::exit::Exit;
 use super::files::Disk;
 use super::output::Output;
 use super::{paths, state};
-use crate::plan::{self, Failed, Filter, Plan, Selection};
+use crate::block;
+use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
 use crate::source::{Diagnostic, SourceFile, Sources, file};
-use crate::suite::{self, CommandLine, Files, Suite};
+use crate::suite::{self, CommandLine, Files, LoadedSuite};
 use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
@@ -156,10 +157,17 @@ fn passed_over(file: &Path) -> Diagnostic {
 }
 
 /// Loads a suite that nobody wrote down.
-fn load_given(given: &Given, sources: &mut Sources, mistakes: &mut Vec<Diagnostic>) -> Vec<Suite> {
+fn load_given(
+    given: &Given,
+    sources: &mut Sources,
+    mistakes: &mut Vec<Diagnostic>,
+) -> Vec<LoadedSuite<Arc<dyn CaseSource>>> {
     let files = Beside { name: given.name.clone(), text: given.text.clone(), disk: Disk };
-    match suite::load(&given.name, &files, sources, &mut Vec::new()) {
-        Ok(suite) => vec![Suite { asked: Some(given.asked.clone()), ..suite }],
+    match block::load(&given.name, &files, sources, &mut Vec::new()) {
+        Ok(mut loaded) => {
+            loaded.suite.asked = Some(given.asked.clone());
+            vec![loaded]
+        }
         Err(found) => {
             mistakes.extend(found.into_iter().map(|mistake| given.without_place(mistake)));
             Vec::new()
@@ -182,12 +190,12 @@ fn load_all(
     sources: &mut Sources,
     mistakes: &mut Vec<Diagnostic>,
     output: &Output,
-) -> Vec<Suite> {
+) -> Vec<LoadedSuite<Arc<dyn CaseSource>>> {
     let mut suites = Vec::new();
     let mut warnings = Vec::new();
     for file in files {
-        match suite::load(file, &Disk, sources, &mut warnings) {
-            Ok(suite) => suites.push(suite),
+        match block::load(file, &Disk, sources, &mut warnings) {
+            Ok(loaded) => suites.push(loaded),
             Err(found) => mistakes.extend(found),
         }
     }

@@ -1,8 +1,8 @@
 //! One attempt at a kept finding, with fresh servers.
 
 use super::Stored;
+use super::replay::{Replayed, Stage, replay};
 use crate::event::{Finding, Kind, Reproduction};
-use crate::probe::replay::{Replayed, Stage, replay};
 
 /// What came of one attempt.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::Stored;
 use super::ddmin::ddmin;
+use super::replay::ANSWER;
 use crate::event::{Call, Finding, Reproduction};
 use crate::generate::shrink;
-use crate::probe::replay::ANSWER;
 use crate::redact::RESTORED_FROM;
 use crate::source::map_texts;
 

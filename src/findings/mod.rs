@@ -12,6 +12,7 @@ mod ddmin;
 mod keeper;
 mod minimise;
 mod regression;
+pub mod replay;
 mod restore;
 mod sequence;
 mod start;

@@ -1,9 +1,9 @@
 //! What to say to see a finding again, as far as a run knows what was said.
 
 use super::calls::Said;
+use super::replay::about;
 use crate::diagnosis::CASES;
 use crate::event::{Call, CaseResult, Check, Doubt, Finding, Kind, Reproduction};
-use crate::probe::replay::about;
 
 /// The time after which a request counts as unanswered where nobody knows how long it took.
 const SILENCE_MS: u64 = 10_000;

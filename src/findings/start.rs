@@ -10,11 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::block::load;
 use crate::plan::{Plan, Selection, SuitePlan, build};
 use crate::redact::Redactor;
 use crate::runner::variables_in;
 use crate::source::{Node, Sources, legible_json, map_texts, parse};
-use crate::suite::{Files, load};
+use crate::suite::Files;
 use crate::taxonomy::Registry;
 
 /// How a server is started, and what the client answers.

@@ -1,88 +1,112 @@
-//! The cases of a suite's blocks, before the server has said what it offers.
+//! Blocks, and the cases that follow from them.
 
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::case::{Body, Case, SkipReason, Template};
-use super::drift;
-use super::planner::{Planner, not_available};
+use super::Offer;
+use super::case::{Body, Case, Template};
+use super::planner::Planner;
+use crate::event::Review;
 use crate::source::Node;
-use crate::suite::grammar::{BlockEntry, BlockKind, BlockState};
-use crate::suite::{
-    Block, block_compliance, block_differential, block_fuzz, block_negative_path, block_schema_lint, skip_reason,
-};
+use crate::suite::{self, SuiteSettings, Test};
+use crate::wire::Tool;
 
-/// The cases of a block.
+/// A block of a suite, with settings that make cases.
+pub type Block = suite::Block<Arc<dyn CaseSource>>;
+
+/// Settings of a block, and the cases that follow from them.
+pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
+    /// The cases on a server that has said what it offers.
+    ///
+    /// `template` is the case that stands for the block in the plan until then.
+    fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case>;
+
+    /// The cases of a block that needs no server to know them; `None` for all others.
+    fn known_cases(&self, _planner: &Planner<'_>, _block: &Block) -> Option<Vec<Case>> {
+        None
+    }
+
+    /// The variants that its cases judge, as far as they are known before the server has said what it offers.
+    fn variants(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// How its cases rest on calls of tools that nobody wrote.
+    fn generated_calls(&self) -> GeneratedCalls {
+        GeneratedCalls::None
+    }
+
+    /// Whether it makes calls of a tool that nobody wrote.
+    fn calls(&self, _tool: &str) -> bool {
+        false
+    }
+
+    /// Values for templates by name: `{{ hints.slow_tool }}`.
+    fn hints(&self) -> Option<&BTreeMap<String, Node>> {
+        None
+    }
+
+    /// A review of the tools of a server, once all cases are over.
+    fn review(&self, _target: &ReviewTarget<'_>) -> Option<Review> {
+        None
+    }
+
+    /// The file of the recorded server that it names, as written.
+    fn snapshot_file(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// A server in one revision, with the tools that it lists.
+#[derive(Debug, Clone, Copy)]
+pub struct ReviewTarget<'a> {
+    /// The suite's file.
+    pub file: &'a str,
+    /// The server's name in the suite.
+    pub server: &'a str,
+    /// The revision that was spoken.
+    pub revision: &'a str,
+    /// The tools.
+    pub tools: &'a [Tool],
+}
+
+/// How cases rest on calls that nobody wrote, and which say nothing where a server refuses all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GeneratedCalls {
+    /// They do not, though some cases may call tools.
+    None,
+    /// They begin with valid calls of tools, and are inconclusive where these are refused.
+    BeginCases,
+    /// The same, beside cases that need no tool.
+    BeginSomeCases,
+    /// They are such calls themselves, and judge the refusal of a valid one.
+    AreCases,
+}
+
+/// The case of a block that is written in a test.
+pub(super) fn case_of_test(planner: &Planner<'_>, test: &Test, block: &Block) -> Case {
+    let body = Body::Template(Box::new(Template::Block(block.clone())));
+    let mut case = planner.test_case(test, None, body);
+    case.name = format!("{} / {}", case.name, block.key.replace('_', " "));
+    case.id = planner.id(&case.name, None);
+    case.span = block.span;
+    case.probes = block.probes.iter().map(|probe| (*probe).to_owned()).collect();
+    case.variants.clear();
+    case
+}
+
+/// The cases of a block before the server has said what it offers.
 pub(super) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
-    let entry = block.kind.entry();
-    if let Some(template) = template(block) {
-        let body = match planner.passed_over().or_else(|| planner.blocked()) {
-            Some(reason) => Body::Skipped(reason),
-            None => Body::Template(Box::new(template)),
-        };
-        let mut case = planner.case(entry.key, None, block.span, body);
-        case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
-        if block.kind == BlockKind::Differential {
-            case.variants.extend(drift::JUDGES.map(str::to_owned));
-        }
-        return vec![case];
+    if let Some(known) = block.settings.known_cases(planner, block) {
+        return known;
     }
-    if entry.state == BlockState::Runs {
-        return Vec::new();
-    }
-    unavailable(planner, block, entry)
-}
-
-/// What becomes cases once the catalog is known; `None` where the block does not run yet.
-fn template(block: &Block) -> Option<Template> {
-    match block.kind {
-        BlockKind::Compliance => block_compliance(block).map(|asked| Template::Rules(Arc::new(asked))),
-        BlockKind::NegativePath => block_negative_path(block).map(Template::NegativeBlock),
-        BlockKind::OutputSchema => Some(Template::OutputBlock(block.tools.clone())),
-        BlockKind::SchemaLint => Some(Template::Lint(Arc::new(block_schema_lint(block)))),
-        BlockKind::Differential => block_differential(block).map(|settings| Template::Drift(Arc::new(settings))),
-        BlockKind::Fuzz => Some(Template::Fuzz(Arc::new(block_fuzz(block)))),
-        BlockKind::Properties
-        | BlockKind::State
-        | BlockKind::Torture
-        | BlockKind::Config
-        | BlockKind::Performance
-        | BlockKind::Security
-        | BlockKind::TrustBoundary
-        | BlockKind::Faults
-        | BlockKind::Agents => None,
-    }
-}
-
-/// One skipped case for each thing that a block of a later version asks for; none for an empty block.
-fn unavailable(planner: &Planner<'_>, block: &Block, entry: &BlockEntry) -> Vec<Case> {
-    let items = block.settings.items();
-    if items.is_empty() && block.settings.entries().is_empty() {
-        return Vec::new();
-    }
-    let asked: Vec<&Node> = if items.is_empty() { vec![&block.settings] } else { items.iter().collect() };
-    let named = |item: &Node| item.get("name").and_then(Node::text).map(|name| format!("{}: {name}", entry.key));
-    asked
-        .iter()
-        .enumerate()
-        .map(|(number, item)| {
-            let fallback = if asked.len() > 1 { format!("{} {}", entry.key, number + 1) } else { entry.key.to_owned() };
-            let asked = skip_reason(item.get("skip")).map(SkipReason::Asked).or_else(|| planner.passed_over());
-            let reason = asked.unwrap_or_else(|| not_available(entry.key));
-            let name = named(item).unwrap_or(fallback);
-            let mut case = planner.case(&name, None, block.span, Body::Skipped(reason));
-            case.probes.extend(entry.probes.iter().map(|probe| (*probe).to_owned()));
-            if block.kind == BlockKind::Agents {
-                case.probes.extend(agent_probes(item));
-            }
-            case
-        })
-        .collect()
-}
-
-fn agent_probes(agent: &Node) -> Vec<String> {
-    let selects =
-        ["trajectory", "golden_path", "distractors", "equal_function"].iter().any(|key| agent.get(key).is_some());
-    let recovers = ["inject", "recovery"].iter().any(|key| agent.get(key).is_some());
-    let probes = [("tool-selection", selects), ("fault-recovery", recovers)];
-    probes.into_iter().filter(|(_, plans)| *plans).map(|(probe, _)| probe.to_owned()).collect()
+    let body = match planner.passed_over().or_else(|| planner.blocked()) {
+        Some(reason) => Body::Skipped(reason),
+        None => Body::Template(Box::new(Template::Block(block.clone()))),
+    };
+    let mut case = planner.case(block.key, None, block.span, body);
+    case.probes.extend(block.probes.iter().map(|probe| (*probe).to_owned()));
+    case.variants.extend(block.settings.variants().iter().map(|variant| (*variant).to_owned()));
+    vec![case]
 }

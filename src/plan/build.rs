@@ -3,25 +3,27 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::block::{self, Block, CaseSource};
 use super::case::{Body, Case, Lane, Plan, SkipReason, SuitePlan};
 use super::planner::Planner;
-use super::{Selection, block, snapshot};
+use super::{Selection, snapshot};
 use crate::source::{Diagnostic, Sources, did_you_mean};
-use crate::suite::Suite;
+use crate::suite::{LoadedSuite, Suite, Test};
 use crate::taxonomy::Registry;
 
 /// Plans every selected case of the suites; `Err` holds what only the registry can tell, such as unknown variants.
 pub fn build(
-    suites: Vec<Suite>,
+    suites: Vec<LoadedSuite<Arc<dyn CaseSource>>>,
     selection: Selection,
     registry: &Registry,
     sources: Arc<Sources>,
 ) -> Result<Plan, Vec<Diagnostic>> {
-    let found: Vec<Diagnostic> = suites.iter().flat_map(|suite| unknown_variants(suite, registry)).collect();
+    let found: Vec<Diagnostic> = suites.iter().flat_map(|loaded| unknown_variants(loaded, registry)).collect();
     if !found.is_empty() {
         return Err(found);
     }
-    let mut suites: Vec<SuitePlan> = suites.into_iter().map(|suite| plan_suite(Arc::new(suite), &sources)).collect();
+    let mut suites: Vec<SuitePlan> =
+        suites.into_iter().map(|loaded| plan_suite(Arc::new(loaded.suite), loaded.blocks.into(), &sources)).collect();
     let found = snapshot::duplicates(&suites);
     if !found.is_empty() {
         return Err(found);
@@ -33,8 +35,8 @@ pub fn build(
 }
 
 /// Plans the selected cases of one suite.
-pub(super) fn select_suite(suite: Suite, selection: &Selection, sources: &Sources) -> SuitePlan {
-    let mut planned = plan_suite(Arc::new(suite), sources);
+pub(super) fn select_suite(suite: Suite, blocks: Arc<[Block]>, selection: &Selection, sources: &Sources) -> SuitePlan {
+    let mut planned = plan_suite(Arc::new(suite), blocks, sources);
     keep_selected(&mut planned, selection);
     planned
 }
@@ -47,7 +49,7 @@ fn keep_selected(planned: &mut SuitePlan, selection: &Selection) {
 pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
     let counted = plan.cases().filter(|case| match &case.body {
         Body::Script(_)
-        | Body::Probe(_)
+        | Body::Check(_)
         | Body::Scan(_)
         | Body::Template(_)
         | Body::Skipped(SkipReason::NotAvailable(_)) => true,
@@ -63,8 +65,9 @@ pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
     })
 }
 
-fn unknown_variants(suite: &Suite, registry: &Registry) -> Vec<Diagnostic> {
-    let judged = suite.tests.iter().chain(suite.rules.iter().map(AsRef::as_ref)).flat_map(|test| &test.judges);
+fn unknown_variants(loaded: &LoadedSuite<Arc<dyn CaseSource>>, registry: &Registry) -> Vec<Diagnostic> {
+    let of_blocks = loaded.blocks.iter().flat_map(|block| block.settings.tests()).map(AsRef::as_ref);
+    let judged = loaded.suite.tests.iter().chain(of_blocks).flat_map(|test: &Test| &test.judges);
     judged
         .filter(|variant| registry.variant(&variant.value).is_none())
         .map(|variant| {
@@ -75,7 +78,7 @@ fn unknown_variants(suite: &Suite, registry: &Registry) -> Vec<Diagnostic> {
         .collect()
 }
 
-fn plan_suite(suite: Arc<Suite>, sources: &Sources) -> SuitePlan {
+fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> SuitePlan {
     let lanes: Vec<Lane> = suite
         .servers
         .iter()
@@ -87,20 +90,25 @@ fn plan_suite(suite: Arc<Suite>, sources: &Sources) -> SuitePlan {
     let mut cases: Vec<Case> = Vec::new();
     let mut taken = BTreeSet::new();
     for (index, lane) in lanes.iter().enumerate() {
-        let planner = Planner { suite: &suite, lane, index, sources, has_only };
+        let planner = Planner { suite: &suite, blocks: &blocks, lane, index, sources, has_only };
         let first = cases.len();
         cases.extend(
             suite
                 .tests
                 .iter()
                 .filter(|test| test.server.as_ref().is_none_or(|server| server.value == lane.server))
-                .flat_map(|test| planner.test(test)),
+                .flat_map(|test| {
+                    let derived = blocks.iter().filter(|block| block.test == Some(test.span));
+                    let derived = derived.map(|block| block::case_of_test(&planner, test, block));
+                    planner.test(test).into_iter().chain(derived).collect::<Vec<_>>()
+                }),
         );
-        cases.extend(suite.blocks.iter().flat_map(|block| block::cases(&planner, block)));
+        let own = blocks.iter().filter(|block| block.test.is_none());
+        cases.extend(own.flat_map(|block| block::cases(&planner, block)));
         planner.number(&mut cases[first..], &mut taken);
     }
     for (at, case) in cases.iter_mut().enumerate() {
         case.position = vec![at];
     }
-    SuitePlan { suite, lanes, cases: cases.into_iter().map(Arc::new).collect() }
+    SuitePlan { suite, blocks, lanes, cases: cases.into_iter().map(Arc::new).collect() }
 }

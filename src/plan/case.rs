@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Probe, Rounds, Selection};
+use super::block::Block;
+use super::{Check, Rounds, Selection};
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{
-    Answers, Compliance, Differential, Fuzz, Handshake, Hazard, NegativePath, Protocol, Rule, SchemaLint, Step, Suite,
-    Test, ToolSelection,
-};
+use crate::suite::{Answers, Handshake, Hazard, Protocol, Rule, Step, Suite, Test};
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -43,6 +41,8 @@ impl Plan {
 pub struct SuitePlan {
     /// The suite.
     pub suite: Arc<Suite>,
+    /// Its blocks.
+    pub blocks: Arc<[Block]>,
     /// Its servers, each once per revision.
     pub lanes: Vec<Lane>,
     /// Its cases in declared order, lane by lane.
@@ -150,7 +150,7 @@ pub enum Body {
     /// It runs these steps.
     Script(Box<Script>),
     /// It runs a check that no steps can say.
-    Probe(Arc<Probe>),
+    Check(Arc<dyn Check>),
     /// It looks for these in every frame of the lane, once all other cases are over.
     Scan(Vec<String>),
     /// It does not run.
@@ -244,18 +244,6 @@ pub enum Template {
     ForEach(Arc<Test>),
     /// A test that says something only of servers that offer this or that.
     Particular(Arc<Test>),
-    /// The rules of a specification.
-    Rules(Arc<Compliance>),
-    /// Refusals derived from a test.
-    NegativeTest(Arc<Test>, NegativePath),
-    /// Refusals derived for a selection of tools.
-    NegativeBlock(NegativePath),
-    /// Structured content of a selection of tools.
-    OutputBlock(ToolSelection),
-    /// Generated calls.
-    Fuzz(Arc<Fuzz>),
-    /// The tools as they are listed.
-    Lint(Arc<SchemaLint>),
-    /// Comparisons with a recorded server.
-    Drift(Arc<Differential>),
+    /// A block of the suite, or of a test.
+    Block(Block),
 }

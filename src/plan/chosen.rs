@@ -1,6 +1,6 @@
 //! Which tools of a server the generated cases of a suite may call, and which they leave alone.
 
-use super::case::{Body, SuitePlan, Template};
+use super::case::SuitePlan;
 use super::made::Cure;
 use super::valid;
 use crate::suite::{Hazard, Target};
@@ -26,7 +26,11 @@ pub fn chosen_tools(planned: &SuitePlan, lane: usize, catalog: &Catalog) -> Opti
     if is_ours {
         return None;
     }
-    let is_called = |tool: &&Tool| planned.cases.iter().any(|case| case.lane == lane && calls(&case.body, &tool.name));
+    let is_called = |tool: &&Tool| {
+        planned.cases.iter().any(|case| {
+            case.lane == lane && valid::block_of(&case.body).is_some_and(|block| block.settings.calls(&tool.name))
+        })
+    };
     let risky = catalog.tools.iter().filter(|tool| !tool.only_reads()).filter(is_called);
     let (writing, left): (Vec<_>, Vec<_>) =
         risky.map(|tool| (tool, suite.hazard(server, tool))).partition(|(_, hazard)| hazard.is_none());
@@ -46,10 +50,4 @@ pub fn chosen_tools(planned: &SuitePlan, lane: usize, catalog: &Catalog) -> Opti
         tools.into_iter().map(|(tool, _)| tool.name.clone()).collect()
     };
     Some(ChosenTools { writing: names(writing), left_alone: names(left), help })
-}
-
-/// Whether a case becomes calls of a tool that nobody wrote.
-fn calls(body: &Body, tool: &str) -> bool {
-    let is_rules = matches!(body, Body::Template(template) if matches!(**template, Template::Rules(_)));
-    is_rules || valid::calls(body, tool)
 }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::case::{Body, Case, Mistake, SkipReason, SuitePlan, Template};
 use super::planner::{Planner, script_of};
-use super::{Offer, Plan, drift, fuzz, lint, negative, output, rules, valid};
+use super::{Offer, Plan, needs, valid};
 use crate::source::Span;
 use crate::source::template::{Names, holds, is_template};
 use crate::suite::{Loop, Row, Test};
@@ -20,25 +20,26 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
     let catalog = offer.catalog;
     let Body::Template(template) = &case.body else { return vec![Arc::clone(case)] };
     let lane = &suite.lanes[case.lane];
-    let planner = Planner { suite: &suite.suite, lane, index: case.lane, sources: &plan.sources, has_only: false };
+    let planner = Planner {
+        suite: &suite.suite,
+        blocks: &suite.blocks,
+        lane,
+        index: case.lane,
+        sources: &plan.sources,
+        has_only: false,
+    };
     let mut cases = match template.as_ref() {
-        Template::ForEach(test) if test.is_particular() => rules::cases_of(&planner, test, offer),
+        Template::ForEach(test) if test.is_particular() => needs::cases_of(&planner, test, offer),
         Template::ForEach(test) => for_each(&planner, test, catalog, &Names::new()),
-        Template::Particular(test) => rules::cases_of(&planner, test, offer),
-        Template::Rules(compliance) => rules::cases(&planner, case, compliance, offer),
-        Template::NegativeTest(test, negative) => negative::test_cases(&planner, case, (test, negative), offer),
-        Template::NegativeBlock(negative) => negative::block_cases(&planner, case, negative, offer),
-        Template::Fuzz(settings) => fuzz::cases(&planner, case, settings, catalog),
-        Template::Lint(settings) => lint::cases(&planner, case, settings, catalog),
-        Template::Drift(settings) => drift::cases(&planner, case, settings, catalog),
-        Template::OutputBlock(tools) => output::cases(&planner, case, tools, catalog),
+        Template::Particular(test) => needs::cases_of(&planner, test, offer),
+        Template::Block(block) => block.settings.cases(&planner, case, offer),
     };
     if cases.is_empty() {
         let reason = "the server offers nothing that this applies to".to_owned();
         cases.push(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..(**case).clone() });
     }
     cases.splice(..0, valid::cases(&planner, suite, case, catalog));
-    let is_derived = !matches!(**template, Template::ForEach(_) | Template::Particular(_) | Template::NegativeTest(..));
+    let is_derived = matches!(&**template, Template::Block(block) if block.test.is_none());
     for case in &mut cases {
         case.is_derived = is_derived;
     }

@@ -8,16 +8,16 @@ use crate::source::{Node, Span, Value};
 use crate::suite::{Action, Step};
 
 /// The variants that `output_schema: true` judges.
-pub(super) const OUTPUT_SCHEMA_JUDGES: [&str; 3] =
+pub(crate) const OUTPUT_SCHEMA_JUDGES: [&str; 3] =
     ["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED", "SCHEMA-TEXT-DIVERGENCE"];
 
 /// `output_schema: true`, to be quoted at `span`.
-pub(super) fn output_schema(span: Span) -> Expectation {
+pub(crate) fn output_schema(span: Span) -> Expectation {
     built(&json!({"output_schema": true}), span)
 }
 
 /// An expectation that this program writes itself.
-pub(super) fn built(item: &serde_json::Value, span: Span) -> Expectation {
+pub(crate) fn built(item: &serde_json::Value, span: Span) -> Expectation {
     let mut found = Vec::new();
     match Expectation::build(&from_json(item, span), &mut found) {
         Some(expectation) => expectation,
@@ -26,7 +26,7 @@ pub(super) fn built(item: &serde_json::Value, span: Span) -> Expectation {
 }
 
 /// A step that does something and expects nothing.
-pub(super) fn bare(action: Action, span: Span) -> Step {
+pub(crate) fn bare(action: Action, span: Span) -> Step {
     Step {
         span,
         name: None,
@@ -43,6 +43,6 @@ pub(super) fn bare(action: Action, span: Span) -> Step {
 }
 
 /// A text at a place.
-pub(super) fn text_node(text: &str, span: Span) -> Node {
+pub(crate) fn text_node(text: &str, span: Span) -> Node {
     Node { value: Value::Text(text.to_owned()), span }
 }

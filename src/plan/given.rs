@@ -22,7 +22,8 @@ pub fn misgiven(
     filled: &dyn Fn(&Node) -> Option<Json>,
 ) -> Vec<Arc<Case>> {
     let Some(lane) = suite.lanes.first() else { return Vec::new() };
-    let planner = Planner { suite: &suite.suite, lane, index: 0, sources: &plan.sources, has_only: false };
+    let planner =
+        Planner { suite: &suite.suite, blocks: &suite.blocks, lane, index: 0, sources: &plan.sources, has_only: false };
     let case = |key: &str, name: &str, mistake: Mistake| {
         Arc::new(planner.case(&format!("{key} / {name}"), None, mistake.span, Body::Failed(mistake)))
     };

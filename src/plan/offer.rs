@@ -6,7 +6,7 @@ use super::made;
 use super::planner::Planner;
 use crate::source::Node;
 use crate::source::template::Names;
-use crate::suite::{Suite, Target, block_compliance};
+use crate::suite::{Suite, Target};
 use crate::wire::{Catalog, Revision, Tool};
 
 /// What a server said in its first session.
@@ -30,9 +30,9 @@ impl Offer<'_> {
     }
 
     /// The names for templates: `offer` and `hints`.
-    pub(super) fn names(&self, planner: &Planner<'_>) -> Names {
+    pub(crate) fn names(&self, planner: &Planner<'_>) -> Names {
         let suite = planner.suite;
-        let hints = self.hints(suite);
+        let hints = self.hints(planner);
         let listed = hints.get("safe_tools").and_then(Json::as_array);
         let safe = |tool: &Tool| match listed {
             Some(listed) if !listed.iter().any(|name| name.as_str() == Some(&tool.name)) => None,
@@ -70,11 +70,11 @@ impl Offer<'_> {
     }
 
     /// What somebody said about what to test with; a tool comes with arguments.
-    fn hints(&self, suite: &Suite) -> Json {
-        let said = suite.blocks.iter().filter_map(block_compliance).flat_map(|compliance| compliance.hints);
+    fn hints(&self, planner: &Planner<'_>) -> Json {
+        let said = planner.blocks.iter().filter_map(|block| block.settings.hints()).flatten();
         said.map(|(name, value)| {
-            let value = if name.ends_with("_tool") { self.tool_hint(suite, &value) } else { value.to_json() };
-            (name, value)
+            let value = if name.ends_with("_tool") { self.tool_hint(planner.suite, value) } else { value.to_json() };
+            (name.clone(), value)
         })
         .collect::<Map<_, _>>()
         .into()

@@ -22,7 +22,7 @@ pub fn replanned(plan: &Plan, policy: RestartPolicy, order: Order) -> Plan {
         suite.options.restart_policy = policy;
         suite.options.order = order;
         suite.options.parallel = Some(1);
-        build::select_suite(suite, &plan.selection, &plan.sources)
+        build::select_suite(suite, Arc::clone(&planned.blocks), &plan.selection, &plan.sources)
     });
     Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::block::Block;
 use super::case::{Body, Case, Lane, Mistake, Place, Script, SessionNeed, SkipReason, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
 use super::{raw, snapshot};
@@ -12,9 +13,11 @@ use crate::suite::{Action, Answers, Handshake, RestartPolicy, Row, Step, Suite, 
 use crate::wire::Catalog;
 
 /// Makes the cases of one lane; also used to make cases once the catalog is known.
-pub(super) struct Planner<'a> {
-    pub(super) suite: &'a Arc<Suite>,
-    pub(super) lane: &'a Lane,
+#[derive(Clone, Copy)]
+pub struct Planner<'a> {
+    pub(crate) suite: &'a Arc<Suite>,
+    pub(crate) blocks: &'a [Block],
+    pub(crate) lane: &'a Lane,
     pub(super) index: usize,
     pub(super) sources: &'a Sources,
     pub(super) has_only: bool,
@@ -24,27 +27,16 @@ impl Planner<'_> {
     /// The cases of a test.
     pub(super) fn test(&self, test: &Test) -> Vec<Case> {
         let shared = Arc::new(test.clone());
-        let mut cases = match (&test.for_each, test.rows.as_slice()) {
+        match (&test.for_each, test.rows.as_slice()) {
             (Some(_), _) => {
-                vec![self.test_case(test, None, Body::Template(Box::new(Template::ForEach(shared.clone()))))]
+                vec![self.test_case(test, None, Body::Template(Box::new(Template::ForEach(shared))))]
             }
             (None, rows) if test.property.is_some() || rows.is_empty() && test.is_particular() => {
-                vec![self.test_case(test, None, Body::Template(Box::new(Template::Particular(shared.clone()))))]
+                vec![self.test_case(test, None, Body::Template(Box::new(Template::Particular(shared))))]
             }
             (None, []) => vec![self.test_case(test, None, script(test))],
             (None, rows) => rows.iter().map(|row| self.test_case(test, Some(row), script(test))).collect(),
-        };
-        if let Some(negative) = &test.negative_path {
-            let template = Template::NegativeTest(shared, negative.clone());
-            let mut case = self.test_case(test, None, Body::Template(Box::new(template)));
-            case.name = format!("{} / negative path", case.name);
-            case.id = self.id(&case.name, None);
-            case.span = negative.span;
-            case.probes = ["negative-path".to_owned()].into();
-            case.variants.clear();
-            cases.push(case);
         }
-        cases
     }
 
     pub(super) fn test_case(&self, test: &Test, row: Option<&Row>, body: Body) -> Case {
@@ -105,7 +97,7 @@ impl Planner<'_> {
     }
 
     /// Why nothing runs that is not marked `only`.
-    pub(super) fn passed_over(&self) -> Option<SkipReason> {
+    pub(crate) fn passed_over(&self) -> Option<SkipReason> {
         self.has_only.then(|| SkipReason::Asked("another test is marked `only`".to_owned()))
     }
 
@@ -121,7 +113,7 @@ impl Planner<'_> {
     }
 
     /// A case with a name and a place and the lane's defaults.
-    pub(super) fn case(&self, name: &str, row: Option<String>, span: Span, body: Body) -> Case {
+    pub(crate) fn case(&self, name: &str, row: Option<String>, span: Span, body: Body) -> Case {
         let (file, line, column) = self.sources.place(span);
         let last = self.sources.file(span.source).position((span.end as usize).saturating_sub(1)).0;
         let mut probes = BTreeSet::new();
@@ -157,7 +149,7 @@ impl Planner<'_> {
     }
 
     /// A failed case for every name and pattern of a selection that no tool of the server answers to.
-    pub(super) fn unknown_tools(&self, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
+    pub(crate) fn unknown_tools(&self, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
         let offered: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
         tools
             .idle(&offered)
@@ -189,7 +181,7 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn id(&self, name: &str, row: Option<&str>) -> String {
+    pub(crate) fn id(&self, name: &str, row: Option<&str>) -> String {
         let row = row.map(|row| format!("[{row}]")).unwrap_or_default();
         format!("{}::{name}{row}@{}/{}", self.suite.file, self.lane.server, self.lane.protocol.as_str())
     }
@@ -206,7 +198,7 @@ pub(super) fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake 
     Mistake { code: "unknown-tool", message, help, span: name.span }
 }
 
-pub(super) fn not_available(key: &str) -> SkipReason {
+pub(crate) fn not_available(key: &str) -> SkipReason {
     SkipReason::NotAvailable(format!("`{key}`"))
 }
 

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::block::GeneratedCalls;
 use super::case::{Body, Case, Place, Plan, Template};
 use super::witness::expects_success;
 use crate::suite::{Step, Test};
-
-/// The probe of refusals, which a test with `negative_path:` has beside its own case.
-const REFUSALS: &str = "negative-path";
 
 /// Where the cases of a plan are written that rest on generated calls.
 #[derive(Debug, Clone, Default)]
@@ -83,25 +81,22 @@ fn origin(case: &Case, server: &str, probe: &'static str) -> Origin {
 /// How the cases of a template are told from others; `None` where they do not rest on generated calls.
 fn probe(template: &Template) -> Option<&'static str> {
     match template {
-        Template::NegativeTest(..) => Some(REFUSALS),
-        Template::NegativeBlock(_) | Template::OutputBlock(_) | Template::Fuzz(_) => Some(""),
+        Template::Block(block) if block.settings.generated_calls() == GeneratedCalls::None => None,
+        // A test has cases of its own beside those of its blocks.
+        Template::Block(block) if block.test.is_some() => block.probes.first().copied(),
+        Template::Block(_) => Some(""),
         Template::ForEach(test) | Template::Particular(test) => rests_on_served(test).then_some(""),
-        // Most rules are about the protocol, and servers keep them also where nobody knows a call that they serve.
-        Template::Rules(_) | Template::Lint(_) | Template::Drift(_) => None,
     }
 }
 
 /// Whether a block comes to nothing of its own where a server has no tools.
 fn calls_tools(template: &Template) -> bool {
     match template {
-        Template::NegativeBlock(negative) => negative.checks.iter().any(|check| check.is_of_tools()),
-        Template::OutputBlock(_) | Template::Fuzz(_) => true,
-        Template::NegativeTest(..)
-        | Template::ForEach(_)
-        | Template::Particular(_)
-        | Template::Rules(_)
-        | Template::Lint(_)
-        | Template::Drift(_) => false,
+        Template::Block(block) => match block.settings.generated_calls() {
+            GeneratedCalls::BeginCases | GeneratedCalls::AreCases => block.test.is_none(),
+            GeneratedCalls::BeginSomeCases | GeneratedCalls::None => false,
+        },
+        Template::ForEach(_) | Template::Particular(_) => false,
     }
 }
 

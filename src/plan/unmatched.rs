@@ -93,8 +93,10 @@ fn selects_nothing(message: String) -> Diagnostic {
 
 fn unselected(plan: &Plan) -> Plan {
     let everything = Selection::default();
-    let suites =
-        plan.suites.iter().map(|planned| build::select_suite(Suite::clone(&planned.suite), &everything, &plan.sources));
+    let suites = plan.suites.iter().map(|planned| {
+        let (suite, blocks) = (Suite::clone(&planned.suite), Arc::clone(&planned.blocks));
+        build::select_suite(suite, blocks, &everything, &plan.sources)
+    });
     Plan { suites: suites.collect(), selection: everything.clone(), sources: Arc::clone(&plan.sources) }
 }
 

@@ -4,11 +4,11 @@
 //! Generated cases begin with a valid call, and know nothing where it is refused. Here the refusal itself is judged,
 //! once for each tool.
 
+use super::block::{Block, GeneratedCalls};
 use super::case::{Body, Case, Script, SuitePlan, Template, Vouched};
 use super::generated::{bare, text_node};
 use super::given::objection;
 use super::planner::Planner;
-use super::witness::called_tool;
 use crate::source::template::has_template;
 use crate::suite::{Action, Suite};
 use crate::wire::{Catalog, Tool};
@@ -20,7 +20,8 @@ pub(super) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catal
         return Vec::new();
     }
     // Generated calls of a tool that takes no arguments are all the same, and judge by themselves.
-    let begins_with_it = |body: &Body, tool: &Tool| calls(body, &tool.name) && !(is_fuzz(body) && takes_nothing(tool));
+    let begins_with_it =
+        |body: &Body, tool: &Tool| calls(body, &tool.name) && !(is_generated(body) && takes_nothing(tool));
     let is_called = |tool: &&Tool| suite.cases.iter().any(|case| begins_with_it(&case.body, tool));
     catalog.tools.iter().filter(is_called).filter_map(|tool| of_tool(planner, case, tool)).collect()
 }
@@ -76,33 +77,25 @@ pub fn rests_on_valid_calls(planned: &SuitePlan, lane: usize) -> bool {
 }
 
 /// Whether a case becomes calls of a tool that nobody wrote, and that say nothing where valid ones are refused.
-pub(super) fn calls(body: &Body, tool: &str) -> bool {
-    let Body::Template(template) = body else { return false };
-    match template.as_ref() {
-        Template::NegativeTest(test, negative) => {
-            negative.tools.selects(tool) && test.steps.iter().filter_map(called_tool).any(|called| called == tool)
-        }
-        Template::NegativeBlock(negative) => negative.tools.selects(tool),
-        Template::OutputBlock(tools) => tools.selects(tool),
-        Template::Fuzz(settings) => settings.tools.selects(tool) && !settings.block.selects(tool),
-        Template::ForEach(_)
-        | Template::Particular(_)
-        | Template::Rules(_)
-        | Template::Lint(_)
-        | Template::Drift(_) => false,
-    }
+fn calls(body: &Body, tool: &str) -> bool {
+    block_of(body).is_some_and(|block| rests_on_calls(body) && block.settings.calls(tool))
 }
 
 /// Whether a case becomes generated calls.
-fn is_fuzz(body: &Body) -> bool {
-    matches!(body, Body::Template(template) if matches!(**template, Template::Fuzz(_)))
+fn is_generated(body: &Body) -> bool {
+    block_of(body).is_some_and(|block| block.settings.generated_calls() == GeneratedCalls::AreCases)
 }
 
 /// Whether a case becomes calls that say nothing where valid ones are refused.
 fn rests_on_calls(body: &Body) -> bool {
-    let Body::Template(template) = body else { return false };
-    matches!(
-        template.as_ref(),
-        Template::NegativeTest(..) | Template::NegativeBlock(_) | Template::OutputBlock(_) | Template::Fuzz(_)
-    )
+    block_of(body).is_some_and(|block| block.settings.generated_calls() != GeneratedCalls::None)
+}
+
+/// The block that becomes cases.
+pub(super) fn block_of(body: &Body) -> Option<&Block> {
+    let Body::Template(template) = body else { return None };
+    match template.as_ref() {
+        Template::Block(block) => Some(block),
+        Template::ForEach(_) | Template::Particular(_) => None,
+    }
 }

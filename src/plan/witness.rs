@@ -12,16 +12,16 @@ use crate::suite::{Action, Step, Suite, Test};
 use crate::wire::{Catalog, Tool};
 
 /// Steps whose last is a valid call of a tool.
-pub(super) struct Witness {
+pub(crate) struct Witness {
     /// The row of the test that gave the steps.
-    pub(super) names: Names,
-    pub(super) setup: Vec<Step>,
-    pub(super) steps: Vec<Step>,
-    pub(super) teardown: Vec<Step>,
+    pub(crate) names: Names,
+    pub(crate) setup: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) teardown: Vec<Step>,
 }
 
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
-pub(super) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, SkipReason> {
+pub(crate) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, SkipReason> {
     let suite = planner.suite;
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Err(only_as_task(tool).into());
@@ -38,7 +38,7 @@ pub(super) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> 
 }
 
 /// Why a tool is not called that is served as a task only.
-pub(super) fn only_as_task(tool: &Tool) -> String {
+pub(crate) fn only_as_task(tool: &Tool) -> String {
     format!("`{}` is served as a task only, and generated calls are none", tool.name)
 }
 
@@ -50,7 +50,7 @@ fn given(tool: &Tool, args: &Node) -> Result<Node, String> {
 }
 
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
-pub(super) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catalog: &Catalog) -> Option<Witness> {
+pub(crate) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catalog: &Catalog) -> Option<Witness> {
     let may_be_called = |tool: &Tool| planner.suite.hazard(&planner.lane.server, tool).is_none();
     let repeatable =
         test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.unavailable.is_none();
@@ -80,7 +80,7 @@ pub(super) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catal
 }
 
 /// Arguments of a tool that the suite itself gives: those of its first call that stands for itself, or `arguments:`.
-pub(super) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Node)> {
+pub(crate) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Node)> {
     let is_whole = |test: &&Test| test.property.is_none() && test.skip.is_none() && test.setup.is_empty();
     let own = suite.tests.iter().filter(is_whole).filter_map(|test| test.steps.first());
     let own = own.filter(|step| called_tool(step) == Some(&tool.name) && expects_success(step));
@@ -90,7 +90,7 @@ pub(super) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Nod
 }
 
 /// Whether nothing in a step's expectations says that the call must fail, or that it may.
-pub(super) fn expects_success(step: &Step) -> bool {
+pub(crate) fn expects_success(step: &Step) -> bool {
     let records_error = step.snapshot.as_ref().is_some_and(|snapshot| snapshot.sample.is_of_error());
     !records_error && !step.expect.iter().any(|item| speaks_of_errors(item.node()))
 }
@@ -106,12 +106,12 @@ fn speaks_of_errors(item: &Node) -> bool {
 }
 
 /// The name of the tool that a step calls, unless it is a template.
-pub(super) fn called_tool(step: &Step) -> Option<&str> {
+pub(crate) fn called_tool(step: &Step) -> Option<&str> {
     step.action.as_call().and_then(|(tool, _)| tool.text())
 }
 
 impl Witness {
-    pub(super) fn copy(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         Self {
             names: self.names.clone(),
             setup: self.setup.clone(),
@@ -120,7 +120,7 @@ impl Witness {
         }
     }
 
-    pub(super) fn last_args(&self) -> Option<Node> {
+    pub(crate) fn last_args(&self) -> Option<Node> {
         let step = self.steps.last()?;
         let (_, args) = step.action.as_call()?;
         Some(args.cloned().unwrap_or(Node { value: Value::Map(Vec::new()), span: step.span }))

@@ -16,13 +16,18 @@ pub(super) fn frozen(plan: &Plan, recording: &Recording) -> Plan {
         let cases = planned.cases.iter().flat_map(|case| match case.body {
             Body::Template(_) => expand(plan, planned, case, &offers[case.lane].offer()),
             // A recording holds no answers to what a probe would ask.
-            Body::Probe(ref probe) if probe.speaks() => Vec::new(),
-            Body::Probe(_) | Body::Script(_) | Body::Scan(_) | Body::Skipped(_) | Body::Failed(_) => {
+            Body::Check(ref check) if check.sends() => Vec::new(),
+            Body::Check(_) | Body::Script(_) | Body::Scan(_) | Body::Skipped(_) | Body::Failed(_) => {
                 vec![Arc::clone(case)]
             }
         });
         let cases = cases.collect();
-        SuitePlan { suite: Arc::clone(&planned.suite), lanes: planned.lanes.clone(), cases }
+        SuitePlan {
+            suite: Arc::clone(&planned.suite),
+            blocks: Arc::clone(&planned.blocks),
+            lanes: planned.lanes.clone(),
+            cases,
+        }
     });
     Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
 }
@@ -58,6 +63,7 @@ pub(super) fn only(plan: &Plan, picks: &dyn Fn(&SuitePlan, &Case) -> bool) -> Pl
     let suites = plan.suites.iter().filter_map(|planned| {
         let cases: Vec<Arc<Case>> = planned.cases.iter().filter(|case| picks(planned, case)).cloned().collect();
         (!cases.is_empty()).then(|| SuitePlan {
+            blocks: Arc::clone(&planned.blocks),
             suite: Arc::clone(&planned.suite),
             lanes: planned.lanes.clone(),
             cases,

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use super::control::controlled;
 use super::*;
+use crate::block::GRAMMAR;
 use crate::event::{Event, Outcome};
 use crate::plan::Selection;
 use crate::runner::{self, Observer, SessionFrames, Stop};
 use crate::source::Sources;
-use crate::suite::{self, Files, Servers};
+use crate::suite::{self, Files, Servers, SuiteSource};
 
 struct Nothing(String);
 
@@ -23,7 +24,9 @@ impl Files for Nothing {
 pub(super) fn plan(tests: &str) -> Plan {
     let text = format!("suite: s\nserver: {{ builtin: demo }}\n{tests}");
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
-    let read = suite::load_with((Path::new("s.yml"), Servers::Given), &Nothing(text), &mut sources, &mut warnings);
+    let files = Nothing(text);
+    let from = SuiteSource { path: Path::new("s.yml"), servers: Servers::Given, files: &files, grammar: &GRAMMAR };
+    let read = suite::load(&from, &mut sources, &mut warnings);
     let read = read.unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
     let sources = Arc::new(sources);
     let built = crate::plan::build(vec![read], Selection::default(), Registry::builtin(), sources);

@@ -20,7 +20,7 @@ use super::rule::downgrade_should;
 use super::snapshot::{self, Recorder};
 use super::target::{OpenSession, SessionError, TargetSessions};
 use super::witness::ValidCallError;
-use super::{Options, conversation, crash, finding, probe, rerun, rounds};
+use super::{Options, check, conversation, crash, finding, rerun, rounds};
 use crate::diagnosis;
 use crate::event::{
     Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Reason, StepProblem,
@@ -48,9 +48,9 @@ pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: A
             let found = finding::at(found, &target.plan.sources, mistake.span, "");
             return decided(CheckResult::found(Outcome::Failed, vec![found]));
         }
-        Body::Probe(probe) => {
+        Body::Check(check) => {
             target.emitter().event(Event::CaseStarted(CaseStarted { id: case.id.clone(), attempt: 1 }));
-            let checked = Box::pin(probe::run_probe(&target, &case, probe, &options.stop)).await;
+            let checked = Box::pin(check::run_check(&target, &case, check.as_ref(), &options.stop)).await;
             decided(downgrade_should(&case, checked))
         }
         Body::Scan(codes) => decided(downgrade_should(&case, target.scan_results.check(codes))),

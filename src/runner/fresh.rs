@@ -9,7 +9,7 @@ use super::target::{SessionError, TargetSessions};
 use super::{Emitter, Options, Stop, names};
 use crate::event::Finding;
 use crate::plan::Plan;
-use crate::probe::{Eventually, Servers};
+use crate::plan::{Eventually, Servers};
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::source::template::Names;

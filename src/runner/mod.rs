@@ -7,6 +7,7 @@
 mod ahead;
 mod case;
 mod case_result;
+mod check;
 mod closing;
 mod collector;
 mod conversation;
@@ -25,15 +26,12 @@ mod places;
 mod pool;
 mod port;
 mod precondition;
-mod probe;
 mod raw;
 mod raw_http;
 mod read_only;
-mod recording;
 mod rerun;
 mod resolve;
 mod reuse;
-mod review;
 mod rounds;
 mod rule;
 mod scan;
@@ -41,6 +39,7 @@ mod snapshot;
 mod start;
 mod suite;
 mod target;
+mod visit;
 mod witness;
 
 use std::collections::BTreeSet;
@@ -66,9 +65,9 @@ pub use self::names::{redactor, variables_in};
 pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
-pub use self::recording::{Recording, record};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 pub use self::start::{Started, starts};
+pub use self::visit::{Visit, Visitor, visit_servers};
 
 /// What a run comes to; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -7,10 +7,10 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use super::Options;
-use crate::plan::Plan;
+use crate::plan::{Plan, SuitePlan};
 use crate::redact::{RESTORED_FROM, Redactor, is_secret, query_secrets};
 use crate::source::template::{Names, Unfilled, fill, text_of};
-use crate::suite::{Auth, Server, Suite, Target, block_compliance};
+use crate::suite::{Auth, Server, Suite, Target};
 use crate::transport::http::userinfo;
 
 /// The environment variables and the suite's variables, filled in their order.
@@ -83,7 +83,7 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
             secrets.extend(credentials(server, &names).into_iter().map(|value| ("CREDENTIAL".to_owned(), value)));
             secrets.extend(in_words(server, &names).into_iter().map(|value| ("CREDENTIAL".to_owned(), value)));
         }
-        secrets.extend(hinted(&planned.suite, &names).into_iter().map(|value| ("HINT".to_owned(), value)));
+        secrets.extend(hinted(planned, &names).into_iter().map(|value| ("HINT".to_owned(), value)));
     }
     // Whoever is given a whole address tells the password alone.
     let within = |(name, value): &(String, String)| {
@@ -100,10 +100,10 @@ fn unprefixed((name, value): (String, String)) -> (String, String) {
 }
 
 /// Tokens with which rules are tested.
-fn hinted(suite: &Suite, names: &Names) -> Vec<String> {
-    let hints = suite.blocks.iter().filter_map(block_compliance).flat_map(|compliance| compliance.hints);
+fn hinted(planned: &SuitePlan, names: &Names) -> Vec<String> {
+    let hints = planned.blocks.iter().filter_map(|block| block.settings.hints()).flatten();
     let tokens = hints.filter(|(name, _)| name.contains("token"));
-    tokens.filter_map(|(_, value)| Some(text_of(&fill(&value, names).ok()?.to_json()))).collect()
+    tokens.filter_map(|(_, value)| Some(text_of(&fill(value, names).ok()?.to_json()))).collect()
 }
 
 /// Credentials of addresses among the words of a command.

@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use super::target::{SessionError, TargetSessions};
-use super::{Bail, Emitter, Options, RunMessage, case, case_result, given, rerun, review};
+use super::{Bail, Emitter, Options, RunMessage, case, case_result, given, rerun};
 use crate::event::{CaseResult, Event, Outcome, RunEnd};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
@@ -86,9 +86,7 @@ impl<'a> SuiteRun<'a> {
             self.finished(finished);
         }
         for target in &self.targets {
-            if let Some(review) = review::review(target) {
-                self.emitter.send(RunMessage::Review(review));
-            }
+            target.reviews().into_iter().for_each(|review| self.emitter.send(RunMessage::Review(review)));
             target.finish().await;
         }
         for case in std::mem::take(&mut self.last) {

@@ -18,8 +18,10 @@ use super::reuse::ReusableSessions;
 use super::scan::ScanResults;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::diagnosis;
-use crate::event::{Event, Finding, Reason, ServerReady, ToolsChosen};
-use crate::plan::{Case, ChosenTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls};
+use crate::event::{Event, Finding, Reason, Review, ServerReady, ToolsChosen};
+use crate::plan::{
+    Case, ChosenTools, Offer, Plan, ReviewTarget, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls,
+};
 use crate::redact::Redactor;
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
@@ -213,6 +215,19 @@ impl TargetSessions {
     /// What the server lists; `None` where nobody has asked it, or it cannot say.
     pub(super) fn listed(&self) -> Option<Arc<Catalog>> {
         self.catalog.get()?.clone().ok()
+    }
+
+    /// The reviews that blocks make of the tools that the server lists; none where nothing is known of them.
+    pub(super) fn reviews(&self) -> Vec<Review> {
+        let (planned, catalog) = (self.planned(), self.known_catalog());
+        let Some(revision) = self.known_revision() else { return Vec::new() };
+        let target = ReviewTarget {
+            file: &planned.suite.file,
+            server: &planned.lanes[self.index].server,
+            revision: revision.as_str(),
+            tools: &catalog.tools,
+        };
+        planned.blocks.iter().filter_map(|block| block.settings.review(&target)).collect()
     }
 
     /// A node with the target's names filled in.

@@ -60,15 +60,15 @@ const RULE_BOOKS: &[(&str, &str)] = &[
 ];
 
 /// The list of rules that no rule book checks.
-pub(super) const UNCHECKED: &str = include_str!("../../suites/compliance/unchecked.yml");
+pub(crate) const UNCHECKED: &str = include_str!("../../suites/compliance/unchecked.yml");
 
 /// The built-in rule books, as names for `builtin:NAME` and texts.
-pub(super) fn rule_books() -> &'static [(&'static str, &'static str)] {
+pub(crate) fn rule_books() -> &'static [(&'static str, &'static str)] {
     RULE_BOOKS
 }
 
 /// The text of a built-in suite.
-pub(super) fn text(name: &str) -> Option<&'static str> {
+pub(crate) fn text(name: &str) -> Option<&'static str> {
     BUILTIN.iter().chain(PACKS).chain(RULE_BOOKS).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 

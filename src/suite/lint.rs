@@ -2,49 +2,52 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bounds;
-use super::decode::{block_compliance, block_fuzz};
+use super::block::{Block, SuiteSettings};
 use super::generating;
-use super::grammar::BlockKind;
-use super::model::{Action, Capture, Fuzz, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
-use crate::lint::{Lint, lints};
+use super::model::{Action, Capture, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
+use super::rows::{MOST_ROWS, TOO_MANY_ROWS};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, Node, Span, did_you_mean};
 use crate::wire::{SCANS, Scan};
 
 /// Everything that is wrong with a decoded suite as a whole.
-pub(super) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
-    if suite.tests.is_empty() && suite.blocks.is_empty() {
+pub(super) fn check(suite: &Suite, blocks: &[Block<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
+    if suite.tests.is_empty() && blocks.is_empty() {
         found.push(
             Diagnostic::error("empty-suite", "the suite has no tests and no blocks", suite.name.span)
                 .with_help("add `tests:` or a block such as `negative_path: { tools: \"*\" }`".to_owned()),
         );
     }
     duplicate_tests(suite, found);
-    names(suite, found);
-    compliance(suite, found);
-    schema_lint(suite, found);
-    bounds::check(suite, found);
+    names(suite, blocks, found);
+    for block in blocks {
+        block.settings.check(suite, found);
+    }
+    row_count(suite, found);
     for test in &suite.tests {
-        expectations(test, found);
+        let has_block = blocks.iter().any(|block| block.test == Some(test.span));
+        expectations(test, has_block, found);
         server(test, suite, found);
         restarts(test, suite, found);
     }
-    for test in suite.tests.iter().chain(suite.rules.iter().map(AsRef::as_ref)) {
+    for test in all_tests(suite, blocks) {
         scans(test, found);
     }
 }
 
-/// Lints that do not exist.
-fn schema_lint(suite: &Suite, found: &mut Vec<Diagnostic>) {
-    for block in suite.blocks.iter().filter(|block| block.kind == BlockKind::SchemaLint) {
-        for (id, _) in block.settings.get("allow").map(Node::entries).unwrap_or_default() {
-            if Lint::of(&id.value).is_none() {
-                let help = did_you_mean(&id.value, lints().map(|lint| lint.id));
-                let message = format!("there is no lint `{}`", id.value);
-                found.push(Diagnostic::error("unknown-lint", message, id.span).with_help(help));
-            }
+/// The tests of the suite, and those that its blocks bring.
+fn all_tests<'a>(suite: &'a Suite, blocks: &'a [Block<&dyn SuiteSettings>]) -> impl Iterator<Item = &'a Test> {
+    suite.tests.iter().chain(blocks.iter().flat_map(|block| block.settings.tests().iter().map(AsRef::as_ref)))
+}
+
+/// More rows than a run can hold.
+fn row_count(suite: &Suite, found: &mut Vec<Diagnostic>) {
+    let mut rows = 0;
+    for test in &suite.tests {
+        rows += test.rows.len();
+        if rows > MOST_ROWS {
+            return found.push(Diagnostic::error("bad-rows", TOO_MANY_ROWS, test.name.span));
         }
     }
 }
@@ -53,49 +56,6 @@ fn schema_lint(suite: &Suite, found: &mut Vec<Diagnostic>) {
 pub(super) fn missing_server(suite: &Suite) -> Diagnostic {
     Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
         .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned())
-}
-
-/// Rules that no rule book has, and hints that no rule asks for.
-fn compliance(suite: &Suite, found: &mut Vec<Diagnostic>) {
-    let rules = || suite.rules.iter().filter_map(|test| test.rule.as_ref());
-    for asked in suite.blocks.iter().filter_map(block_compliance) {
-        let known = asked.known.iter().map(|(id, reason)| (id, reason.span));
-        for (id, span) in asked.only.iter().map(|id| (&id.value, id.span)).chain(known) {
-            if !rules().any(|rule| rule.is_named(id)) {
-                let help = did_you_mean(id, rules().map(|rule| rule.id.as_str()));
-                found.push(Diagnostic::error("unknown-rule", format!("there is no rule `{id}`"), span).with_help(help));
-            }
-        }
-        for (name, value) in asked.hints.iter().filter(|(name, _)| name.ends_with("_tool")) {
-            tool_hint(name, value, found);
-        }
-        let mut hints: BTreeSet<&str> = ["safe_tools"].into();
-        hints.extend(suite.rules.iter().flat_map(|test| &test.needs).filter_map(|need| match need {
-            Need::Hint(name) => Some(name.as_str()),
-            Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) | Need::Assert { .. } => None,
-        }));
-        for (name, value) in asked.hints.iter().filter(|(name, _)| !hints.contains(name.as_str())) {
-            let help = did_you_mean(name, hints.iter().copied());
-            let message = format!("no rule asks for the hint `{name}`");
-            found.push(Diagnostic::error("unknown-hint", message, value.span).with_help(help));
-        }
-    }
-}
-
-/// A hint that is a tool has a name, and perhaps arguments.
-fn tool_hint(hint: &str, value: &Node, found: &mut Vec<Diagnostic>) {
-    const KEYS: [&str; 2] = ["name", "arguments"];
-    for (key, _) in value.entries().iter().filter(|(key, _)| !KEYS.contains(&key.value.as_str())) {
-        let message = format!("the hint `{hint}` has no key `{}`", key.value);
-        let help = did_you_mean(&key.value, KEYS);
-        found.push(Diagnostic::error("unknown-key", message, key.span).with_help(help));
-    }
-    if value.text().is_none() && value.get("name").is_none() {
-        let help = format!("write `{hint}: export`, or `{hint}: {{ name: export, arguments: {{ steps: 3 }} }}`");
-        found.push(
-            Diagnostic::error("missing-key", format!("the hint `{hint}` names no tool"), value.span).with_help(help),
-        );
-    }
 }
 
 fn duplicate_tests(suite: &Suite, found: &mut Vec<Diagnostic>) {
@@ -116,7 +76,7 @@ fn duplicate_tests(suite: &Suite, found: &mut Vec<Diagnostic>) {
 }
 
 /// A test that expects nothing passes whatever the server does.
-fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
+fn expectations(test: &Test, has_block: bool, found: &mut Vec<Diagnostic>) {
     // Steps that could not be read were reported, and may have expected something.
     if test.steps.is_empty() && has_mistake(test, found, &|_| true) {
         return;
@@ -133,7 +93,7 @@ fn expectations(test: &Test, found: &mut Vec<Diagnostic>) {
         );
         return;
     }
-    let derives = test.negative_path.is_some() || test.output_schema.is_some() || !test.scans.is_empty();
+    let derives = has_block || test.output_schema.is_some() || !test.scans.is_empty();
     let expects = test.steps.iter().any(|step| step.expects);
     if !derives && !expects && test.unavailable.is_none() {
         found.push(
@@ -186,7 +146,7 @@ fn restarts(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn names(suite: &Suite, found: &mut Vec<Diagnostic>) {
+fn names(suite: &Suite, blocks: &[Block<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
     let mut known: BTreeSet<String> = ["env".to_owned()].into();
     for (name, value) in &suite.variables {
         template::check(value, &known, found);
@@ -203,36 +163,17 @@ fn names(suite: &Suite, found: &mut Vec<Diagnostic>) {
     known.extend(["session", "server"].map(str::to_owned));
     step_names(&suite.setup, &mut known, found);
     step_names(&suite.teardown, &mut known.clone(), found);
-    for test in suite.tests.iter().chain(suite.rules.iter().map(AsRef::as_ref)) {
+    for test in all_tests(suite, blocks) {
         test_names(test, known.clone(), found);
     }
 }
 
-/// Names in `arguments:`, which are filled in when a call is made, after the suite's setup; calls that `fuzz:` makes
-/// have servers of their own, and what setup captures in these is not filled in.
+/// Names in `arguments:`, which are filled in when a call is made, after the suite's setup.
 fn arguments(suite: &Suite, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
     let mut with_setup = known.clone();
     with_setup.extend(suite.setup.iter().flat_map(|step| &step.capture).map(|capture| capture.name.value.clone()));
-    let fuzz: Vec<Fuzz> = suite.blocks.iter().filter(|block| block.kind == BlockKind::Fuzz).map(block_fuzz).collect();
-    for (tool, args) in &suite.arguments {
-        let mut missing = Vec::new();
-        template::check(args, &with_setup, &mut missing);
-        let is_sound = missing.is_empty();
-        found.extend(missing);
-        let is_fuzzed = fuzz.iter().any(|fuzz| fuzz.tools.selects(tool) && !fuzz.block.selects(tool));
-        if !is_sound || !is_fuzzed {
-            continue;
-        }
-        let mut captured = Vec::new();
-        template::check(args, known, &mut captured);
-        if !captured.is_empty() {
-            let message =
-                format!("`fuzz` does not call `{tool}` with these arguments: they need what `setup` captures");
-            let help =
-                "fuzzed tools have servers of their own, whose captures are not filled in; give arguments without captures"
-                    .to_owned();
-            found.push(Diagnostic::warning("captured-arguments", message, args.span).with_help(help));
-        }
+    for args in suite.arguments.values() {
+        template::check(args, &with_setup, found);
     }
 }
 

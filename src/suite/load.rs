@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::grammar::{BlockKind, SUITE_SHAPE};
-use super::model::{Block, NamedTool, Suite, Test};
+use super::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, SuiteSettings};
+use super::model::{NamedTool, Suite, Test};
 use super::strangers::{self, Stranger};
-use super::{builtin, decode, lint, merge, recorded, rows};
-use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Value, did_you_mean, shape};
+use super::{builtin, decode, lint, merge, rows};
+use crate::source::shape::{self, Shape};
+use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean};
 
 /// Where files come from: the disk, or a test's memory.
 pub trait Files {
@@ -28,26 +29,28 @@ pub enum Servers {
     Given,
 }
 
-/// Reads the suite at `path` with everything it includes; `Err` holds every mistake in all of them.
-/// Warnings are added to `warnings`.
-pub fn load(
-    path: &Path,
-    files: &dyn Files,
-    sources: &mut Sources,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Suite, Vec<Diagnostic>> {
-    load_with((path, Servers::Written), files, sources, warnings)
+/// Where a suite comes from, and what may be written in it.
+pub struct SuiteSource<'a, S: 'static> {
+    /// The file.
+    pub path: &'a Path,
+    /// Who says which servers there are.
+    pub servers: Servers,
+    /// Where files are read.
+    pub files: &'a dyn Files,
+    /// What may be written in a suite file.
+    pub grammar: &'static SuiteGrammar<S>,
 }
 
-/// The same, for whoever may have the servers that the suite does not name.
-pub fn load_with(
-    (path, servers): (&Path, Servers),
-    files: &dyn Files,
+/// Reads a suite with everything it includes; `Err` holds every mistake in all of them.
+/// Warnings are added to `warnings`.
+pub fn load<S: SuiteSettings>(
+    from: &SuiteSource<'_, S>,
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
-) -> Result<Suite, Vec<Diagnostic>> {
+) -> Result<LoadedSuite<S>, Vec<Diagnostic>> {
     let mut loader = Loader {
-        files,
+        grammar: from.grammar,
+        files: from.files,
         sources,
         open: Vec::new(),
         done: BTreeSet::new(),
@@ -55,21 +58,22 @@ pub fn load_with(
         strangers: Vec::new(),
         names_server: false,
     };
-    let suite = loader.file(path, None);
+    let loaded = loader.file(from.path, None);
     let names_server = loader.names_server;
     let mut found = loader.found;
     strangers::check(&loader.strangers, loader.sources, &mut found);
-    if let Some(suite) = &suite {
-        if servers == Servers::Written && suite.servers.is_empty() && !names_server {
+    if let Some(LoadedSuite { suite, blocks }) = &loaded {
+        if from.servers == Servers::Written && suite.servers.is_empty() && !names_server {
             found.push(lint::missing_server(suite));
         }
-        lint::check(suite, &mut found);
+        let blocks: Vec<Block<&dyn SuiteSettings>> = blocks.iter().map(Block::as_settings).collect();
+        lint::check(suite, &blocks, &mut found);
     }
     let (errors, mild): (Vec<_>, Vec<_>) =
         without_consequences(found).into_iter().partition(|diagnostic| diagnostic.severity == source::Severity::Error);
     warnings.extend(mild);
-    match suite {
-        Some(suite) if errors.is_empty() => Ok(suite),
+    match loaded {
+        Some(loaded) if errors.is_empty() => Ok(loaded),
         _ => Err(errors),
     }
 }
@@ -97,13 +101,8 @@ fn without_consequences(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found
 }
 
-/// Reads a test but for its rows.
-type Decoder = fn(&Node, &mut Vec<Diagnostic>) -> Option<Test>;
-
-/// What stands for every rule book that is part of the program.
-const ALL_RULES: &str = "builtin:compliance";
-
-struct Loader<'a> {
+struct Loader<'a, S: 'static> {
+    grammar: &'static SuiteGrammar<S>,
     files: &'a dyn Files,
     sources: &'a mut Sources,
     /// What is being read, outermost first, to see cycles.
@@ -117,8 +116,8 @@ struct Loader<'a> {
     names_server: bool,
 }
 
-impl Loader<'_> {
-    fn file(&mut self, path: &Path, from: Option<&Located<String>>) -> Option<Suite> {
+impl<S> Loader<'_, S> {
+    fn file(&mut self, path: &Path, from: Option<&Located<String>>) -> Option<LoadedSuite<S>> {
         let text = match self.files.read(path) {
             Ok(text) => text,
             Err(error) => {
@@ -130,7 +129,7 @@ impl Loader<'_> {
         self.text(path, &folder, text)
     }
 
-    fn text(&mut self, path: &Path, folder: &Path, text: String) -> Option<Suite> {
+    fn text(&mut self, path: &Path, folder: &Path, text: String) -> Option<LoadedSuite<S>> {
         let id = self.sources.add(SourceFile::new(path.display().to_string(), text));
         let root = match source::parse(self.sources, id) {
             Ok(root) => root,
@@ -145,7 +144,7 @@ impl Loader<'_> {
             return None;
         }
         let before = self.found.len();
-        self.found.extend(shape::check(&root, &SUITE_SHAPE));
+        self.found.extend(shape::check(&root, &Shape::Object(self.grammar.file)));
         self.open.push(path.to_owned());
         let known = self.found.len();
         let included = self.includes(&root, folder);
@@ -155,19 +154,20 @@ impl Loader<'_> {
         let own = self.decode(&root, id, folder)?;
         // A variable may be one of a suite that could not be read.
         if are_read {
-            self.strangers.extend(strangers::of(&own, &included));
+            self.strangers.extend(strangers::of(&own.suite, included.iter().map(|included| &included.suite)));
         }
-        let suite = included.into_iter().rev().fold(own, merge::under);
+        let loaded = included.into_iter().rev().fold(own, merge::under);
         // What is missing below a broken shape was reported as that shape's mistake.
-        (self.found.len() == before || !suite.tests.is_empty() || !suite.blocks.is_empty()).then_some(suite)
+        let says_nothing = loaded.suite.tests.is_empty() && loaded.blocks.is_empty();
+        (self.found.len() == before || !says_nothing).then_some(loaded)
     }
 
-    fn includes(&mut self, root: &Node, folder: &Path) -> Vec<Suite> {
+    fn includes(&mut self, root: &Node, folder: &Path) -> Vec<LoadedSuite<S>> {
         let entries = decode::texts(root.get("include"));
         entries.iter().filter_map(|entry| self.include(entry, folder)).collect()
     }
 
-    fn include(&mut self, entry: &Located<String>, folder: &Path) -> Option<Suite> {
+    fn include(&mut self, entry: &Located<String>, folder: &Path) -> Option<LoadedSuite<S>> {
         if let Some(name) = entry.value.strip_prefix("builtin:") {
             let Some(text) = builtin::text(name) else {
                 self.found.push(
@@ -189,7 +189,7 @@ impl Loader<'_> {
         if self.done.contains(&path) { None } else { self.file(&path, Some(entry)) }
     }
 
-    fn decode(&mut self, root: &Node, id: SourceId, folder: &Path) -> Option<Suite> {
+    fn decode(&mut self, root: &Node, id: SourceId, folder: &Path) -> Option<LoadedSuite<S>> {
         self.names_server |= ["server", "servers"].iter().any(|key| root.get(key).is_some());
         let name = root.get("suite")?.located_text()?;
         let found = &mut self.found;
@@ -216,64 +216,112 @@ impl Loader<'_> {
             names: named_tools(root),
             setup: decode::steps_around(root, "setup", found),
             teardown: decode::steps_around(root, "teardown", found),
-            tests: self.tests(root, folder),
-            rules: self.rules(root, folder),
-            blocks: self.blocks(root, id, folder),
+            tests: Vec::new(),
         };
-        Some(suite)
+        let mut loaded = LoadedSuite { suite, blocks: Vec::new() };
+        let mut reader = Reader { loader: self, suite: &mut loaded.suite, id, folder };
+        for node in root.get("tests").map(Node::items).unwrap_or_default() {
+            let Some(test) = decode::test(node, &mut reader.loader.found) else { continue };
+            let span = test.span;
+            reader.add_test(test, node);
+            loaded.blocks.extend(reader.blocks_of_test(node, span));
+        }
+        loaded.blocks.extend(reader.blocks(root));
+        Some(loaded)
     }
+}
 
-    fn blocks(&mut self, root: &Node, id: SourceId, folder: &Path) -> Vec<Block> {
-        let mut blocks = decode::blocks(root, &mut self.found);
-        for block in blocks.iter_mut().filter(|block| block.kind == BlockKind::Differential) {
-            let suite = self.sources.file(id).name.clone();
-            block.recorded =
-                recorded::read(&block.settings, (folder, &suite), self.files, &mut self.found).map(Arc::new);
+/// Reads the tests and blocks of one file.
+struct Reader<'r, 'a, S: 'static> {
+    loader: &'r mut Loader<'a, S>,
+    suite: &'r mut Suite,
+    id: SourceId,
+    folder: &'r Path,
+}
+
+impl<S> Reader<'_, '_, S> {
+    /// The blocks of the suite, in the order in which they run.
+    fn blocks(&mut self, root: &Node) -> Vec<Block<S>> {
+        let kinds = self.loader.grammar.blocks;
+        let mut blocks = Vec::new();
+        for kind in kinds {
+            let Some((key, node)) = root.entries().iter().find(|(key, _)| key.value == kind.key.name) else { continue };
+            if let Some(example) = kind.example {
+                say_example(example, node, &mut self.loader.found);
+            }
+            blocks.extend((kind.read)(node, self).map(|settings| block(kind, key.span, None, settings)));
         }
         blocks
     }
 
-    /// The tests of the rule books that a `compliance:` block works through.
-    fn rules(&mut self, root: &Node, folder: &Path) -> Vec<Arc<Test>> {
-        let Some(block) = root.get("compliance") else { return Vec::new() };
-        let mut tests = Vec::new();
-        let named = decode::texts(block.get("rules"));
-        if named.is_empty() || named.iter().any(|name| name.value == ALL_RULES) {
-            for (name, text) in builtin::rule_books() {
-                let path = PathBuf::from(format!("<builtin:{name}>"));
-                tests.extend(self.text(&path, folder, (*text).to_owned()).into_iter().flat_map(|book| book.tests));
-            }
+    /// The blocks that are written in a test, the last one that was added.
+    fn blocks_of_test(&mut self, node: &Node, span: Span) -> Vec<Block<S>> {
+        let kinds = self.loader.grammar.blocks;
+        let mut blocks = Vec::new();
+        for kind in kinds {
+            let (Some(read), Some(node)) = (kind.read_in_test, node.get(kind.key.name)) else { continue };
+            let Some(test) = self.suite.tests.last().cloned().map(Arc::new) else { continue };
+            blocks.extend(read(node, &test, self).map(|settings| block(kind, node.span, Some(span), settings)));
         }
-        for entry in named.iter().filter(|name| name.value != ALL_RULES) {
-            tests.extend(self.include(entry, folder).into_iter().flat_map(|book| book.tests));
-        }
-        tests.into_iter().filter(|test| test.rule.is_some()).map(Arc::new).collect()
+        blocks
+    }
+}
+
+impl<S> BlockReader for Reader<'_, '_, S> {
+    fn report(&mut self, mistake: Diagnostic) {
+        self.loader.found.push(mistake);
     }
 
-    fn tests(&mut self, root: &Node, folder: &Path) -> Vec<Test> {
+    fn found(&mut self) -> &mut Vec<Diagnostic> {
+        &mut self.loader.found
+    }
+
+    fn suite_file(&self) -> String {
+        self.loader.sources.file(self.id).name.clone()
+    }
+
+    fn file(&self, path: &Path) -> io::Result<String> {
+        self.loader.files.read(&self.folder.join(path))
+    }
+
+    fn tests_of(&mut self, suite: &Located<String>) -> Vec<Test> {
+        self.loader.include(suite, self.folder).map(|book| book.suite.tests).unwrap_or_default()
+    }
+
+    fn rule_books(&mut self) -> Vec<Test> {
         let mut tests = Vec::new();
-        let items = |key: &str| root.get(key).map(Node::items).unwrap_or_default();
-        let decoders: [(&str, Decoder); 2] = [("tests", decode::test), ("properties", decode::property)];
-        for (node, decoder) in
-            decoders.iter().flat_map(|(key, decoder)| items(key).iter().map(move |node| (node, decoder)))
-        {
-            let Some(mut test) = decoder(node, &mut self.found) else { continue };
-            if let Some(rows) = node.get("rows") {
-                test.rows = rows::read(rows, folder, self.files, &mut self.found);
-                if let Some(for_each) = node.get("for_each") {
-                    self.found.push(
-                        Diagnostic::error(
-                            "two-ways",
-                            "a test has either `rows` or `for_each`",
-                            decode::key_span(node, "rows"),
-                        )
-                        .with_other(for_each.span, "the loop is here"),
-                    );
-                }
-            }
-            tests.push(test);
+        for (name, text) in builtin::rule_books() {
+            let path = PathBuf::from(format!("<builtin:{name}>"));
+            let book = self.loader.text(&path, self.folder, (*text).to_owned());
+            tests.extend(book.into_iter().flat_map(|book| book.suite.tests));
         }
         tests
+    }
+
+    fn add_test(&mut self, mut test: Test, node: &Node) {
+        if let Some(rows) = node.get("rows") {
+            test.rows = rows::read(rows, self.folder, self.loader.files, &mut self.loader.found);
+            if let Some(for_each) = node.get("for_each") {
+                let span = decode::key_span(node, "rows");
+                let mistake = Diagnostic::error("two-ways", "a test has either `rows` or `for_each`", span);
+                self.report(mistake.with_other(for_each.span, "the loop is here"));
+            }
+        }
+        self.suite.tests.push(test);
+    }
+}
+
+fn block<S>(kind: &BlockKind<S>, span: Span, test: Option<Span>, settings: S) -> Block<S> {
+    Block { key: kind.key.name, span, probes: kind.probes, test, settings }
+}
+
+/// Adds an example to the report that a block is of a wrong type.
+fn say_example(example: &str, node: &Node, found: &mut [Diagnostic]) {
+    let is_meant = |one: &&mut Diagnostic| {
+        one.code == "wrong-type" && one.label.as_ref().is_some_and(|label| label.span == node.span)
+    };
+    if let Some(wrong) = found.iter_mut().find(is_meant) {
+        wrong.help = Some(format!("write for example `{example}`"));
     }
 }
 

@@ -1,13 +1,15 @@
 //! What including a suite means: its content comes first, and the including suite has the last word.
 
-use super::model::Suite;
+use super::block::LoadedSuite;
 
 /// Puts an included suite under the one that includes it.
 ///
 /// Tests, blocks and setup of the included suite come first, its teardown last; its variables, servers, arguments and
 /// answers hold unless the including suite says otherwise; its run options do not count.
-pub(super) fn under(own: Suite, included: Suite) -> Suite {
-    let mut suite = own;
+pub(super) fn under<S>(own: LoadedSuite<S>, included: LoadedSuite<S>) -> LoadedSuite<S> {
+    let LoadedSuite { mut suite, blocks: own } = own;
+    let LoadedSuite { suite: included, mut blocks } = included;
+    blocks.extend(own);
     let variables = included
         .variables
         .into_iter()
@@ -28,7 +30,5 @@ pub(super) fn under(own: Suite, included: Suite) -> Suite {
     suite.setup = [included.setup, suite.setup].concat();
     suite.teardown = [suite.teardown, included.teardown].concat();
     suite.tests = [included.tests, suite.tests].concat();
-    suite.rules = [included.rules, suite.rules].concat();
-    suite.blocks = [included.blocks, suite.blocks].concat();
-    suite
+    LoadedSuite { suite, blocks }
 }

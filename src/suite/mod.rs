@@ -4,38 +4,35 @@
 //! builds a [`Suite`]; every mistake is collected, and whoever holds a [`Suite`] holds a valid one.
 //! Knows nothing about servers that run or about cases; see `plan` for those. Start reading in [`Suite`].
 
-mod bounds;
+mod block;
 mod builtin;
 mod decode;
 mod generating;
 pub mod grammar;
 mod lint;
 mod load;
-mod manual;
 mod merge;
 mod model;
-mod packs;
-mod recorded;
 mod rows;
-mod rules;
-mod schema;
 mod snapshot;
 mod strangers;
 
+pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, SuiteSettings};
+#[cfg(test)]
+pub(crate) use self::builtin::rule_books;
+pub(crate) use self::builtin::{UNCHECKED, text as builtin_text};
 pub use self::builtin::{builtin_names, pack_names};
-pub use self::decode::{
-    block_compliance, block_differential, block_fuzz, block_negative_path, block_schema_lint, skip_reason,
+pub(crate) use self::decode::{
+    UNAVAILABLE_TEST_KEYS, duration, key_span, level, refuse_empty_list, selected_tools, skip_reason, test, texts,
+    tool_selection,
 };
-pub use self::load::{Files, Servers, load, load_with, tidy, why_unreadable};
-pub use self::manual::manual;
+pub(crate) use self::grammar::TOOLS;
+pub use self::load::{Files, Servers, SuiteSource, load, tidy, why_unreadable};
+pub(crate) use self::model::is_match;
 pub use self::model::{
-    Action, AdHocCommand, Allowed, Answers, ArgumentKind, Arguments, Auth, Block, Cancel, CancelWhen, Capture, Carrier,
-    ClientCredentials, CommandLine, Compliance, Cuts, Defaults, Differential, Extent, ForEach, Fuzz, Generated,
-    Handshake, Hazard, Http, HttpFlavour, IgnoredChange, Level, Loop, MOST_PARALLEL, NamedTool, Need, NegativeCheck,
-    NegativePath, Order, Payload, Property, Protocol, RawHttp, RawSend, Recalling, RestartPolicy, Row, Rule,
-    RunOptions, SchemaLint, Server, Step, StepNeed, Suite, Target, Test, Then, ToolSelection, Wanted,
+    Action, AdHocCommand, Answers, ArgumentKind, Arguments, Auth, Cancel, CancelWhen, Capture, Carrier,
+    ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http, HttpFlavour,
+    Level, Loop, MOST_PARALLEL, NamedTool, Need, Order, Payload, Property, Protocol, RawHttp, RawSend, RestartPolicy,
+    Row, Rule, RunOptions, Server, Step, StepNeed, Suite, Target, Test, Then, ToolSelection, Wanted,
 };
-pub use self::packs::packs_manual;
-pub use self::rules::{built_in_rules, rules_manual};
-pub use self::schema::json_schema;
 pub use self::snapshot::{Per, Snapshot};

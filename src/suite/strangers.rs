@@ -11,9 +11,9 @@ pub(super) struct Stranger {
 }
 
 /// Those of a suite; none where nothing that it includes has variables.
-pub(super) fn of(suite: &Suite, included: &[Suite]) -> Vec<Stranger> {
+pub(super) fn of<'a>(suite: &Suite, included: impl Iterator<Item = &'a Suite>) -> Vec<Stranger> {
     let names = |suite: &Suite| suite.variables.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-    let known: Vec<String> = included.iter().flat_map(names).map(|name| name.value).collect();
+    let known: Vec<String> = included.flat_map(names).map(|name| name.value).collect();
     if known.is_empty() {
         return Vec::new();
     }

@@ -11,11 +11,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::run::Seen;
 use super::{Error, Run, serve};
-use crate::plan::{self, Filter, Selection};
+use crate::block;
+use crate::plan::{self, Block, Filter, Selection};
 use crate::recorded;
 use crate::runner::{self, InProcess, Options, Purpose, Snapshots, Stop};
 use crate::source::{Color, Diagnostic, Sources, Style, did_you_mean, file, render_all};
-use crate::suite::{self, Files, Server, Servers, Target};
+use crate::suite::{self, Files, LoadedSuite, Server, Servers, SuiteSource, Target};
 use crate::taxonomy::Registry;
 
 /// The name under which messages mention a suite that is no file.
@@ -31,6 +32,7 @@ const WIDTH: usize = 100;
 #[derive(Debug)]
 pub struct Suite {
     read: suite::Suite,
+    blocks: Vec<Block>,
     sources: Sources,
     warnings: Vec<Diagnostic>,
     given: Vec<(Option<String>, InProcess)>,
@@ -73,10 +75,11 @@ impl Suite {
     fn read(path: &Path, files: &Disk<'_>) -> Result<Self, Error> {
         let style = Style::new(Color::Never, WIDTH);
         let (mut sources, mut warnings) = (Sources::default(), Vec::new());
-        let read = suite::load_with((path, Servers::Given), files, &mut sources, &mut warnings)
+        let from = SuiteSource { path, servers: Servers::Given, files, grammar: &block::GRAMMAR };
+        let LoadedSuite { suite: read, blocks } = suite::load(&from, &mut sources, &mut warnings)
             .map_err(|mistakes| Error::new(mistakes, &sources, style))?;
         let (given, environment, filters) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Ok(Self { read, sources, warnings, given, environment, filters, parallel: 1, style })
+        Ok(Self { read, blocks, sources, warnings, given, environment, filters, parallel: 1, style })
     }
 
     /// What is legal in the suite and unwise, as text; empty where there is nothing.
@@ -187,13 +190,18 @@ impl Suite {
         let mut mistakes = Vec::new();
         let in_process = self.in_process(&mut mistakes);
         let selection = self.selection(&mut mistakes);
-        let Self { read, sources, environment, parallel, .. } = self;
+        let Self { read, blocks, sources, environment, parallel, .. } = self;
         if !mistakes.is_empty() {
             return Err(Error::new(mistakes, &sources, style));
         }
         let sources = Arc::new(sources);
-        let plan = plan::build(vec![read], selection, Registry::builtin(), Arc::clone(&sources))
-            .map_err(|mistakes| Error::new(mistakes, &sources, style))?;
+        let plan = plan::build(
+            vec![LoadedSuite { suite: read, blocks }],
+            selection,
+            Registry::builtin(),
+            Arc::clone(&sources),
+        )
+        .map_err(|mistakes| Error::new(mistakes, &sources, style))?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         let options = Options {

@@ -7,16 +7,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
+use mcprove::block::load;
 use mcprove::demo::flaw::Flaw;
 use mcprove::demo::reference::Reference;
 use mcprove::event::{CaseResult, Outcome};
 use mcprove::report::terminal::failure;
 use mcprove::source::{Node, Sources, Style};
-use mcprove::suite::{Carrier, Property, Suite, Test, load, pack_names};
+use mcprove::suite::{Carrier, Property, Test, pack_names};
 use serde_json::{Value, json};
 
 use crate::golden::{Golden, cells};
-use crate::rules::{Inline, Server, results};
+use crate::rules::{Inline, Loaded, Server, results};
 use crate::test;
 
 /// The revisions in which packs are held against servers.
@@ -29,7 +30,7 @@ pub(crate) fn tests() -> Vec<Trial> {
     let rows: Vec<(&str, String, &str)> = pack_names()
         .flat_map(|pack| {
             let (_, suite) = of(pack, &json!({"builtin": "demo"}), &Value::Null);
-            let names: Vec<String> = suite.tests.iter().map(|test| test.name.value.clone()).collect();
+            let names: Vec<String> = suite.suite.tests.iter().map(|test| test.name.value.clone()).collect();
             names.into_iter().flat_map(move |name| REVISIONS.map(|revision| (pack, name.clone(), revision)))
         })
         .collect();
@@ -45,7 +46,7 @@ pub(crate) fn tests() -> Vec<Trial> {
 /// A property holds on the correct server, and fails on its own faulty server, where no other of its pack fails.
 fn check(pack: &str, revision: &str, name: &str, keys: &[String]) {
     let (_, suite) = of(pack, &json!({"builtin": "demo"}), &Value::Null);
-    let test = suite.tests.iter().find(|test| test.name.value == name).unwrap();
+    let test = suite.suite.tests.iter().find(|test| test.name.value == name).unwrap();
     let good = seen(pack, revision, test, Twin::Healthy);
     assert!(good.passed.contains(name) && good.failed.is_empty(), "on the correct server: {good:?}\n{}", good.told);
     let broken = seen(pack, revision, test, Twin::Broken);
@@ -91,7 +92,7 @@ fn seen(pack: &str, revision: &str, test: &Test, twin: Twin) -> Seen {
     });
     let (sources, suite) = of(pack, &json!({"builtin": "demo"}), &own);
     let lines: BTreeMap<usize, String> =
-        suite.tests.iter().map(|test| (sources.place(test.name.span).1, test.name.value.clone())).collect();
+        suite.suite.tests.iter().map(|test| (sources.place(test.name.span).1, test.name.value.clone())).collect();
     let mut seen = Seen::default();
     for case in results(&server, revision, &|address| of(pack, &address, &own)) {
         let name = lines.get(&case.case.line).unwrap_or(&case.case.name);
@@ -127,7 +128,7 @@ fn written(property: &Property, key: &str) -> Value {
 }
 
 /// A pack as a suite of its own.
-fn of(pack: &str, server: &Value, own: &Value) -> (Sources, Suite) {
+fn of(pack: &str, server: &Value, own: &Value) -> (Sources, Loaded) {
     let mut text = json!({"suite": "pack", "server": server, "include": [format!("builtin:{pack}")]});
     for (key, value) in own.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         text[key] = value.clone();

@@ -10,17 +10,19 @@ use std::slice;
 use std::sync::{Arc, LazyLock};
 
 use libtest_mimic::Trial;
+use mcprove::block::compliance::built_in_rules;
+use mcprove::block::load;
 use mcprove::demo::faulty::Fault;
 use mcprove::demo::flaw::Flaw;
 use mcprove::demo::reference::{LOW_SCOPE_TOKEN, Reference, SECOND_TOKEN, TOKEN};
 use mcprove::demo::{Settings, http, serve_with};
 use mcprove::event::{CaseResult, Event, Outcome};
-use mcprove::plan::{Selection, build};
+use mcprove::plan::{CaseSource, Selection, build};
 use mcprove::redact::Redactor;
 use mcprove::report::terminal::failure;
 use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
-use mcprove::source::{Node, SourceFile, Sources, Style, parse};
-use mcprove::suite::{Carrier, Files, Level, Rule, Suite, load};
+use mcprove::source::{Node, SourceFile, Sources, Style};
+use mcprove::suite::{Carrier, Files, Level, LoadedSuite, Rule, Test};
 use mcprove::taxonomy::Registry;
 use mcprove::transport::memory;
 use serde_json::{Map, Value, json};
@@ -82,7 +84,7 @@ fn faulty(rule: &Rule) -> Vec<(String, Rule)> {
 
 /// A rule claims no variant that none of its faulty servers has.
 fn every_variant_is_shown() {
-    let tests = whole().1.rules.iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
+    let tests = whole().iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
     let claims = tests.filter(|(_, rule)| rule.broken.is_some()).map(|(test, rule)| {
         let is_further = |judged: &str| rule.also_broken.iter().any(|(variant, _)| variant == judged);
         let shown_first = test.judges.iter().filter(|judged| !is_further(&judged.value)).count();
@@ -103,7 +105,7 @@ fn levels_are_those_of_the_sentences() {
             Level::Should => ["SHOULD", "RECOMMENDED", "should"].into_iter().any(has) == rule.advice.is_some(),
         }
     };
-    let rules = whole().1.rules.iter().filter_map(|test| test.rule.as_deref());
+    let rules = whole().iter().filter_map(|test| test.rule.as_deref());
     let wrong: Vec<&str> = rules.filter(is_wrong).map(|rule| rule.id.as_str()).collect();
     assert_eq!(wrong, [""; 0], "the level of each is not that of its sentence");
 }
@@ -182,7 +184,7 @@ fn fails_alone(book: &str, rule: &Rule) {
 
 /// Whether a rule is not tried in a case of its own, but looked for in everything that travels.
 fn is_scanned(rule: &Rule) -> bool {
-    let tests = whole().1.rules.iter();
+    let tests = whole().iter();
     tests.filter(|test| test.rule.as_ref().is_some_and(|own| own.id == rule.id)).any(|test| !test.scans.is_empty())
 }
 
@@ -218,21 +220,16 @@ fn on_its_own_server(book: &str, (rule, own): (&Rule, &[Rule]), looked_at: &[&Ru
     Some(broken(&check(&server, book, (&hints(own, guard), &only))))
 }
 
-/// A suite with all rules. To read them takes longer than most tests, so it is done once.
-fn whole() -> &'static (Sources, Suite) {
-    static WHOLE: LazyLock<(Sources, Suite)> = LazyLock::new(|| {
-        let text = json!({"suite": "rules", "server": {"builtin": "demo"}, "compliance": {}}).to_string();
-        let mut sources = Sources::default();
-        let suite = load(Path::new("rules"), &Inline(text), &mut sources, &mut Vec::new()).unwrap();
-        (sources, suite)
-    });
+/// The tests of all rules. To read them takes longer than most tests, so it is done once.
+fn whole() -> &'static [Arc<Test>] {
+    static WHOLE: LazyLock<Vec<Arc<Test>>> = LazyLock::new(|| built_in_rules(&mut Sources::default()).unwrap());
     &WHOLE
 }
 
 /// The rules of a book, each once.
 fn rules(book: &str) -> Vec<Rule> {
     let mut seen = BTreeSet::new();
-    let rules = whole().1.rules.iter().filter_map(|test| test.rule.as_deref());
+    let rules = whole().iter().filter_map(|test| test.rule.as_deref());
     let own = rules.filter(|rule| rule.revisions.iter().any(|revision| revision.as_str() == book));
     own.filter(|rule| seen.insert(rule.id.clone())).cloned().collect()
 }
@@ -323,7 +320,9 @@ fn check(server: &Server, revision: &str, (hints, only): (&Value, &[&str])) -> V
 }
 
 /// Makes a suite for the server that it is given.
-pub(crate) type MakeSuite<'a> = &'a dyn Fn(Value) -> (Sources, Suite);
+pub(crate) type Loaded = LoadedSuite<Arc<dyn CaseSource>>;
+
+pub(crate) type MakeSuite<'a> = &'a dyn Fn(Value) -> (Sources, Loaded);
 
 /// What a suite sees of a server. Over streams time is virtual.
 pub(crate) fn results(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
@@ -389,20 +388,15 @@ impl Observer for Kept {
 }
 
 /// A suite with these rules, all of them where none are named.
-fn book(server: &Value, hints: &Value, only: &[&str]) -> (Sources, Suite) {
-    let (mut sources, mut suite) = whole().clone();
-    let text = json!({"suite": "rules", "server": server, "tests": [{"name": "none", "call": "echo", "expect": []}]});
-    let own = load(Path::new("rules"), &Inline(text.to_string()), &mut sources, &mut Vec::new()).unwrap();
+fn book(server: &Value, hints: &Value, only: &[&str]) -> (Sources, Loaded) {
     let settings = if only.is_empty() { json!({ "hints": hints }) } else { json!({ "hints": hints, "only": only }) };
-    let settings = sources.add(SourceFile::new("settings", settings.to_string()));
-    for block in &mut suite.blocks {
-        block.settings = parse(&sources, settings).unwrap();
-    }
-    suite.servers = own.servers;
-    (sources, suite)
+    let text = json!({"suite": "rules", "server": server, "compliance": settings}).to_string();
+    let mut sources = Sources::default();
+    let loaded = load(Path::new("rules"), &Inline(text), &mut sources, &mut Vec::new()).unwrap();
+    (sources, loaded)
 }
 
-async fn run((sources, suite): (Sources, Suite), in_process: BTreeMap<String, InProcess>) -> Vec<CaseResult> {
+async fn run((sources, suite): (Sources, Loaded), in_process: BTreeMap<String, InProcess>) -> Vec<CaseResult> {
     let registry = Registry::builtin();
     let plan = build(vec![suite], Selection::default(), registry, Arc::new(sources)).unwrap();
     let (_wish, stop) = Stop::new();

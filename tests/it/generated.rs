@@ -10,14 +10,14 @@ use crate::harness::{is_update, root};
 type Generated = (&'static str, fn() -> String);
 
 const GENERATED: &[Generated] = &[
-    ("schema/suite.schema.json", || pretty(&mcprove::suite::json_schema())),
+    ("schema/suite.schema.json", || pretty(&mcprove::block::json_schema())),
     ("schema/baseline.schema.json", || pretty(&mcprove::baseline::json_schema())),
     ("schema/snapshot.schema.json", || pretty(&mcprove::drift::json_schema())),
     ("schema/finding.schema.json", || pretty(&mcprove::findings::json_schema())),
     ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
     ("docs/reference/lints.md", || with_contents(&mcprove::lint::manual())),
-    ("docs/reference/packs.md", || with_contents(&mcprove::suite::packs_manual())),
-    ("docs/reference/rules.md", || with_contents(&mcprove::suite::rules_manual())),
+    ("docs/reference/packs.md", || with_contents(&mcprove::block::properties::packs_manual())),
+    ("docs/reference/rules.md", || with_contents(&mcprove::block::compliance::rules_manual())),
     ("docs/reference/scans.md", || with_contents(&mcprove::wire::scan_manual())),
     ("docs/reference/faults.md", || {
         let served = mcprove::demo::faulty::all().map(|entry| entry.variant).collect();

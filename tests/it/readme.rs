@@ -23,10 +23,10 @@ const PARTS: &[Part] = &[
     ("docs/reference/flaws.md", "reference", mcprove::demo::flaw::manual),
     ("docs/guides/proving.md", "a proof", proof),
     ("docs/guides/reports.md", "formats", formats),
-    ("docs/reference/blocks.md", "reference", || mcprove::suite::manual("blocks.md")),
-    ("docs/reference/matchers.md", "reference", || mcprove::suite::manual("matchers.md")),
-    ("docs/reference/steps.md", "reference", || mcprove::suite::manual("steps.md")),
-    ("docs/reference/suite-file.md", "reference", || mcprove::suite::manual("suite-file.md")),
+    ("docs/reference/blocks.md", "reference", || mcprove::block::manual("blocks.md")),
+    ("docs/reference/matchers.md", "reference", || mcprove::block::manual("matchers.md")),
+    ("docs/reference/steps.md", "reference", || mcprove::block::manual("steps.md")),
+    ("docs/reference/suite-file.md", "reference", || mcprove::block::manual("suite-file.md")),
 ];
 
 /// Behind `--` stands the command of a server, which would get the flag.

@@ -6,8 +6,9 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use mcprove::block::load;
 use mcprove::source::{Color, Sources, Style, file, render};
-use mcprove::suite::{Files, load};
+use mcprove::suite::Files;
 
 use crate::harness::files;
 

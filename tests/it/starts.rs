@@ -6,12 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
 
+use mcprove::block::load;
 use mcprove::event::{Event, Outcome};
 use mcprove::plan::{Selection, build};
 use mcprove::redact::Redactor;
 use mcprove::runner::{self, Observer, Options, SessionFrames, Stop};
 use mcprove::source::Sources;
-use mcprove::suite::{Files, load};
+use mcprove::suite::Files;
 use mcprove::taxonomy::Registry;
 use tokio::runtime::Builder;
 

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::block::compliance::rules_of;
 use crate::cli::exit::Exit;
 use crate::cli::files::Disk;
 use crate::cli::output::Output;
 use crate::source::{Diagnostic, Sources, did_you_mean};
-use crate::suite::{self, Carrier, Level, Need, Rule, Test};
+use crate::suite::{Carrier, Level, Need, Rule, Test};
 use crate::wire::Revision;
 
 /// What somebody wants to know.
@@ -66,7 +67,7 @@ fn rules(asked: &Asked<'_>, sources: &mut Sources) -> Result<Vec<std::sync::Arc<
     }
     let text = json!({"suite": "rules", "server": {"builtin": "demo"}, "compliance": compliance}).to_string();
     let files = super::super::suites::Beside { name: "rules".into(), text, disk: Disk };
-    suite::load(Path::new("rules"), &files, sources, &mut Vec::new()).map(|suite| suite.rules)
+    rules_of(Path::new("rules"), &files, sources)
 }
 
 fn list(ruled: &[(&Test, &Rule)]) -> String {

@@ -129,7 +129,7 @@ fn as_json(plan: &Plan, registry: &Registry) -> Value {
         planned.cases.iter().map(|case| {
             let skipped = match &case.body {
                 Body::Skipped(reason) => Value::from(reason.text()),
-                Body::Script(_) | Body::Probe(_) | Body::Scan(_) | Body::Template(_) | Body::Failed(_) => Value::Null,
+                Body::Script(_) | Body::Check(_) | Body::Scan(_) | Body::Template(_) | Body::Failed(_) => Value::Null,
             };
             json!({
                 "id": case.id,

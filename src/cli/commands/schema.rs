@@ -6,12 +6,12 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::baseline;
+use crate::block::json_schema;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::drift;
 use crate::findings;
 use crate::report::{schema_of_event, schema_of_report};
-use crate::suite::json_schema;
 use crate::taxonomy::REGISTRY;
 
 /// Prints the JSON Schema of a suite or of another file.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::serve::{StartArgs, start, start_with};
+use crate::block::compliance::built_in_rules;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -13,7 +14,7 @@ use crate::demo::faulty::{self as servers, Fault, Surroundings};
 use crate::demo::flaw::Flaw;
 use crate::demo::reference::Reference;
 use crate::source::{Diagnostic, SourceFile, Sources, did_you_mean, file};
-use crate::suite::{Rule, built_in_rules, why_unreadable};
+use crate::suite::{Rule, why_unreadable};
 use crate::taxonomy::{Registry, Transport};
 
 /// The variable whose value no answer should contain, and what stands in for it.

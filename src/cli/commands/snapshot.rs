@@ -11,6 +11,8 @@ use serde_json::json;
 
 use super::signals::{self, Ending, Running, Urgency};
 use super::snapshot_text::{Told, of_changes, of_recording};
+use crate::block;
+use crate::block::differential::{Recording, UNANSWERED, Wanted, record};
 use crate::cli::calls::{CallArgs, unknown_tool};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
@@ -19,13 +21,12 @@ use crate::cli::server::{Mistake, ServerArgs, Verb};
 use crate::cli::suites::{ChosenRegistry, Given};
 use crate::drift::{Answer, Change, Level, Outcome, Recorded, Snapshot, compare};
 use crate::event::Finding;
-use crate::plan::{self, Plan, Selection};
-use crate::probe::{UNANSWERED, Wanted};
+use crate::plan::{self, Eventually, Plan, Selection};
 use crate::report::{Ticker, sink};
-use crate::runner::{self, Options, Recording, Stop};
+use crate::runner::{self, Options, Stop, Visit, Visitor};
 use crate::source::file::{WRITTEN, read_bytes, read_text};
 use crate::source::{Located, SourceFile, Sources, Span, duration_text, visible_line};
-use crate::suite::{self, AdHocCommand, Files, Recalling, ToolSelection, block_differential, why_unreadable};
+use crate::suite::{AdHocCommand, Files, ToolSelection, why_unreadable};
 
 const VERB: Verb = Verb { command: AdHocCommand::Snapshot, does: "record", block: "differential: {}" };
 
@@ -162,7 +163,7 @@ fn default_file(plan: &Plan) -> PathBuf {
     let Some(planned) = plan.suites.first().filter(|planned| planned.suite.asked.is_none()) else {
         return PathBuf::from(DEFAULT);
     };
-    let named = planned.suite.blocks.iter().find_map(block_differential).map(|settings| settings.file);
+    let named = planned.blocks.iter().find_map(|block| block.settings.snapshot_file()).map(str::to_owned);
     let stem = || Path::new(&planned.suite.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     planned.suite.folder.join(named.unwrap_or_else(|| format!("{}.snapshot.json", stem())))
 }
@@ -273,7 +274,7 @@ impl SnapshotArgs {
     fn wanted(&self, before: Option<&Recorded>) -> Wanted {
         let calls = before.into_iter().flat_map(|recorded| &recorded.answers);
         Wanted {
-            answers: if self.no_answers { Recalling::Left } else { Recalling::Made },
+            call_tools: !self.no_answers,
             tools: self.tools(),
             calls: calls.map(|answer| (answer.tool.clone(), answer.arguments.clone())).collect(),
         }
@@ -315,9 +316,9 @@ fn planned(args: &SnapshotArgs, output: &Output) -> Result<Plan, Exit> {
     })?;
     let mut sources = Sources::default();
     let files = Unrecorded(given);
-    let loaded = suite::load(&path, &files, &mut sources, &mut Vec::new());
+    let loaded = block::load(&path, &files, &mut sources, &mut Vec::new());
     let Unrecorded(given) = files;
-    let mut suite = loaded.map_err(|found| {
+    let mut loaded = loaded.map_err(|found| {
         let found = match &given {
             Some(given) => found.into_iter().map(|mistake| given.without_place(mistake)).collect(),
             None => found,
@@ -325,12 +326,12 @@ fn planned(args: &SnapshotArgs, output: &Output) -> Result<Plan, Exit> {
         output.diagnostics(&found, &sources);
         Exit::Usage
     })?;
-    suite.asked = given.map(|given| given.asked);
-    args.calls.add_to(&mut suite);
-    suite.read_only = args.read_only;
+    loaded.suite.asked = given.map(|given| given.asked);
+    args.calls.add_to(&mut loaded.suite);
+    loaded.suite.read_only = args.read_only;
     let sources = Arc::new(sources);
     let registry = ChosenRegistry::BUILTIN.get();
-    plan::build(vec![suite], Selection::default(), registry, Arc::clone(&sources)).map_err(|found| {
+    plan::build(vec![loaded], Selection::default(), registry, Arc::clone(&sources)).map_err(|found| {
         output.diagnostics(&found, &sources);
         Exit::Usage
     })
@@ -351,7 +352,6 @@ fn recorded(
     let (wish, stop) = Stop::new();
     let running = Running { on: runtime.handle().clone(), last: Box::new(|| {}) };
     let mut urgency = signals::listen(wish, Ending::Plain, Some(running));
-    let wanted = |name: &str, protocol: &str| args.wanted(before.and_then(|before| before.of(name, protocol)));
     let options = Options { environment: Arc::clone(&environment.variables), ..Options::new(0, stop.clone()) };
     let doing: Arc<Mutex<String>> = Arc::default();
     let is_done = Arc::clone(&doing);
@@ -360,9 +360,10 @@ fn recorded(
         format!("… {}: {}\n", duration_text(elapsed), visible_line(&doing))
     });
     let tell = |text: String| *doing.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    let recorder = Recorder { args, before, tell: &tell };
     let ran = runtime.block_on(async {
         tokio::select! {
-            ran = runner::record(plan, options, &wanted, &tell) => Some(ran),
+            ran = runner::visit_servers(plan, options, &tell, &recorder) => Some(ran),
             _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
             () = tell_waiting(output) => None,
         }
@@ -370,10 +371,37 @@ fn recorded(
     // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
     match ran {
-        Some(Ok(recording)) => Ok(recording),
+        Some(Ok(recorded)) => {
+            let mut whole = Recording::default();
+            for Recording { servers, notes } in recorded {
+                whole.servers.extend(servers);
+                whole.notes.extend(notes);
+            }
+            Ok(whole)
+        }
         _ if stop.is_set() => Err(broken("nothing was recorded: it was interrupted", Exit::Interrupted)),
         Some(Err(found)) => Err(unusable(&found, output)),
         None => Err(Exit::Interrupted),
+    }
+}
+
+/// Records the servers that it visits.
+struct Recorder<'r> {
+    args: &'r SnapshotArgs,
+    before: Option<&'r Snapshot>,
+    tell: &'r (dyn Fn(String) + Sync),
+}
+
+impl Visitor for Recorder<'_> {
+    type Output = Recording;
+
+    fn visit<'a>(&'a self, visit: Visit<'a>) -> Eventually<'a, Result<Recording, Finding>> {
+        Box::pin(async move {
+            let Visit { context, protocol } = visit;
+            let before = self.before.and_then(|before| before.of(context.server_name, protocol));
+            let calling = |tool: &str| (self.tell)(format!("calling `{tool}` of `{}`", context.server_name));
+            record(&self.args.wanted(before), protocol, &context, &calling).await
+        })
     }
 }
 

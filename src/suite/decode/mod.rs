@@ -4,9 +4,7 @@
 //! no model, and no second message.
 
 mod auth;
-mod block;
 mod misplaced;
-mod property;
 mod raw;
 mod rule;
 mod server;
@@ -14,21 +12,22 @@ mod snapshot;
 mod step;
 mod stray;
 mod test;
+mod tools;
 
 use std::time::Duration;
 
 use crate::source::{Located, Node, Span, parse_duration};
 
-pub use self::block::{block_differential, block_fuzz, block_negative_path, block_schema_lint};
-pub(super) use self::block::{blocks, share};
-pub(super) use self::property::property;
-pub use self::rule::block_compliance;
+pub(crate) use self::rule::level;
 pub(super) use self::server::{answers, run_options, servers};
 pub(super) use self::step::steps_around;
-pub use self::test::skip_reason;
-pub(super) use self::test::{UNAVAILABLE_TEST_KEYS, test};
+pub(crate) use self::test::UNAVAILABLE_TEST_KEYS;
+pub(crate) use self::test::skip_reason;
+pub(crate) use self::test::test;
+pub(crate) use self::tools::{refuse_empty_list, selected_tools, tool_selection};
 
-pub(super) fn texts(node: Option<&Node>) -> Vec<Located<String>> {
+/// The texts of a list.
+pub(crate) fn texts(node: Option<&Node>) -> Vec<Located<String>> {
     node.map(Node::items).unwrap_or_default().iter().filter_map(Node::located_text).collect()
 }
 
@@ -36,7 +35,8 @@ fn flag(node: &Node, key: &str) -> bool {
     node.get(key).and_then(Node::flag).unwrap_or(false)
 }
 
-fn duration(node: &Node, key: &str) -> Option<Duration> {
+/// A duration under a key.
+pub(crate) fn duration(node: &Node, key: &str) -> Option<Duration> {
     node.get(key).and_then(Node::text).and_then(parse_duration)
 }
 
@@ -45,6 +45,6 @@ fn retries(node: &Node) -> Option<u32> {
 }
 
 /// The span of a key of a mapping.
-pub(super) fn key_span(node: &Node, key: &str) -> Span {
+pub(crate) fn key_span(node: &Node, key: &str) -> Span {
     node.entries().iter().find(|(name, _)| name.value == key).map_or(node.span, |(name, _)| name.span)
 }

@@ -6,8 +6,7 @@ use super::step::steps;
 use super::texts;
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Located, Node};
-use crate::suite::grammar::BlockKind;
-use crate::suite::model::{Block, Carrier, Compliance, Handshake, Level, Need, Rule, Step};
+use crate::suite::model::{Carrier, Handshake, Level, Need, Rule, Step};
 use crate::wire::Revision;
 
 /// The rule for which a test stands.
@@ -43,7 +42,8 @@ fn also_broken(rule: &Node) -> Vec<(String, Node)> {
     variants.map(|(name, flaw)| (name.value.clone(), flaw.clone())).collect()
 }
 
-fn level(node: &Node, default: Level) -> Level {
+/// How binding something must be.
+pub(crate) fn level(node: &Node, default: Level) -> Level {
     match node.get("level").and_then(Node::text) {
         Some("must") => Level::Must,
         Some("should") => Level::Should,
@@ -103,26 +103,4 @@ pub(super) fn scans(node: &Node) -> Vec<Located<String>> {
 /// Whether the session of a test begins with a handshake.
 pub(super) fn handshake(node: &Node) -> Handshake {
     if node.get("handshake").and_then(Node::flag) == Some(false) { Handshake::Left } else { Handshake::Made }
-}
-
-/// What a block asks for, if it is a `compliance:` block.
-pub fn block_compliance(block: &Block) -> Option<Compliance> {
-    if block.kind != BlockKind::Compliance {
-        return None;
-    }
-    let settings = &block.settings;
-    let unexplained = |id: Located<String>| {
-        let reason = Located { value: "it is in the baseline".to_owned(), span: id.span };
-        (id.value, reason)
-    };
-    let explained = settings.get("baseline").map(Node::entries).unwrap_or_default().iter();
-    let explained = explained.filter_map(|(id, reason)| Some((id.value.clone(), reason.located_text()?)));
-    let hints = settings.get("hints").map(Node::entries).unwrap_or_default().iter();
-    Some(Compliance {
-        span: block.span,
-        level: level(settings, Level::Should),
-        only: texts(settings.get("only")),
-        hints: hints.map(|(name, value)| (name.value.clone(), value.clone())).collect(),
-        known: texts(settings.get("baseline")).into_iter().map(unexplained).chain(explained).collect(),
-    })
 }

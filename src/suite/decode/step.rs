@@ -3,8 +3,7 @@
 use super::{duration, flag, misplaced, raw, snapshot, stray};
 use crate::matching::{EXPECTATION, Expectation, Path};
 use crate::source::shape::{self, Shape};
-use crate::source::{Diagnostic, Node, Value, parse_duration};
-use crate::suite::grammar::TEST;
+use crate::source::{Diagnostic, Node, Span, Value, parse_duration};
 use crate::suite::model::{Action, Capture, Step, StepNeed};
 use crate::wire::ListKind;
 
@@ -38,7 +37,7 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
     let keys: Vec<&str> = ACTIONS.into_iter().filter(|key| node.get(key).is_some()).collect();
     let [key] = keys.as_slice() else {
         // A misspelt action was reported as such; that the step does nothing is no second mistake.
-        if keys.is_empty() && has_unknown_key(node) {
+        if keys.is_empty() && has_unknown_key(node, found) {
             return None;
         }
         let problem = if keys.is_empty() {
@@ -73,7 +72,7 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
             .filter_map(|item| expectation(item, found))
             .collect(),
         // A misspelt `expect` was reported as such.
-        expects: node.get("expect").is_some() || snapshot::is_asked(node) || has_unknown_key(node),
+        expects: node.get("expect").is_some() || snapshot::is_asked(node) || has_unknown_key(node, found),
         capture: captures(node.get("capture"), found),
         snapshot: snapshot::read(node, found),
         timeout: duration(node, "timeout"),
@@ -82,9 +81,11 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
     })
 }
 
-fn has_unknown_key(node: &Node) -> bool {
-    // A test may be a step, and has all of its keys.
-    node.entries().iter().any(|(name, _)| TEST.all_keys().all(|key| key.name != name.value))
+fn has_unknown_key(node: &Node, found: &[Diagnostic]) -> bool {
+    let is_reported = |span: Span| {
+        found.iter().any(|one| one.code == "unknown-key" && one.label.as_ref().is_some_and(|label| label.span == span))
+    };
+    node.entries().iter().any(|(name, _)| is_reported(name.span))
 }
 
 fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {

@@ -2,16 +2,16 @@
 
 use super::server::answers;
 use super::step::{ACTIONS, step, steps as steps_of, steps_around};
-use super::{block, retries, rule, texts};
+use super::{retries, rule, texts};
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Node, shape};
 use crate::suite::model::{ForEach, Loop, Step, Test};
 
 /// Keys of a test that this version cannot run.
-pub(in crate::suite) const UNAVAILABLE_TEST_KEYS: [&str; 1] = ["inject"];
+pub(crate) const UNAVAILABLE_TEST_KEYS: [&str; 1] = ["inject"];
 
 /// Reads a test but for its rows, which may come from a file.
-pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
+pub(crate) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
     let name = node.get("name")?.located_text()?;
     let single = node.entries().iter().find(|(key, _)| ACTIONS.contains(&key.value.as_str()));
     let steps = match (node.entries().iter().find(|(key, _)| key.value == "steps"), single) {
@@ -63,7 +63,6 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
         teardown: steps_around(node, "teardown", found),
         rows: Vec::new(),
         for_each: for_each(node, found),
-        negative_path: node.get("negative_path").and_then(|asked| block::test_negative_path(asked, found)),
         output_schema: node.get("output_schema").filter(|value| value.flag() == Some(true)).map(|value| value.span),
         answers: answers(node.get("answers")),
         judges: texts(node.get("judges")),
@@ -74,7 +73,7 @@ pub(in crate::suite) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option
 }
 
 /// Why a test, agent or other item is not run; `None` where it is, since `skip: false` is no reason.
-pub fn skip_reason(node: Option<&Node>) -> Option<String> {
+pub(crate) fn skip_reason(node: Option<&Node>) -> Option<String> {
     let node = node?;
     match node.flag() {
         Some(true) => Some("`skip: true`".to_owned()),

@@ -2,69 +2,59 @@
 //!
 //! Adding a key is one line here; the loader, the JSON Schema and the manual follow.
 
-mod blocks;
-mod property;
 mod raw;
 mod rule;
 mod server;
 mod step;
 mod test;
 
-use crate::source::shape::{Object, Shape, key, required};
+use crate::source::shape::{Key, Shape, key, required};
 
-pub(in crate::suite) use self::property::{ARGUMENTS, VALUES};
 pub(in crate::suite) use self::server::SERVER;
-pub(in crate::suite) use self::test::TEST;
 
-pub use self::blocks::{BLOCKS, BlockEntry, BlockKind, BlockState};
+pub use self::rule::RULE_KEYS;
+pub use self::step::STEP_KEYS;
+pub use self::test::TEST_KEYS;
 
-/// A whole suite file.
-pub static SUITE: Object = Object {
-    name: "a suite",
-    doc: "One file of tests and blocks for one or more MCP servers.",
-    keys: &[
-        &[
-            required("suite", Shape::Text, "The suite's name, shown in every report."),
-            key(
-                "include",
-                Shape::List(&Shape::Text),
-                "Suites whose content comes first: files beside this one, or `builtin:NAME`.",
-            ),
-            key("variables", Shape::Map(&Shape::Any), "Names for templates: `{{ name }}`."),
-            key("server", Shape::Object(&server::SERVER), "The server under test, when there is one."),
-            key(
-                "servers",
-                Shape::Map(&Shape::Object(&server::SERVER)),
-                "The servers under test by name; every test runs once on each unless it names one.",
-            ),
-            key("run_options", Shape::Object(&server::RUN_OPTIONS), "How the cases are run."),
-            key(
-                "answers",
-                Shape::Object(&server::ANSWERS),
-                "What the client answers when the server asks; without an answer it declines.",
-            ),
-            key("arguments", Shape::Map(&Shape::Map(&Shape::Any)), "Valid arguments by tool, for generated cases."),
-            key(
-                "allow",
-                Shape::List(&Shape::Text),
-                "Tools that generated cases may call although they may change or destroy data.",
-            ),
-            key(
-                "allow_unjudged",
-                Shape::List(&Shape::Text),
-                "Tools that serve no call here, which is known: a run in which no other tool served nothing may pass.",
-            ),
-            key("setup", Shape::List(&Shape::Object(&step::STEP)), "Steps that run when a server's session begins."),
-            key(
-                "teardown",
-                Shape::List(&Shape::Object(&step::STEP)),
-                "Steps that run before a server's session ends, whatever happened.",
-            ),
-            key("tests", Shape::List(&Shape::Object(&test::TEST)), "The tests, in the order in which they run."),
-        ],
-        blocks::BLOCK_KEYS,
-    ],
-};
+/// The keys of a suite file, but for its tests and blocks.
+pub static SUITE_KEYS: &[Key] = &[
+    required("suite", Shape::Text, "The suite's name, shown in every report."),
+    key(
+        "include",
+        Shape::List(&Shape::Text),
+        "Suites whose content comes first: files beside this one, or `builtin:NAME`.",
+    ),
+    key("variables", Shape::Map(&Shape::Any), "Names for templates: `{{ name }}`."),
+    key("server", Shape::Object(&server::SERVER), "The server under test, when there is one."),
+    key(
+        "servers",
+        Shape::Map(&Shape::Object(&server::SERVER)),
+        "The servers under test by name; every test runs once on each unless it names one.",
+    ),
+    key("run_options", Shape::Object(&server::RUN_OPTIONS), "How the cases are run."),
+    key(
+        "answers",
+        Shape::Object(&server::ANSWERS),
+        "What the client answers when the server asks; without an answer it declines.",
+    ),
+    key("arguments", Shape::Map(&Shape::Map(&Shape::Any)), "Valid arguments by tool, for generated cases."),
+    key(
+        "allow",
+        Shape::List(&Shape::Text),
+        "Tools that generated cases may call although they may change or destroy data.",
+    ),
+    key(
+        "allow_unjudged",
+        Shape::List(&Shape::Text),
+        "Tools that serve no call here, which is known: a run in which no other tool served nothing may pass.",
+    ),
+    key("setup", Shape::List(&Shape::Object(&step::STEP)), "Steps that run when a server's session begins."),
+    key(
+        "teardown",
+        Shape::List(&Shape::Object(&step::STEP)),
+        "Steps that run before a server's session ends, whatever happened.",
+    ),
+];
 
-/// The shape of a whole suite file.
-pub static SUITE_SHAPE: Shape = Shape::Object(&SUITE);
+/// Which tools something works on.
+pub(crate) const TOOLS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);

@@ -69,7 +69,7 @@ static NEED: Object = Object {
 };
 
 /// Keys of a test that stands for a rule, or that does not say something of every server.
-pub(super) static RULE_KEYS: &[Key] = &[
+pub static RULE_KEYS: &[Key] = &[
     key("rule", Shape::Object(&RULE), "The rule of the specification for which the test stands."),
     key("needs", Shape::List(&Shape::Object(&NEED)), "What must be there before the test says anything."),
     key(
@@ -84,31 +84,3 @@ pub(super) static RULE_KEYS: &[Key] = &[
     ),
     key("handshake", Shape::Flag, "`false` begins a session without a handshake; the steps say everything."),
 ];
-
-pub(super) static COMPLIANCE: Object = Object {
-    name: "compliance",
-    doc: "Checks against the specification, one for each of its testable rules.",
-    keys: &[&[
-        key(
-            "level",
-            Shape::Choice(&["must", "should"]),
-            "How binding a rule must be to be checked; `should` by default.",
-        ),
-        key("only", Shape::List(&Shape::Text), "The ids of the rules to check; all by default."),
-        key(
-            "hints",
-            Shape::Map(&Shape::Any),
-            "What rules are tested with that need a tool or a token, such as `slow_tool: export` or `progress_tool: { name: export, arguments: { steps: 3 } }`.",
-        ),
-        key(
-            "baseline",
-            Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
-            "Rules that are known to be broken: ids, or ids with reasons. One that holds after all fails.",
-        ),
-        key(
-            "rules",
-            Shape::List(&Shape::Text),
-            "Rule books to use instead of `builtin:compliance`: suites whose tests have a `rule`.",
-        ),
-    ]],
-};

@@ -25,7 +25,8 @@ static STEP_NEED: Object = Object {
     ]],
 };
 
-pub(super) static STEP_KEYS: &[Key] = &[
+/// The keys of a step.
+pub static STEP_KEYS: &[Key] = &[
     key("call", Shape::Text, "Calls this tool."),
     key(
         "args",

@@ -1,19 +1,12 @@
 //! Tests.
 
-use crate::source::shape::{Key, Object, Shape, key, required};
+use crate::source::shape::{Key, Shape, key, required};
 
-use super::blocks::NEGATIVE_PATH;
-use super::rule::RULE_KEYS;
 use super::server::ANSWERS;
-use super::step::{STEP, STEP_KEYS};
+use super::step::STEP;
 
-pub(in crate::suite) static TEST: Object = Object {
-    name: "a test",
-    doc: "One thing that can pass or fail; the keys of a single step may stand here without `steps`.",
-    keys: &[TEST_KEYS, RULE_KEYS, STEP_KEYS],
-};
-
-pub(super) static TEST_KEYS: &[Key] = &[
+/// The keys of a test, but for those of a rule, of a single step and of blocks.
+pub static TEST_KEYS: &[Key] = &[
     required("name", Shape::Text, "The test's name, unique in the suite."),
     key("tags", Shape::List(&Shape::Text), "Words to select tests by."),
     key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Why the test is not run."),
@@ -33,11 +26,6 @@ pub(super) static TEST_KEYS: &[Key] = &[
         "Runs the test once for each thing that the server offers, as `tool`, `resource` or `prompt`.",
     ),
     key("where", Shape::Text, "An expression that picks among `for_each`."),
-    key(
-        "negative_path",
-        Shape::Either(&[Shape::Flag, Shape::Object(&NEGATIVE_PATH)]),
-        "Derives calls that must be refused from the schemas of the tools that the test calls.",
-    ),
     key(
         "output_schema",
         Shape::Flag,

@@ -1,6 +1,5 @@
 //! What a suite says, typed.
 
-mod block;
 mod command_line;
 mod property;
 mod raw;
@@ -8,29 +7,27 @@ mod rule;
 mod server;
 mod step;
 mod test;
+mod tools;
 mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use indexmap::IndexMap;
 
 use crate::source::{Located, Node};
 use crate::wire::Tool;
 
-pub use self::block::{
-    Allowed, Block, Differential, Fuzz, IgnoredChange, NegativeCheck, NegativePath, Recalling, SchemaLint,
-    ToolSelection,
-};
 pub use self::command_line::{AdHocCommand, CommandLine};
 pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub(super) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
-pub use self::rule::{Carrier, Compliance, Level, Need, Rule};
+pub use self::rule::{Carrier, Level, Need, Rule};
 pub use self::server::{Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
 pub use self::step::{Action, Capture, Step, StepNeed};
 pub use self::test::{ForEach, Handshake, Loop, Row, Test};
+pub use self::tools::ToolSelection;
+pub(crate) use self::tools::is_match;
 pub use self::web::{Auth, ClientCredentials, Http, HttpFlavour};
 
 /// One suite file with everything it includes.
@@ -68,10 +65,6 @@ pub struct Suite {
     pub teardown: Vec<Step>,
     /// The tests in declared order.
     pub tests: Vec<Test>,
-    /// The tests that a `compliance:` block runs, each with its rule.
-    pub rules: Vec<Arc<Test>>,
-    /// The blocks in the order in which they run.
-    pub blocks: Vec<Block>,
 }
 
 /// What a call of a tool may do that nobody allowed.

@@ -1,7 +1,5 @@
 //! Rules of a specification, and what must be there before a test says anything.
 
-use std::collections::BTreeMap;
-
 use crate::source::{Located, Node, Span};
 use crate::wire::Revision;
 
@@ -113,19 +111,4 @@ pub enum Need {
         /// Why the test is skipped where it does not hold.
         reason: String,
     },
-}
-
-/// What a `compliance:` block asks for.
-#[derive(Debug, Clone)]
-pub struct Compliance {
-    /// Where it is written.
-    pub span: Span,
-    /// The least binding level that is looked at.
-    pub level: Level,
-    /// The ids of the only rules to look at; empty for all.
-    pub only: Vec<Located<String>>,
-    /// What tests work on, by name.
-    pub hints: BTreeMap<String, Node>,
-    /// Rules that are known to be broken, with the reason.
-    pub known: BTreeMap<String, Located<String>>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::source::template::Names;
 use crate::source::{Located, Span};
 
-use super::{Answers, Need, NegativePath, Property, Rule, Step};
+use super::{Answers, Need, Property, Rule, Step};
 
 /// One test.
 #[derive(Debug, Clone)]
@@ -44,8 +44,6 @@ pub struct Test {
     pub rows: Vec<Row>,
     /// What it runs for.
     pub for_each: Option<ForEach>,
-    /// Refusals to derive from it.
-    pub negative_path: Option<NegativePath>,
     /// Whether its calls are checked against declared schemas.
     pub output_schema: Option<Span>,
     /// Its own answers; empty for the suite's.

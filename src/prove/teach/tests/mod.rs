@@ -13,11 +13,12 @@ use serde_json::{Value, json};
 
 use super::super::recording::LaneRecording;
 use super::{Survivor, missing};
+use crate::block::load;
 use crate::event::Missing;
 use crate::fault::{Asked, Exchange, Reply, What};
-use crate::plan::{Plan, Selection, build};
+use crate::plan::{CaseSource, Plan, Selection, build};
 use crate::source::{Color, Sources, Style, render_all};
-use crate::suite::{Files, Suite, load};
+use crate::suite::{Files, LoadedSuite, Suite};
 use crate::taxonomy::Registry;
 use crate::wire::{Catalog, Tool};
 
@@ -130,11 +131,11 @@ impl Files for Memory {
 
 fn loaded(text: &str) -> Suite {
     let mut sources = Sources::default();
-    read(&[("s.yml", text)], "s.yml", &mut sources)
+    read(&[("s.yml", text)], "s.yml", &mut sources).suite
 }
 
 /// Loads one of several files, without any complaint.
-fn read(files: &[(&str, &str)], name: &str, sources: &mut Sources) -> Suite {
+fn read(files: &[(&str, &str)], name: &str, sources: &mut Sources) -> LoadedSuite<Arc<dyn CaseSource>> {
     let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
     let mut warnings = Vec::new();
     let suite = load(Path::new(name), &Memory(files), sources, &mut warnings);

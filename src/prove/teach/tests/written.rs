@@ -83,10 +83,10 @@ fn one_suite_is_completed_by_one() {
     insta::assert_snapshot!(text);
     let files = [("suites/users.yml", USERS), ("missing.yml", text)];
     let both = read(&files, "missing.yml", &mut Sources::default());
-    let names: Vec<&str> = both.tests.iter().map(|test| test.name.value.as_str()).collect();
+    let names: Vec<&str> = both.suite.tests.iter().map(|test| test.name.value.as_str()).collect();
     assert_eq!(names, ["get_user id=u1: name", "get_user id=u1", "get_user id=u1 (2)", "all"]);
-    assert_eq!(both.options.start_timeout, Some(Duration::from_secs(10)));
-    assert_eq!(both.options.timeout, Some(Duration::from_millis(1500)));
+    assert_eq!(both.suite.options.start_timeout, Some(Duration::from_secs(10)));
+    assert_eq!(both.suite.options.timeout, Some(Duration::from_millis(1500)));
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use indexmap::IndexMap;
 
+use crate::block::KINDS;
 use crate::event::{Control, LeftOut, MutantResult, Proof, Verdict};
 use crate::source::Style;
-use crate::suite::grammar::{BLOCKS, BlockEntry, BlockState};
 use crate::taxonomy::probe;
 
 use super::super::layout;
@@ -88,8 +88,8 @@ pub(super) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
     let mut leaves = proof.proven.families.iter().flat_map(|family| &family.by_leaf);
     let probes = &leaves.find(|one| one.id == leaf)?.probes;
     let waits = |block: &str| {
-        let is_it = |entry: &&BlockEntry| entry.key == block.trim_end_matches(':');
-        BLOCKS.iter().find(is_it).is_some_and(|entry| entry.state == BlockState::NotAvailableYet)
+        let mut kinds = KINDS.iter().filter(|kind| kind.key.name == block.trim_end_matches(':'));
+        kinds.any(|kind| kind.example.is_none())
     };
     probes.iter().filter_map(|id| probe(id)).map(|probe| probe.block).find(|block| !waits(block))
 }

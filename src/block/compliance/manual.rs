@@ -1,0 +1,184 @@
+//! The rule books that are part of the program, for whoever wants the rules without a suite.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::block::load;
+use crate::source::{Diagnostic, Node, SourceFile, Sources, parse};
+use crate::suite::{Carrier, Files, Level, Need, Rule, Test, UNCHECKED};
+
+/// The suite that has all of them.
+const WHOLE: &str = r#"{"suite": "rules", "server": {"builtin": "demo"}, "compliance": {}}"#;
+
+struct One;
+
+impl Files for One {
+    fn read(&self, _: &Path) -> io::Result<String> {
+        Ok(WHOLE.to_owned())
+    }
+}
+
+/// Every test that is part of the program and stands for a rule; `Err` holds the mistakes in the rule books.
+pub fn built_in_rules(sources: &mut Sources) -> Result<Vec<Arc<Test>>, Vec<Diagnostic>> {
+    rules_of(Path::new("rules"), &One, sources)
+}
+
+/// The tests of a suite's `compliance:` block.
+pub fn rules_of(path: &Path, files: &dyn Files, sources: &mut Sources) -> Result<Vec<Arc<Test>>, Vec<Diagnostic>> {
+    let loaded = load(path, files, sources, &mut Vec::new())?;
+    Ok(loaded.blocks.iter().flat_map(|block| block.settings.tests()).cloned().collect())
+}
+
+/// The rules of a revision: those whose newest revision it is.
+fn of_book<'a>(tests: &'a [Arc<Test>], revision: &str) -> Vec<(&'a Test, &'a Rule)> {
+    let ruled = tests.iter().filter_map(|test| Some((test.as_ref(), test.rule.as_deref()?)));
+    ruled.filter(|(_, rule)| rule.revisions.last().is_some_and(|newest| newest.as_str() == revision)).collect()
+}
+
+/// Rules of the specification that no test stands for, with the reason.
+struct Unchecked {
+    revision: String,
+    id: String,
+    says: String,
+    reason: String,
+}
+
+fn unchecked() -> Vec<Unchecked> {
+    let mut sources = Sources::default();
+    let id = sources.add(SourceFile::new("unchecked", UNCHECKED));
+    let root = parse(&sources, id).ok();
+    let listed = root.as_ref().and_then(|root| root.get("unchecked")).map(Node::items).unwrap_or_default();
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).unwrap_or_default().to_owned();
+    let one = |node: &Node| Unchecked {
+        revision: text(node, "revision"),
+        id: text(node, "id"),
+        says: text(node, "says"),
+        reason: text(node, "reason"),
+    };
+    listed.iter().map(one).collect()
+}
+
+/// The page that lists every rule, and those that nobody checks.
+pub fn rules_manual() -> String {
+    let mut sources = Sources::default();
+    let tests = built_in_rules(&mut sources).unwrap_or_default();
+    let mut text = "# Rules of the specification\n\n".to_owned();
+    text += "This page is made from the rule books under `suites/compliance/`.\n";
+    text += "`mcprove compliance --explain ID` says of each why it matters, how a good server answers and how it is checked; [Compliance](../guides/compliance.md) says how to use them.\n\n";
+    text += "Each rule quotes the sentence that demands it; `…` stands for words that are left out.\n";
+    text += "The sentences are those of the [Model Context Protocol specification](https://github.com/modelcontextprotocol/modelcontextprotocol), copyright its contributors, licensed under Apache-2.0 and in part MIT, as its [licence](https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/LICENSE) says; where the link leads elsewhere, of [JSON-RPC 2.0](https://www.jsonrpc.org/specification), copyright the JSON-RPC Working Group, and of RFCs, copyright the IETF Trust and their authors.\n";
+    text += "Where a SHOULD rests on a sentence without that word, `--explain` says why it is no more than advice.\n";
+    let books: std::collections::BTreeSet<&str> = tests
+        .iter()
+        .filter_map(|test| test.rule.as_ref()?.revisions.last())
+        .map(|revision| revision.as_str())
+        .collect();
+    for revision in books {
+        text += &book(&tests, revision);
+    }
+    text
+}
+
+fn book(tests: &[Arc<Test>], revision: &str) -> String {
+    let rules = of_book(tests, revision);
+    let missing: Vec<Unchecked> = unchecked().into_iter().filter(|one| one.revision == revision).collect();
+    let must: std::collections::BTreeSet<&str> =
+        rules.iter().filter(|(_, rule)| rule.level == Level::Must).map(|(_, rule)| rule.id.as_str()).collect();
+    let should = rules.iter().filter(|(_, rule)| rule.level == Level::Should).count();
+    let mut text = format!("\n## {revision}\n\n");
+    let _ = writeln!(
+        text,
+        "{} of {} rules that bind are checked, and {should} that advise.\n",
+        must.len(),
+        must.len() + missing.len()
+    );
+    text += "| id | level | section | over | holds in | a correct server | needs | the sentence |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+    for (test, rule) in &rules {
+        let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
+        let over = rule.over.map_or("both", Carrier::as_str);
+        let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {level} | {} | {over} | {} | {} | {} | “{}” |",
+            rule.id,
+            section(rule),
+            revisions.join(", "),
+            cell(&test.name.value),
+            cell(&needs(test)),
+            cell(&rule.quote)
+        );
+    }
+    if !missing.is_empty() {
+        text += "\nNot checked:\n\n| id | a correct server | why not |\n| --- | --- | --- |\n";
+        for one in missing {
+            let _ = writeln!(text, "| {} | {} | {} |", one.id, cell(&one.says), cell(&one.reason));
+        }
+    }
+    text
+}
+
+/// The section, with a link to where the sentence stands.
+fn section(rule: &Rule) -> String {
+    let link = rule.link();
+    match &rule.source {
+        None => format!("[{}]({link})", rule.section),
+        Some(source) => format!("{}, [{}]({link})", rule.section, source.trim_start_matches("https://")),
+    }
+}
+
+fn needs(test: &Test) -> String {
+    let named = test.needs.iter().filter_map(|need| match need {
+        Need::Hint(name) => Some(format!("the hint `{name}`")),
+        Need::Capability(path) => Some(format!("`{path}`")),
+        Need::NoCapability(path) => Some(format!("no `{path}`")),
+        Need::Over(_) | Need::Assert { .. } => None,
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Value;
+    use crate::suite::rule_books;
+
+    const META: &str = "io.modelcontextprotocol/";
+
+    /// A server that demands what clients should send is judged by the rule about it, and by no other.
+    #[test]
+    fn probes_say_who_asks() {
+        let mut unnamed = Vec::new();
+        for (name, text) in rule_books() {
+            let mut sources = Sources::default();
+            let id = sources.add(SourceFile::new(*name, *text));
+            let Ok(book) = parse(&sources, id) else { panic!("`{name}` is no YAML") };
+            for test in book.get("tests").map(Node::items).unwrap_or_default() {
+                let rule = test.get("rule").and_then(|rule| rule.get("id")).and_then(Node::text).unwrap_or_default();
+                if lacks_client_info(test) {
+                    unnamed.push(rule.to_owned());
+                }
+            }
+        }
+        assert_eq!(unnamed, ["B22"]);
+    }
+
+    fn lacks_client_info(node: &Node) -> bool {
+        let has = |name: &str| node.get(&format!("{META}{name}")).is_some();
+        let is_unnamed = (has("protocolVersion") || has("clientCapabilities")) && !has("clientInfo");
+        is_unnamed
+            || match &node.value {
+                Value::List(items) => items.iter().any(lacks_client_info),
+                Value::Map(entries) => entries.iter().any(|(_, value)| lacks_client_info(value)),
+                Value::Text(text) => {
+                    text.contains("Capabilities\"") && !text.contains("clientInfo") && text.contains("_meta\":")
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            }
+    }
+}

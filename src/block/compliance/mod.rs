@@ -1,0 +1,164 @@
+//! `compliance:`, checks against the specification, one for each of its testable rules.
+
+mod cases;
+mod manual;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Kind;
+use crate::plan::planner::Planner;
+use crate::plan::{Case, CaseSource, Offer};
+use crate::source::shape::{Object, Shape, key};
+use crate::source::{Diagnostic, Located, Node, did_you_mean};
+use crate::suite::{BlockReader, Level, Need, Rule, Suite, SuiteSettings, Test, level, refuse_empty_list, texts};
+
+pub use self::manual::{built_in_rules, rules_manual, rules_of};
+
+pub(super) static KIND: Kind = Kind {
+    key: key("compliance", Shape::Object(&KEYS), "Checks the server against the specification."),
+    probes: &["compliance", "conformance"],
+    example: Some("compliance: { level: must }"),
+    read,
+    read_in_test: None,
+};
+
+static KEYS: Object = Object {
+    name: "compliance",
+    doc: "Checks against the specification, one for each of its testable rules.",
+    keys: &[&[
+        key(
+            "level",
+            Shape::Choice(&["must", "should"]),
+            "How binding a rule must be to be checked; `should` by default.",
+        ),
+        key("only", Shape::List(&Shape::Text), "The ids of the rules to check; all by default."),
+        key(
+            "hints",
+            Shape::Map(&Shape::Any),
+            "What rules are tested with that need a tool or a token, such as `slow_tool: export` or `progress_tool: { name: export, arguments: { steps: 3 } }`.",
+        ),
+        key(
+            "baseline",
+            Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
+            "Rules that are known to be broken: ids, or ids with reasons. One that holds after all fails.",
+        ),
+        key(
+            "rules",
+            Shape::List(&Shape::Text),
+            "Rule books to use instead of `builtin:compliance`: suites whose tests have a `rule`.",
+        ),
+    ]],
+};
+
+/// The name of all rule books that are part of the program.
+const ALL_RULES: &str = "builtin:compliance";
+
+/// The rules to check.
+#[derive(Debug, Clone)]
+struct Compliance {
+    /// The least binding level that is looked at.
+    level: Level,
+    /// The ids of the only rules to look at; empty for all.
+    only: Vec<Located<String>>,
+    /// Tools and tokens to test with, by name.
+    hints: BTreeMap<String, Node>,
+    /// Rules that are known to be broken, with the reason.
+    known: BTreeMap<String, Located<String>>,
+    /// The tests that stand for rules.
+    rules: Vec<Arc<Test>>,
+}
+
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    refuse_empty_list(node, "only", "all rules are checked", reader.found());
+    refuse_empty_list(node, "rules", "all rules are checked", reader.found());
+    let unexplained = |id: Located<String>| {
+        let reason = Located { value: "it is in the baseline".to_owned(), span: id.span };
+        (id.value, reason)
+    };
+    let explained = node.get("baseline").map(Node::entries).unwrap_or_default().iter();
+    let explained = explained.filter_map(|(id, reason)| Some((id.value.clone(), reason.located_text()?)));
+    let hints = node.get("hints").map(Node::entries).unwrap_or_default().iter();
+    Some(Arc::new(Compliance {
+        level: level(node, Level::Should),
+        only: texts(node.get("only")),
+        hints: hints.map(|(name, value)| (name.value.clone(), value.clone())).collect(),
+        known: texts(node.get("baseline")).into_iter().map(unexplained).chain(explained).collect(),
+        rules: rules(node, reader),
+    }))
+}
+
+/// The tests of the rule books that are asked for.
+fn rules(node: &Node, reader: &mut dyn BlockReader) -> Vec<Arc<Test>> {
+    let named = texts(node.get("rules"));
+    let mut tests = Vec::new();
+    if named.is_empty() || named.iter().any(|name| name.value == ALL_RULES) {
+        tests.extend(reader.rule_books());
+    }
+    for book in named.iter().filter(|name| name.value != ALL_RULES) {
+        tests.extend(reader.tests_of(book));
+    }
+    tests.into_iter().filter(|test| test.rule.is_some()).map(Arc::new).collect()
+}
+
+impl SuiteSettings for Compliance {
+    fn tests(&self) -> &[Arc<Test>] {
+        &self.rules
+    }
+
+    /// Rules that no rule book has, and hints that no rule asks for.
+    fn check(&self, _: &Suite, found: &mut Vec<Diagnostic>) {
+        let rules = || self.rules.iter().filter_map(|test| test.rule.as_deref());
+        let known = self.known.iter().map(|(id, reason)| (id, reason.span));
+        for (id, span) in self.only.iter().map(|id| (&id.value, id.span)).chain(known) {
+            if !rules().any(|rule: &Rule| rule.is_named(id)) {
+                let help = did_you_mean(id, rules().map(|rule| rule.id.as_str()));
+                found.push(Diagnostic::error("unknown-rule", format!("there is no rule `{id}`"), span).with_help(help));
+            }
+        }
+        for (name, value) in self.hints.iter().filter(|(name, _)| name.ends_with("_tool")) {
+            tool_hint(name, value, found);
+        }
+        let mut hints: BTreeSet<&str> = ["safe_tools"].into();
+        hints.extend(self.rules.iter().flat_map(|test| &test.needs).filter_map(|need| match need {
+            Need::Hint(name) => Some(name.as_str()),
+            Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) | Need::Assert { .. } => None,
+        }));
+        for (name, value) in self.hints.iter().filter(|(name, _)| !hints.contains(name.as_str())) {
+            let help = did_you_mean(name, hints.iter().copied());
+            let message = format!("no rule asks for the hint `{name}`");
+            found.push(Diagnostic::error("unknown-hint", message, value.span).with_help(help));
+        }
+    }
+}
+
+/// A hint that is a tool has a name, and perhaps arguments.
+fn tool_hint(hint: &str, value: &Node, found: &mut Vec<Diagnostic>) {
+    const KEYS: [&str; 2] = ["name", "arguments"];
+    for (key, _) in value.entries().iter().filter(|(key, _)| !KEYS.contains(&key.value.as_str())) {
+        let message = format!("the hint `{hint}` has no key `{}`", key.value);
+        let help = did_you_mean(&key.value, KEYS);
+        found.push(Diagnostic::error("unknown-key", message, key.span).with_help(help));
+    }
+    if value.text().is_none() && value.get("name").is_none() {
+        let help = format!("write `{hint}: export`, or `{hint}: {{ name: export, arguments: {{ steps: 3 }} }}`");
+        found.push(
+            Diagnostic::error("missing-key", format!("the hint `{hint}` names no tool"), value.span).with_help(help),
+        );
+    }
+}
+
+impl CaseSource for Compliance {
+    fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
+        cases::cases(planner, template, self, offer)
+    }
+
+    /// Rules call tools, and most are about the protocol: `generated_calls` says that none rests on them.
+    fn calls(&self, _: &str) -> bool {
+        true
+    }
+
+    fn hints(&self) -> Option<&BTreeMap<String, Node>> {
+        Some(&self.hints)
+    }
+}

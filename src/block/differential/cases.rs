@@ -1,0 +1,78 @@
+//! One case for every part of the server that is compared with a recorded one.
+
+use std::sync::Arc;
+
+use super::Differential;
+use super::compare::DriftCheck;
+use crate::drift::{Identity, Recorded, Subject};
+use crate::plan::made::{Cure, Why};
+use crate::plan::planner::Planner;
+use crate::plan::{Body, Case, Mistake, SkipReason};
+use crate::wire::{Catalog, Tool};
+
+/// The variants that a comparison judges.
+pub(super) const JUDGES: [&str; 1] = ["SCHEMA-DRIFT"];
+
+pub(super) fn cases(
+    planner: &Planner<'_>,
+    template: &Case,
+    settings: &Arc<Differential>,
+    catalog: &Catalog,
+) -> Vec<Case> {
+    let lane = planner.lane;
+    let Some(recorded) = settings.snapshot.of(&lane.server, lane.protocol.as_str()) else {
+        let message = format!("no server `{}` is recorded in `{}`", lane.server, settings.file);
+        let help = Some(format!("record it with `mcprove snapshot {}`", planner.suite.file));
+        let mistake = Mistake { code: "missing-recording", message, help, span: template.span };
+        return vec![Case { body: Body::Failed(mistake), ..template.clone() }];
+    };
+    let recorded = Arc::new(recorded.clone());
+    let mut known = catalog.clone();
+    let gone = recorded.tools.iter().cloned().map(Tool::new).filter(|tool| catalog.tool(&tool.name).is_none());
+    known.tools.extend(gone);
+    let mut cases = planner.unknown_tools(template, &settings.tools, &known);
+    let offered = Recorded::offered((&lane.server, ""), Identity::default(), catalog);
+    let subjects = Subject::of(&recorded, &offered).into_iter().filter(|subject| match subject {
+        Subject::Tool(name) => settings.tools.selects(name),
+        // That a tool is gone is told once.
+        Subject::Answers(name) => settings.replay_calls && settings.tools.selects(name) && catalog.tool(name).is_some(),
+        Subject::Server | Subject::Resources | Subject::Prompt(_) => true,
+    });
+    cases.extend(subjects.map(|subject| {
+        let name = format!("{}: {subject}", template.name);
+        let skipped = forbidden(planner, &subject, catalog).map(Body::Skipped);
+        let body = skipped.unwrap_or_else(|| {
+            let (settings, recorded) = (Arc::clone(settings), Arc::clone(&recorded));
+            Body::Check(Arc::new(DriftCheck { settings, recorded, subject }))
+        });
+        let mut case = planner.case(&name, None, template.span, body);
+        case.variants.extend(JUDGES.map(str::to_owned));
+        case
+    }));
+    cases.extend(unanswered(planner, settings, &recorded, catalog).map(|reason| {
+        let body = Body::Skipped(SkipReason::NotApplicable(reason));
+        planner.case(&format!("{}: answers", template.name), None, template.span, body)
+    }));
+    cases
+}
+
+/// Why no answers are compared, where they were asked for and there is none to compare with.
+fn unanswered(
+    planner: &Planner<'_>,
+    settings: &Differential,
+    recorded: &Recorded,
+    catalog: &Catalog,
+) -> Option<String> {
+    let mut called = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
+    let is_wanted = settings.replay_calls && recorded.answers.is_empty();
+    let has_any = is_wanted && called.any(|tool| planner.suite.hazard(&planner.lane.server, tool).is_none());
+    let help = "record the server again, or write `answers: false`";
+    has_any.then(|| format!("no answers are recorded in `{}`, so none are compared; {help}", settings.file))
+}
+
+/// Why a recorded call may not be made again.
+fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<SkipReason> {
+    let Subject::Answers(name) = subject else { return None };
+    let hazard = planner.suite.hazard(&planner.lane.server, catalog.tool(name)?)?;
+    Some(Why::Hazard(hazard).skip(name, Cure::of(planner.suite)))
+}

@@ -1,0 +1,137 @@
+//! `differential:`, the server against a recorded one, and how one is recorded.
+
+mod cases;
+mod compare;
+mod record;
+mod snapshot;
+mod told;
+mod twice;
+
+use std::sync::Arc;
+
+use super::Kind;
+use crate::drift::{self, NAMES};
+use crate::plan::planner::Planner;
+use crate::plan::{Case, CaseSource, Offer};
+use crate::source::Node;
+use crate::source::shape::{Object, Shape, key, required};
+use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, is_match, selected_tools};
+
+pub use self::record::{Recording, UNANSWERED, Wanted, record};
+
+pub(super) static KIND: Kind = Kind {
+    key: key("differential", Shape::Object(&KEYS), "Compares the server with a recorded one."),
+    probes: &[],
+    example: Some("differential: { snapshot: recorded.json }"),
+    read,
+    read_in_test: None,
+};
+
+static KEYS: Object = Object {
+    name: "differential",
+    doc: "The server against a recorded one.",
+    keys: &[&[
+        required("snapshot", Shape::Text, "The recorded server: a file that `mcprove snapshot` writes."),
+        key(
+            "fail_on",
+            Shape::Choice(&["breaking", "compatible", "cosmetic"]),
+            "The mildest change that fails a case; `breaking` by default.",
+        ),
+        key("answers", Shape::Flag, "Whether recorded calls are made again; they are by default."),
+        key("tools", TOOLS, "The tools; all by default."),
+        key("ignore", Shape::List(&Shape::Object(&IGNORED)), "Changes that are meant."),
+    ]],
+};
+
+static IGNORED: Object = Object {
+    name: "an ignored change",
+    doc: "A change that is meant; with both `at` and `what`, both must fit.",
+    keys: &[&[
+        key("at", Shape::Text, "Where: `tools/add/input/limit`; `*` stands for anything."),
+        key("what", Shape::Choice(NAMES), "What kind of change."),
+        required("reason", Shape::Text, "Why it is meant."),
+    ]],
+};
+
+/// The server against a recorded one.
+#[derive(Debug, Clone)]
+struct Differential {
+    /// The file of the recorded server, as it is written.
+    file: String,
+    /// What is in it.
+    snapshot: Arc<drift::Snapshot>,
+    /// The mildest change that fails a case.
+    fail_on: drift::Level,
+    /// Whether recorded calls are made again.
+    replay_calls: bool,
+    /// Which tools.
+    tools: ToolSelection,
+    /// Changes that are meant.
+    ignore: Vec<IgnoredChange>,
+}
+
+/// A change that is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct IgnoredChange {
+    /// Where, as a pattern.
+    at: Option<String>,
+    /// What kind.
+    what: Option<String>,
+    /// Why.
+    reason: String,
+}
+
+impl IgnoredChange {
+    /// Whether it may be meant for what tools answer.
+    fn may_be_of_answers(&self) -> bool {
+        let at = self.at.as_deref().is_none_or(|at| at.starts_with("answers") || at.starts_with(['*', '?', '[', '{']));
+        at && self.what.as_deref().is_none_or(|what| what.starts_with("answer-"))
+    }
+
+    /// Whether this is the change.
+    fn is_about(&self, change: &drift::Change) -> bool {
+        let at = self.at.as_deref().is_none_or(|pattern| is_match(pattern, &change.at));
+        at && self.what.as_deref().is_none_or(|what| what == change.what)
+    }
+}
+
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    let snapshot = snapshot::read(node, reader);
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    let ignored = node.get("ignore").map(Node::items).unwrap_or_default();
+    Some(Arc::new(Differential {
+        file: text(node, "snapshot")?,
+        snapshot: Arc::new(snapshot?),
+        fail_on: node
+            .get("fail_on")
+            .and_then(Node::text)
+            .and_then(drift::Level::parse)
+            .unwrap_or(drift::Level::Breaking),
+        replay_calls: node.get("answers").and_then(Node::flag) != Some(false),
+        tools: selected_tools(node, "tools"),
+        ignore: ignored
+            .iter()
+            .map(|item| IgnoredChange {
+                at: text(item, "at"),
+                what: text(item, "what"),
+                reason: text(item, "reason").unwrap_or_default(),
+            })
+            .collect(),
+    }))
+}
+
+impl SuiteSettings for Differential {}
+
+impl CaseSource for Differential {
+    fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
+        cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
+    }
+
+    fn variants(&self) -> &'static [&'static str] {
+        &cases::JUDGES
+    }
+
+    fn snapshot_file(&self) -> Option<&str> {
+        Some(&self.file)
+    }
+}

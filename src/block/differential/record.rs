@@ -1,0 +1,86 @@
+//! Records a server: what it offers, and what it answers to one call of every tool that may be called.
+
+use serde_json::Value;
+
+use super::compare::{offered, sent};
+use super::twice::{Call, twice};
+use crate::drift::Recorded;
+use crate::event::Finding;
+use crate::plan::CheckContext;
+use crate::plan::made::{self, Cure, Why};
+use crate::source::template::{Names, fill};
+use crate::suite::ToolSelection;
+use crate::wire::Tool;
+
+/// How the sentence about a call begins that nothing answered.
+pub const UNANSWERED: &str = "no answer of ";
+
+/// What to record.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Whether tools are called.
+    pub call_tools: bool,
+    /// Which tools.
+    pub tools: ToolSelection,
+    /// Calls of an earlier recording, to be made again; the suite and the schemas say what to call where there is none.
+    pub calls: Vec<(String, Value)>,
+}
+
+/// Recorded servers, and in sentences what could not be recorded of them.
+#[derive(Debug, Clone, Default)]
+pub struct Recording {
+    /// The servers, each once for every revision.
+    pub servers: Vec<Recorded>,
+    /// What could not be recorded.
+    pub notes: Vec<String>,
+}
+
+/// Records a server; `protocol` is the revision that was asked for, and `calling` is told which tool is called next.
+///
+/// # Errors
+///
+/// Fails where the server says nothing of itself.
+pub async fn record(
+    wanted: &Wanted,
+    protocol: &str,
+    context: &CheckContext<'_>,
+    calling: &(dyn Fn(&str) + Sync),
+) -> Result<Recording, Finding> {
+    let mut recorded = offered(context, (context.server_name, protocol))
+        .ok_or_else(|| Finding::new("nothing-said", "the server said nothing that could be recorded"))?;
+    recorded.tools.retain(|tool| wanted.tools.selects(tool["name"].as_str().unwrap_or_default()));
+    let mut notes = Vec::new();
+    if wanted.call_tools {
+        let mut made: Vec<Call<'_>> = Vec::new();
+        for tool in context.catalog.tools.iter().filter(|tool| wanted.tools.selects(&tool.name)) {
+            match calls(tool, wanted, context) {
+                Ok(calls) => made.extend(calls.into_iter().map(|arguments| Call { tool, arguments })),
+                Err(reason) => notes.push(format!("not called: {reason}")),
+            }
+        }
+        for (answer, call) in twice(context, &made, calling).await.into_iter().zip(&made) {
+            match answer {
+                Ok(answer) => recorded.answers.push(answer),
+                Err(reason) => notes.push(format!("{UNANSWERED}`{}` is recorded: {reason}", call.tool.name)),
+            }
+        }
+    }
+    let neutral = |note: String| (context.neutral)(note.into()).as_str().unwrap_or_default().to_owned();
+    Ok(Recording { servers: vec![recorded.neutral(context.neutral)], notes: notes.into_iter().map(neutral).collect() })
+}
+
+/// The arguments with which a tool is called; `Err` says why it is not.
+fn calls(tool: &Tool, wanted: &Wanted, context: &CheckContext<'_>) -> Result<Vec<Value>, String> {
+    let name = &tool.name;
+    let told = |why: Why| why.told(name, Cure::of(context.suite));
+    if let Some(hazard) = context.suite.hazard(context.server_name, tool) {
+        return Err(told(Why::Hazard(hazard)));
+    }
+    let earlier = wanted.calls.iter().filter(|(tool, _)| tool == name);
+    let earlier: Vec<Value> = earlier.map(|(_, arguments)| sent(context, name, arguments)).collect();
+    if !earlier.is_empty() {
+        return Ok(earlier);
+    }
+    let arguments = made::arguments(context.suite, context.server_name, tool).map_err(told)?;
+    Ok(vec![fill(&arguments, &Names::new())?.to_json()])
+}

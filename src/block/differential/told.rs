@@ -1,0 +1,58 @@
+//! Changes as findings, and as a sentence.
+
+use serde_json::Value;
+
+use super::IgnoredChange;
+use crate::drift::{Change, Level};
+use crate::event::{self, Finding, Reason, Severity};
+use crate::source::nearest;
+
+/// The most changes that a sentence names.
+const NAMED: usize = 3;
+
+/// A change that fails a case.
+pub(super) fn finding(change: &Change, file: &str) -> Finding {
+    let meant = format!("if it is meant, record the server again, or add it to `ignore:`; it is recorded in `{file}`");
+    let help = change.help.as_ref().map_or(meant.clone(), |help| format!("{help} {meant}"));
+    let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
+    let example = change.example.as_ref().map(ToString::to_string).unwrap_or_default();
+    Finding {
+        path: Some(change.at.clone()),
+        expected: text(&change.before),
+        actual: text(&change.after),
+        help: Some(help),
+        severity: Some(match change.level {
+            Level::Breaking => Severity::High,
+            Level::Compatible | Level::Cosmetic => Severity::Low,
+        }),
+        ..Finding::new(change.what, format!("{} change: {}", change.level.as_str(), change.says))
+    }
+    .with_evidence("counter-example", example)
+}
+
+/// An entry of `ignore:` that fits no change.
+pub(super) fn needless(ignored: &IgnoredChange, changes: &[Change]) -> Finding {
+    let parts = [("at", &ignored.at), ("what", &ignored.what)];
+    let said = parts.iter().filter_map(|(key, value)| Some(format!("{key}: {}", value.as_deref()?)));
+    let says = format!("`{{ {} }}` is ignored and fits no change", said.collect::<Vec<_>>().join(", "));
+    let near = ignored.at.as_deref().and_then(|at| nearest(at, changes.iter().map(|change| change.at.as_str())));
+    let help = near.map_or("take it out of `ignore`".to_owned(), |near| format!("did you mean `{near}`?"));
+    // Which entry it is tells two of them apart.
+    let path = ignored.at.clone().or_else(|| ignored.what.clone());
+    Finding { help: Some(help), level: event::Level::Should, path, ..Finding::new("needless-ignore", says) }
+}
+
+/// What has changed and fails nothing; `None` where that is nothing.
+pub(super) fn summary(mild: &[Change], meant: &[Change]) -> Option<Reason> {
+    let all = mild.len() + meant.len();
+    if all == 0 {
+        return None;
+    }
+    let ignored = meant.iter().map(|change| format!("`{}`, ignored: {}", change.at, change.says));
+    let told = mild.iter().map(|change| format!("`{}`, {}: {}", change.at, change.level.as_str(), change.says));
+    let mut named: Vec<String> = told.chain(ignored).take(NAMED).collect();
+    if all > NAMED {
+        named.push(format!("and {} more", all - NAMED));
+    }
+    Some(Reason::Changed(named.join("; ")))
+}

@@ -1,0 +1,384 @@
+//! The calls: which follow from the seed, the tool and their number alone, and from what earlier answers held.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::Fuzz;
+use super::sequence::{Pool, Wanted};
+use super::token::Tokens;
+use crate::event::Call;
+use crate::generate::{Breach, Draw, Judge, Limits, Maker, Seen, Unusable, Violation};
+use crate::plan::CheckContext;
+use crate::plan::made::{Tamer, folder_of};
+use crate::source::words;
+use crate::wire::Tool;
+
+/// How many valid values at edges are tried one after the other.
+const TOUR: usize = 400;
+
+/// How many calls that the suite gives come first.
+const MOST_GIVEN: usize = 4;
+
+/// In how many of 100 valid calls an argument is taken from an earlier answer, where one held what fits.
+const BORROWED: u32 = 35;
+
+/// In how many of 100 valid calls of a tool with known good arguments these are sent, with little changed.
+const NEAR: u32 = 80;
+
+/// In how many of these an argument has a mark, and in how many two have a drawn value.
+const NEAR_MARKED: u32 = 15;
+const NEAR_TWICE: u32 = 15;
+
+/// In how many of 100 calls another tool is called, where there are others.
+const ELSEWHERE: u32 = 15;
+
+/// A call, ready to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    /// The tool, as an index.
+    pub(super) tool: usize,
+    /// The arguments.
+    pub(super) arguments: Value,
+    /// Which rule of the schema they break, as an index into the tool's violations.
+    pub(super) breach: Option<usize>,
+}
+
+/// What can be called.
+pub(super) struct Callee {
+    pub(super) name: String,
+    /// Whether it says that it changes nothing.
+    pub(super) is_read_only: bool,
+    /// Whether it runs what callers write.
+    pub(super) runs_code: bool,
+    tamer: Tamer,
+    /// What it must not be called with, each breaking one rule of its schema.
+    violations: Vec<Violation>,
+    /// By violation: whether a server that serves it does wrong.
+    binding: Vec<bool>,
+    /// Checks structured content; `None` where there is no schema, or none that is valid.
+    pub(super) output: Option<Result<Judge, Unusable>>,
+    /// The suite's arguments, and values at the edges.
+    tour: Vec<Value>,
+    /// How many of them are the suite's.
+    given: usize,
+    /// Arguments that take any text, each with the most characters that it takes.
+    texts: Vec<(String, usize)>,
+    /// Arguments that take what answers hold: the name, and the number in the pool.
+    wanted: Vec<(String, usize)>,
+    /// Whether the schema says nothing beyond what each argument is by itself.
+    is_plain: bool,
+}
+
+/// Makes calls of some tools; the first one is what it is about.
+pub(super) struct Calls {
+    pub(super) callees: Vec<Callee>,
+    pub(super) tokens: Tokens,
+    pub(super) wanted: Vec<Wanted>,
+    /// The callees whose names share a noun with the first one's.
+    related: Vec<usize>,
+    draw: Draw,
+    invalid: u32,
+}
+
+impl Calls {
+    /// Calls of these tools; `Err` says why there can be none of the first.
+    pub(super) fn new(settings: &Fuzz, context: &CheckContext<'_>, tools: &[&Tool]) -> Result<Self, Unusable> {
+        let mut wanted = Vec::new();
+        let mut callees = Vec::new();
+        for (number, tool) in tools.iter().enumerate() {
+            match Callee::new(tool, context, settings, &mut wanted) {
+                Ok(callee) => callees.push(callee),
+                Err(unusable) if number == 0 => return Err(unusable),
+                // What cannot be called helps nobody else.
+                Err(_) => {}
+            }
+        }
+        let name = tools.first().map_or("", |tool| &tool.name);
+        let draw = Draw::new(settings.seed).fork(name);
+        let tokens = Tokens::new(draw.fork("tokens").bits());
+        let own: BTreeSet<String> = nouns(name).collect();
+        let is_related = |at: &usize| nouns(&callees[*at].name).any(|noun| own.contains(&noun));
+        let related = (1..callees.len()).filter(is_related).collect();
+        Ok(Self { callees, tokens, wanted, related, draw, invalid: settings.invalid })
+    }
+
+    /// A pool for the answers of a session that begins with that call.
+    pub(super) fn pool(&self, begin: u64) -> Pool {
+        Pool::new(begin, self.wanted.len())
+    }
+
+    /// The call of that number.
+    pub(super) fn make(&self, number: u64, pool: &Pool) -> Made {
+        let mut draw = self.draw.fork(number);
+        // What somebody vouches for is sent first, whatever is drawn.
+        if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given().get(at)) {
+            return Made { tool: 0, arguments: arguments.clone(), breach: None };
+        }
+        let tool = if self.callees.len() > 1 && draw.chance(ELSEWHERE) { self.other(&mut draw) } else { 0 };
+        let callee = &self.callees[tool];
+        if draw.chance(self.invalid) && !callee.violations.is_empty() {
+            let breach = draw.below(callee.violations.len());
+            let arguments = callee.violations[breach].value.clone();
+            return Made { tool, arguments, breach: Some(breach) };
+        }
+        Made { tool, arguments: self.valid((number, pool), callee, &mut draw), breach: None }
+    }
+
+    /// Another tool; often one that is about the same things, since its answers may hold what this one asks for.
+    fn other(&self, draw: &mut Draw) -> usize {
+        if !self.related.is_empty() && draw.chance(50) {
+            return self.related[draw.below(self.related.len())];
+        }
+        1 + draw.below(self.callees.len() - 1)
+    }
+
+    fn valid(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Draw) -> Value {
+        let turn = usize::try_from(number / 2).unwrap_or(usize::MAX);
+        if number.is_multiple_of(2) && turn < callee.tour.len() {
+            return callee.tour[turn].clone();
+        }
+        if !callee.given().is_empty() && draw.chance(NEAR) {
+            return self.near((number, pool), callee, draw);
+        }
+        let mut value = match draw.below(100) {
+            0..15 => draw.pick(&callee.tour).unwrap_or(callee.tamer.smallest()).clone(),
+            _ => callee.maker().random(draw),
+        };
+        let has_borrowed = draw.chance(BORROWED) && callee.borrow(&mut value, |at| pool.values(at, number), draw);
+        // What an answer held is worth more than a mark in its place.
+        if !has_borrowed && !callee.texts.is_empty() && draw.chance(60) {
+            callee.mark(&mut value, &self.tokens.of(number), draw);
+        }
+        callee.tamer.tamed(value)
+    }
+
+    /// Known good arguments with one value changed, sometimes two: who refuses everything else still serves many of these.
+    fn near(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Draw) -> Value {
+        let mut value = draw.pick(callee.given()).cloned().unwrap_or_default();
+        if !callee.texts.is_empty() && draw.chance(NEAR_MARKED) {
+            callee.mark(&mut value, &self.tokens.of(number), draw);
+            return value;
+        }
+        if draw.chance(BORROWED) && callee.borrow(&mut value, |at| pool.values(at, number), draw) {
+            return value;
+        }
+        for _ in 0..=usize::from(draw.chance(NEAR_TWICE)) {
+            let drawn = callee.tamer.random(draw);
+            callee.vary(&mut value, &drawn, draw);
+        }
+        value
+    }
+
+    /// A call as a finding tells of it.
+    pub(super) fn told(&self, made: &Made) -> Call {
+        let params = json!({"name": self.callees[made.tool].name, "arguments": made.arguments});
+        Call { method: "tools/call".to_owned(), params }
+    }
+
+    /// The rule that a call breaks, and for which it must be refused.
+    pub(super) fn refusable(&self, made: &Made) -> Option<&Violation> {
+        let callee = &self.callees[made.tool];
+        made.breach.filter(|at| callee.binding[*at]).map(|at| &callee.violations[at])
+    }
+
+    /// Notes the branches of the schema that a valid call takes.
+    pub(super) fn mark(&self, made: &Made, seen: &mut Seen) {
+        if made.tool == 0 && made.breach.is_none() {
+            self.callees[0].maker().mark(&made.arguments, seen);
+        }
+    }
+}
+
+impl Callee {
+    fn new(
+        tool: &Tool,
+        context: &CheckContext<'_>,
+        settings: &Fuzz,
+        wanted: &mut Vec<Wanted>,
+    ) -> Result<Self, Unusable> {
+        let schema = &*tool.arguments_schema();
+        let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
+        let tamer = Tamer::with_maker(schema, maker, folder_of(context.suite, context.server_name));
+        let given: Vec<Value> = given(tool, context).filter(|given| tamer.maker().is_valid(given)).collect();
+        let base = given.first().unwrap_or(tamer.smallest());
+        let tour = tour(&given, &tamer);
+        // Arguments that are no object break the protocol, not the tool's schema.
+        let violations: Vec<Violation> =
+            tamer.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
+        let binding = violations.iter().map(|violation| is_binding(violation, schema)).collect();
+        let properties = || schema["properties"].as_object().into_iter().flatten();
+        let texts = properties().filter_map(|(name, schema)| Some((name.clone(), room(schema)?))).collect();
+        let mut own = Vec::new();
+        for (name, schema) in properties() {
+            if let Some(argument) = Wanted::new(name, schema) {
+                own.push((name.clone(), wanted.len()));
+                wanted.push(argument);
+            }
+        }
+        Ok(Self {
+            name: tool.name.clone(),
+            is_read_only: tool.raw["annotations"]["readOnlyHint"] == true,
+            runs_code: tool.runs_code(),
+            violations,
+            binding,
+            output: tool.output_schema().map(Judge::of).filter(|judge| !matches!(judge, Err(Unusable::NotASchema(_)))),
+            given: given.len().min(MOST_GIVEN),
+            tour,
+            texts,
+            wanted: own,
+            is_plain: is_plain(schema),
+            tamer,
+        })
+    }
+
+    /// One of the reasons for which its schema forbids calls.
+    pub(super) fn forbids(&self) -> Option<&str> {
+        self.violations.first().map(|violation| &*violation.says)
+    }
+
+    /// The arguments that the suite itself gives.
+    fn given(&self) -> &[Value] {
+        &self.tour[..self.given]
+    }
+
+    /// What makes valid calls, as far as the schema goes.
+    pub(super) fn maker(&self) -> &Maker {
+        self.tamer.maker()
+    }
+
+    /// Puts what an earlier answer held into one argument, where the call stays valid; whether there was any.
+    fn borrow<'a>(&self, value: &mut Value, held: impl Fn(usize) -> &'a [(u64, Value)], draw: &mut Draw) -> bool {
+        let open: Vec<&(String, usize)> = self.wanted.iter().filter(|(_, at)| !held(*at).is_empty()).collect();
+        let Some((name, at)) = draw.pick(&open) else { return false };
+        let Some((_, found)) = draw.pick(held(*at)) else { return false };
+        self.put(value, name, found.clone());
+        true
+    }
+
+    /// Puts a token into one argument, where the call stays valid.
+    fn mark(&self, value: &mut Value, token: &str, draw: &mut Draw) {
+        let Some((name, room)) = draw.pick(&self.texts) else { return };
+        let old = value.get(name).and_then(Value::as_str).unwrap_or_default();
+        let rest: String = old.chars().take(room.saturating_sub(token.len() + 1)).collect();
+        let text = if rest.is_empty() { token.to_owned() } else { format!("{token} {rest}") };
+        self.put(value, name, text.into());
+    }
+
+    /// Takes one value over from other arguments, where the call stays valid.
+    fn vary(&self, value: &mut Value, drawn: &Value, draw: &mut Draw) {
+        let others = drawn.as_object().into_iter().flatten();
+        let others: Vec<(&String, &Value)> = others.filter(|(name, new)| value.get(*name) != Some(*new)).collect();
+        let Some((name, new)) = draw.pick(&others) else { return };
+        let mut new = (*new).clone();
+        if let (Some(old), Some(members)) = (value.get(name.as_str()).and_then(Value::as_object), new.as_object()) {
+            let members: Vec<(&String, &Value)> = members.iter().collect();
+            let mut inner = old.clone();
+            if let Some((name, new)) = draw.pick(&members) {
+                inner.insert((*name).clone(), (*new).clone());
+            }
+            new = inner.into();
+        }
+        self.put(value, name, new);
+    }
+
+    fn put(&self, value: &mut Value, name: &str, new: Value) {
+        let Some(members) = value.as_object_mut() else { return };
+        let is_text_only = self.is_plain && self.texts.iter().any(|(text, _)| text == name) && new.is_string();
+        let old = members.insert(name.to_owned(), new);
+        if is_text_only || self.maker().is_valid(value) {
+            return;
+        }
+        let Some(members) = value.as_object_mut() else { return };
+        match old {
+            Some(old) => drop(members.insert(name.to_owned(), old)),
+            None => drop(members.shift_remove(name)),
+        }
+    }
+}
+
+/// The given arguments, and values at the edges: each one in the first of the given arguments, where they stay valid, since
+/// what is made up besides is often refused.
+fn tour(given: &[Value], tamer: &Tamer) -> Vec<Value> {
+    let mut tour: Vec<Value> = given.to_vec();
+    for edge in tamer.boundaries() {
+        let near = given.first().and_then(|base| rebased(&edge, tamer.smallest(), base));
+        let value = near.filter(|value| tamer.maker().is_valid(value)).unwrap_or(edge);
+        if tour.len() < TOUR && !tour.contains(&value) {
+            tour.push(value);
+        }
+    }
+    tour
+}
+
+/// Other arguments with the members in which an edge differs from the smallest.
+fn rebased(edge: &Value, smallest: &Value, base: &Value) -> Option<Value> {
+    let mut members = base.as_object()?.clone();
+    let differing = edge.as_object()?.iter().filter(|(name, value)| smallest.get(name.as_str()) != Some(*value));
+    members.extend(differing.map(|(name, value)| (name.clone(), value.clone())));
+    Some(members.into())
+}
+
+/// The words of a tool's name after the first, which is mostly a verb, in the singular.
+fn nouns(name: &str) -> impl Iterator<Item = String> {
+    words(name).into_iter().skip(1).map(|word| word.strip_suffix('s').map_or(word.clone(), str::to_owned))
+}
+
+/// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that need no other call.
+fn given<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Item = Value> + 'a {
+    let suite = context.suite;
+    let own = suite.arguments.get(&tool.name).into_iter();
+    let steps = suite.tests.iter().flat_map(|test| &test.steps);
+    let called = steps.filter_map(|step| step.action.as_call());
+    let called = called.filter(|(name, _)| name.text() == Some(&tool.name)).filter_map(|(_, args)| args);
+    own.chain(called).filter_map(|args| (context.filled)(args)).filter(Value::is_object)
+}
+
+/// Whether a success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.
+fn is_binding(violation: &Violation, schema: &Value) -> bool {
+    match violation.breach {
+        Breach::OutOfRange
+        | Breach::NotMultiple
+        | Breach::Pattern
+        | Breach::Enum
+        | Breach::TooLong
+        | Breach::TooShort
+        | Breach::TooMany
+        | Breach::TooFew => true,
+        // Whoever has a default does not miss what is missing.
+        Breach::MissingRequired => !schema.to_string().contains("\"default\""),
+        // Many readers take `"5"` for 5.
+        Breach::WrongType => {
+            let wrong = violation.value.pointer(&violation.at).unwrap_or(&Value::Null);
+            wrong.is_object() || wrong.is_array() || wrong.as_str().is_some_and(|text| text.parse::<f64>().is_err())
+        }
+        Breach::WrongNesting
+        | Breach::NotUnique
+        | Breach::Contains
+        | Breach::Forbidden
+        | Breach::NoAlternative
+        | Breach::SeveralAlternatives
+        | Breach::PropertyName
+        | Breach::Null
+        | Breach::ExtraProperty => false,
+    }
+}
+
+/// How many characters an argument takes that takes any text; `None` where it does not, or takes few.
+fn room(schema: &Value) -> Option<usize> {
+    const SAYS_NOTHING: [&str; 8] =
+        ["type", "title", "description", "default", "examples", "minLength", "maxLength", "$comment"];
+    let is_open = schema["type"] == "string"
+        && schema.as_object().is_some_and(|keys| keys.keys().all(|key| SAYS_NOTHING.contains(&key.as_str())));
+    let most = schema.get("maxLength").map_or(Some(400), |most| usize::try_from(most.as_u64()?).ok())?;
+    let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0);
+    // A token alone satisfies whatever asks for a few characters.
+    (is_open && most >= 24 && least <= 16).then_some(most.min(400))
+}
+
+/// Whether a schema says nothing of its members together.
+fn is_plain(schema: &Value) -> bool {
+    const PLAIN: [&str; 9] =
+        ["type", "title", "description", "properties", "required", "additionalProperties", "$schema", "$defs", "$id"];
+    schema.as_object().is_some_and(|keys| keys.keys().all(|key| PLAIN.contains(&key.as_str())))
+}

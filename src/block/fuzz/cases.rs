@@ -1,0 +1,60 @@
+//! One case of generated calls for every tool that may be called.
+
+use std::sync::Arc;
+
+use super::Fuzz;
+use super::hazards::Hazards;
+use super::run::FuzzCheck;
+use crate::plan::made::{Cure, Why};
+use crate::plan::planner::Planner;
+use crate::plan::witness::only_as_task;
+use crate::plan::{Body, Case, SkipReason};
+use crate::wire::{Catalog, Tool};
+
+/// The variants that generated calls judge.
+const JUDGES: [&str; 5] = [
+    "SCHEMA-CONSTRAINT-NOT-ENFORCED",
+    "SCHEMA-INPUT-NOT-VALIDATED",
+    "SCHEMA-MISSING-STRUCTURED",
+    "SCHEMA-OUTPUT-MISMATCH",
+    "TOOL-CRASH",
+];
+
+pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>, catalog: &Catalog) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
+    cases.extend(planner.unknown_tools(template, &settings.block, catalog));
+    let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)).collect();
+    let called: Vec<&Tool> = selected.iter().copied().filter(|tool| kept(planner, settings, tool).is_none()).collect();
+    let hazards = Arc::default();
+    cases.extend(selected.iter().map(|tool| {
+        let body = match kept(planner, settings, tool) {
+            Some(reason) => Body::Skipped(reason),
+            None => Body::Check(Arc::new(check(settings, &hazards, tool, &called))),
+        };
+        let name = format!("{}: {}", template.name, tool.name);
+        let mut case = planner.case(&name, None, template.span, body);
+        case.probes.insert("fuzz".to_owned());
+        case.variants.extend(JUDGES.map(str::to_owned));
+        case
+    }));
+    cases
+}
+
+/// Why a tool is not called.
+fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReason> {
+    if settings.block.selects(&tool.name) {
+        return Some(SkipReason::Asked(format!("`{}` is blocked", tool.name)));
+    }
+    if tool.raw["execution"]["taskSupport"] == "required" {
+        return Some(SkipReason::NotApplicable(only_as_task(tool)));
+    }
+    let hazard = planner.suite.hazard(&planner.lane.server, tool)?;
+    Some(Why::Hazard(hazard).skip(&tool.name, Cure::of(planner.suite)))
+}
+
+/// Calls of one tool, with those of all others in between.
+fn check(settings: &Arc<Fuzz>, hazards: &Arc<Hazards>, tool: &Tool, called: &[&Tool]) -> FuzzCheck {
+    let others = called.iter().filter(|other| other.name != tool.name).map(|other| other.name.clone());
+    let tools = std::iter::once(tool.name.clone()).chain(others).collect();
+    FuzzCheck { settings: Arc::clone(settings), tools, hazards: Arc::clone(hazards) }
+}

@@ -1,0 +1,24 @@
+//! Tools that made a server end or fall silent.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Tools at whose calls a server ended or fell silent: none but their own cases call them any more.
+#[derive(Debug, Default)]
+pub(super) struct Hazards(Mutex<BTreeSet<String>>);
+
+impl Hazards {
+    /// Takes note of a tool.
+    pub(super) fn add(&self, tool: &str) {
+        self.lock().insert(tool.to_owned());
+    }
+
+    /// Whether a tool is one of them.
+    pub(super) fn has(&self, tool: &str) -> bool {
+        self.lock().contains(tool)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

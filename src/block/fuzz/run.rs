@@ -1,0 +1,238 @@
+//! Calls with generated arguments, several under way at a time, and what they show about a server.
+//!
+//! [`calls`] makes the call of a number from the seed alone, and from what earlier answers held ([`sequence`]); [`drive`]
+//! sends them over the fastest way there is ([`wire`]); [`judge`] says what an answer means; [`confirm`] tries every
+//! problem again in fresh servers before it is told. What is needed to try a call again is its number, so that a long
+//! run keeps nothing. Start reading in [`run`].
+
+use std::sync::Arc;
+
+use super::Fuzz;
+use super::calls::{Callee, Calls};
+use super::confirm::{LONGEST, confirm};
+use super::drive::{Driver, Ended, Log};
+use super::hazards::Hazards;
+use super::ledger::Stage;
+use super::{leak, problem, told};
+use crate::event::{Call, CheckResult, Finding, Kind, Level, Outcome, Reason};
+use crate::plan::made::Cure;
+use crate::plan::{Check, CheckContext, Eventually, Vouched, vouched};
+use crate::session::Session;
+use crate::wire::{Direction, Tool};
+
+/// How often a server is started again because of one tool.
+const MOST_RESTARTS: u32 = 10;
+
+/// Calls of one tool, with those of others in between.
+#[derive(Debug)]
+pub(super) struct FuzzCheck {
+    pub(super) settings: Arc<Fuzz>,
+    /// The tools to call, by name: the first is the one that is judged, the others are called in between.
+    pub(super) tools: Vec<String>,
+    /// Shared by all cases of the block.
+    pub(super) hazards: Arc<Hazards>,
+}
+
+impl Check for FuzzCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> Eventually<'a, CheckResult> {
+        Box::pin(async move { run(self, &context).await })
+    }
+}
+
+async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
+    let FuzzCheck { settings, tools, hazards } = check;
+    let offered: Vec<&Tool> = tools.iter().filter_map(|name| context.catalog.tool(name)).collect();
+    let calls = match Calls::new(settings, context, &offered) {
+        Ok(calls) => calls,
+        Err(unusable) => {
+            return CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(unusable.to_string()));
+        }
+    };
+    let mut driver = Driver::new(context, (settings, hazards), &calls);
+    let mut protocol_revision = String::new();
+    let stopped = match sessions(&mut driver, &mut protocol_revision).await {
+        Ok(stopped) => stopped,
+        Err(found) => {
+            let reason = Reason::ServerUnavailable(found.message.clone());
+            return CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) };
+        }
+    };
+    CheckResult { protocol_revision, ..verdict(driver, stopped.as_deref()) }
+}
+
+/// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does
+/// not even start.
+async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Result<Option<String>, Box<Finding>> {
+    loop {
+        let mut log = driver.log();
+        let session = match driver.context.servers.open().await {
+            Ok(session) => session,
+            Err(found) if protocol_revision.is_empty() => return Err(Box::new(found)),
+            Err(found) => return Ok(Some(format!("the server does not start again: {}", found.message))),
+        };
+        *protocol_revision = session.server.revision.to_string();
+        if !driver.context.suite.setup.is_empty() {
+            driver.setup = said_before(&session);
+        }
+        let mut ended = driver.drive(&session, &mut log).await;
+        if let Some(found) = driver.context.servers.close(session).await {
+            driver.ended(found, &log);
+            ended = Ended::Broken;
+        }
+        settle(driver, &log).await;
+        if driver.is_silent() {
+            return Ok(Some("it stopped after 3 calls had got no answer".to_owned()));
+        }
+        match ended {
+            Ended::Stopped => return Ok(Some("it was interrupted".to_owned())),
+            Ended::Done => return Ok(None),
+            Ended::Broken | Ended::Hung if driver.is_done(&log) => return Ok(None),
+            Ended::Broken | Ended::Hung => {}
+        }
+        driver.tally.restarts += 1;
+        if driver.tally.restarts > MOST_RESTARTS {
+            return Ok(Some(format!("it stopped after the server was started again {MOST_RESTARTS} times")));
+        }
+    }
+}
+
+/// The requests of the suite's setup, which a replay makes again.
+fn said_before(session: &Session) -> Vec<Call> {
+    let frames = session.frames();
+    let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
+    let calls = sent.filter_map(|frame| {
+        let message = frame.json().ok()?;
+        let method = message["method"].as_str().filter(|_| message.get("id").is_some())?;
+        let mut params = message["params"].clone();
+        if let Some(members) = params.as_object_mut() {
+            members.remove("_meta");
+        }
+        let is_handshake = ["initialize", "server/discover"].contains(&method);
+        (!is_handshake).then(|| Call { method: method.to_owned(), params })
+    });
+    calls.collect()
+}
+
+/// Tries again whatever a session showed.
+async fn settle(driver: &mut Driver<'_>, log: &Log) {
+    let (context, calls) = (driver.context, driver.calls);
+    let mut known_problems = std::mem::take(&mut driver.ledger.known);
+    for known in known_problems.iter_mut().filter(|known| matches!(known.stage, Stage::Seen)) {
+        // Of another tool, its own case tells.
+        if known.tool.is_some_and(|tool| tool != 0) {
+            known.stage = Stage::Dropped;
+            continue;
+        }
+        let traces = known.traces(log.begin, LONGEST, &|number| driver.remade(number, log));
+        let confirmed = confirm((context, calls), &known.problem, &traces).await;
+        known.problem = confirmed.problem;
+        known.tool = known.tool.or(confirmed.calls.last().map(|made| made.tool).filter(|_| confirmed.times.0 > 0));
+        if let Some(tool) = known.tool
+            && matches!(known.problem.kind, Kind::Crash | Kind::Hang)
+        {
+            driver.hazard(tool);
+        }
+        let is_hang_of_no_call = known.problem.kind == Kind::Hang && confirmed.times.0 == 0;
+        known.stage = if is_hang_of_no_call || known.tool.is_some_and(|tool| tool != 0) {
+            Stage::Dropped
+        } else {
+            Stage::Tried(confirmed.calls, confirmed.times)
+        };
+    }
+    driver.ledger.known = known_problems;
+    for suspicion in std::mem::take(&mut driver.suspicions.open) {
+        if suspicion.later.tool != 0 {
+            continue;
+        }
+        let Some(problem) = leak::confirmed((context, calls), &suspicion).await else { continue };
+        let numbers = vec![suspicion.later_number];
+        let is_known = driver.ledger.known.iter().any(|known| known.problem.is_same(&problem));
+        driver.ledger.note(problem, Some(0), numbers);
+        if let Some(known) = driver.ledger.known.last_mut().filter(|_| !is_known) {
+            known.stage = Stage::Tried(vec![suspicion.earlier, suspicion.later], (1, 1));
+        }
+    }
+}
+
+fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
+    let Driver { context, tally, ledger, calls, settings, frames, setup, .. } = driver;
+    let mut reason = tally.sentence(calls.callees[0].maker().branches(), settings.seed);
+    let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
+    let vanished: u64 = hangs
+        .filter(|known| matches!(known.stage, Stage::Dropped) && known.tool.is_none_or(|tool| tool == 0))
+        .map(|known| known.times)
+        .sum();
+    let (mut findings, mut exchanges) = (Vec::new(), Vec::new());
+    let left_out = ledger.left_out;
+    for known in ledger.known {
+        let Some((mut found, exchange)) = told::told(known, (calls, &setup), settings) else { continue };
+        if let Some(exchange) = exchange {
+            found.exchange = Some(exchanges.len());
+            exchanges.push(exchange);
+        }
+        findings.push(found);
+    }
+    for more in
+        stopped.map(str::to_owned).into_iter().chain((left_out > 0).then(|| format!("{left_out} more problems")))
+    {
+        reason = format!("{reason}; {more}");
+    }
+    if vanished > 0 {
+        reason = format!("{reason}; a call got no answer, and did when it was tried again");
+    }
+    let tells_of_input = |found: &Finding| found.code == problem::NOT_VALIDATED;
+    if tally.served > 0 && tally.invalid.0 > 0 && tally.invalid.1 == 0 && !findings.iter().any(tells_of_input) {
+        findings.push(refused_nothing(&calls.callees[0], tally.invalid.0));
+    }
+    if findings.is_empty() && tally.served == 0 && tally.refused > 0 && stopped.is_none() {
+        findings
+            .extend(context.catalog.tool(&calls.callees[0].name).and_then(|tool| refused_throughout(context, tool)));
+    }
+    let outcome = outcome(&findings, tally.served, stopped.is_some() || tally.unjudged > 0);
+    if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
+        let name = &calls.callees[0].name;
+        let why = if tally.refused == 0 && tally.invalid.1 == 0 {
+            let one = if context.suite.asked.is_some() { "--in-flight 1" } else { "in_flight: 1" };
+            match settings.in_flight {
+                1 => "no call got an answer".to_owned(),
+                many => format!("no call got an answer while {many} were under way; `{one}` makes them one by one"),
+            }
+        } else {
+            let way = Cure::of(context.suite).give(name);
+            format!("every call was refused, so nothing is known about it; give valid arguments {way}")
+        };
+        reason = format!("{why} ({reason})");
+    }
+    CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, Reason::Fuzzed(reason)) }
+}
+
+/// A tool that looks at nothing of what its schema says: one call alone that is served may be a generous SDK's.
+fn refused_nothing(callee: &Callee, count: u64) -> Finding {
+    let says = callee.forbids().unwrap_or_default();
+    let message =
+        format!("`{}` served all of {count} calls that its schema forbids, the first of them: {says}", callee.name);
+    let help = "refuse them with -32602, or with `isError: true` and a text that names the argument".to_owned();
+    Finding { level: Level::Should, help: Some(help), ..Finding::new(problem::NOT_VALIDATED, message) }
+}
+
+/// A tool that serves no call at all, although one of them must be served.
+fn refused_throughout(context: &CheckContext<'_>, tool: &Tool) -> Option<Finding> {
+    let name = &tool.name;
+    // Arguments that are given as valid need not be among those that were sent, and have a case of their own.
+    vouched(context.suite, tool).filter(|vouched| *vouched == Vouched::NoArguments)?;
+    let message = format!("`{name}` takes no arguments and refused every call");
+    let help = format!("if it cannot be served here, say so {}", Cure::of(context.suite).leave_unjudged(name));
+    Some(Finding { help: Some(help), ..Finding::new("valid-call-refused", message) })
+}
+
+fn outcome(findings: &[Finding], served: u64, is_partial: bool) -> Outcome {
+    if findings.iter().any(|found| found.level == Level::Must) {
+        Outcome::Failed
+    } else if served == 0 || is_partial {
+        Outcome::Inconclusive
+    } else if findings.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Warned
+    }
+}

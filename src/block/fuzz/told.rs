@@ -1,0 +1,88 @@
+//! Problems as findings with everything that it takes to see them again.
+
+use super::Fuzz;
+use super::calls::{Calls, Made};
+use super::ledger::{Known, Stage};
+use crate::event::{Call, Doubt, Exchange, Finding, Kind, Level, Reproduction};
+use crate::source::beginning;
+
+/// How many calls of a sequence are shown.
+const MOST_SHOWN: usize = 10;
+
+/// A finding and the exchange that shows it; `None` for what is not told.
+pub(super) fn told(
+    known: Known,
+    (calls, setup): (&Calls, &[Call]),
+    settings: &Fuzz,
+) -> Option<(Finding, Option<Exchange>)> {
+    let Stage::Tried(sequence, times) = known.stage else { return None };
+    let problem = known.problem;
+    let number = known.suspects.last().copied().unwrap_or_default();
+    let mut found = problem.found;
+    let often = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
+    let is_across_sessions = problem.kind == Kind::StateLeak && found.level == Level::Must;
+    let how = if is_across_sessions {
+        format!("{} of {} times, by calls in two sessions of one server", times.0, times.1)
+    } else {
+        reproduced(problem.kind, sequence.len(), times)
+    };
+    found = found
+        .with_evidence("reproduced", how)
+        .with_evidence("seen", format!("{often}, first around call {} of seed {}", number + 1, settings.seed));
+    if sequence.len() > 1 {
+        found = found.with_evidence("calls", lines(&sequence, calls));
+    }
+    let last = sequence.last();
+    let tool = last.map(|made| calls.callees[made.tool].name.clone());
+    let exchange = problem.exchange.or_else(|| last.map(|made| unseen(made, calls)));
+    found.severity = found.severity.or(Some(problem.kind.severity()));
+    let said: Vec<Call> = sequence.iter().map(|made| calls.told(made)).collect();
+    let sessions: Vec<Vec<Call>> =
+        if is_across_sessions { said.into_iter().map(|call| vec![call]).collect() } else { vec![said] };
+    // Once with each server.
+    let with_setup = |(at, said): (usize, Vec<Call>)| {
+        let setup = if at == 0 { setup } else { &[] };
+        setup.iter().cloned().chain(said).collect()
+    };
+    let sessions = sessions.into_iter().enumerate().map(with_setup).collect();
+    let doubt = (times.0 == 0).then_some(if settings.in_flight > 1 { Doubt::SideBySide } else { Doubt::NeverAgain });
+    let reproduction = Reproduction { kind: problem.kind, tool, sessions, check: problem.check, doubt };
+    found.reproduction = Some(Box::new(reproduction));
+    Some((found, exchange))
+}
+
+fn reproduced(kind: Kind, calls: usize, (shown, tried): (u32, u32)) -> String {
+    if shown == 0 {
+        let what = if calls == 1 { "by this call" } else { "by the calls before it" };
+        return format!("0 of {tried} times, {what} in a fresh server");
+    }
+    let flaky = if shown < tried { " (flaky)" } else { "" };
+    let what = match (calls, kind) {
+        (2, Kind::StateLeak) => "by two calls of a fresh server, and not by the second alone".to_owned(),
+        (1, _) => "by this call alone in a fresh server".to_owned(),
+        (calls, _) => format!("by {calls} calls of a fresh server"),
+    };
+    format!("{shown} of {tried} times{flaky}, {what}")
+}
+
+/// The calls of a sequence, one a line, the last ones where there are many.
+fn lines(sequence: &[Made], calls: &Calls) -> String {
+    let left_out = sequence.len().saturating_sub(MOST_SHOWN);
+    let line =
+        |made: &Made| format!("{} {}", calls.callees[made.tool].name, beginning(&made.arguments.to_string(), 120));
+    let first = (left_out > 0).then(|| format!("({left_out} more before)"));
+    first.into_iter().chain(sequence[left_out..].iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// A call of which nothing else is known, since what it showed did not show again.
+fn unseen(made: &Made, calls: &Calls) -> Exchange {
+    Exchange {
+        phase: String::new(),
+        title: format!("tools/call {}", calls.callees[made.tool].name),
+        sent: beginning(&made.arguments.to_string(), 600),
+        received: String::new(),
+        frame: 1,
+        answer_frame: None,
+        elapsed_us: 0,
+    }
+}

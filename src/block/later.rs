@@ -1,0 +1,181 @@
+//! Blocks of later versions: what they ask for is planned, so that it counts as declared, and skipped.
+
+use std::sync::Arc;
+
+use crate::plan::planner::{Planner, not_available};
+use crate::plan::{Block, Body, Case, CaseSource, Offer, SkipReason};
+use crate::source::Node;
+use crate::source::shape::{Key, Object, Shape, key, required};
+use crate::suite::{BlockReader, SuiteSettings, TOOLS, skip_reason};
+
+use super::Kind;
+
+/// What a block of a later version asks for.
+#[derive(Debug)]
+struct Later(Vec<Item>);
+
+/// One thing that is asked for.
+#[derive(Debug)]
+struct Item {
+    name: Option<String>,
+    /// Why it is not run, where the suite says so.
+    skip: Option<String>,
+    probes: Vec<&'static str>,
+}
+
+impl SuiteSettings for Later {}
+
+impl CaseSource for Later {
+    fn cases(&self, _: &Planner<'_>, _: &Case, _: &Offer<'_>) -> Vec<Case> {
+        Vec::new()
+    }
+
+    /// One skipped case for each thing that is asked for.
+    fn known_cases(&self, planner: &Planner<'_>, block: &Block) -> Option<Vec<Case>> {
+        let skipped = self.0.iter().enumerate().map(|(number, item)| {
+            let fallback =
+                if self.0.len() > 1 { format!("{} {}", block.key, number + 1) } else { block.key.to_owned() };
+            let name = item.name.as_ref().map_or(fallback, |name| format!("{}: {name}", block.key));
+            let asked = item.skip.clone().map(SkipReason::Asked).or_else(|| planner.passed_over());
+            let reason = asked.unwrap_or_else(|| not_available(block.key));
+            let mut case = planner.case(&name, None, block.span, Body::Skipped(reason));
+            case.probes.extend(block.probes.iter().chain(&item.probes).map(|probe| (*probe).to_owned()));
+            case
+        });
+        Some(skipped.collect())
+    }
+}
+
+fn read(node: &Node, probes_of: fn(&Node) -> Vec<&'static str>) -> Arc<dyn CaseSource> {
+    let items = match (node.items(), node.entries()) {
+        ([], []) => Vec::new(),
+        ([], _) => vec![node],
+        (items, _) => items.iter().collect(),
+    };
+    let item = |item: &Node| Item {
+        name: item.get("name").and_then(Node::text).map(str::to_owned),
+        skip: skip_reason(item.get("skip")),
+        probes: probes_of(item),
+    };
+    Arc::new(Later(items.into_iter().map(item).collect()))
+}
+
+fn read_any(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    Some(read(node, |_| Vec::new()))
+}
+
+fn read_agents(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    Some(read(node, |agent| {
+        let has = |keys: &[&str]| keys.iter().any(|key| agent.get(key).is_some());
+        let selects = has(&["trajectory", "golden_path", "distractors", "equal_function"]);
+        let probes = [("tool-selection", selects), ("fault-recovery", has(&["inject", "recovery"]))];
+        probes.into_iter().filter(|(_, plans)| *plans).map(|(probe, _)| probe).collect()
+    }))
+}
+
+const fn later(key: Key, probes: &'static [&'static str]) -> Kind {
+    Kind { key, probes, example: None, read: read_any, read_in_test: None }
+}
+
+pub(super) static STATE: Kind = later(
+    key("state", Shape::Map(&Shape::Any), "Checks that sessions do not leak into one another."),
+    &["test-isolation"],
+);
+
+pub(super) static TORTURE: Kind = later(key("torture", Shape::Map(&Shape::Any), "Handles the server roughly."), &[]);
+
+pub(super) static CONFIG: Kind = later(
+    key(
+        "config",
+        Shape::Either(&[Shape::List(&Shape::Any), Shape::Map(&Shape::Any)]),
+        "Checks that configuration is honoured.",
+    ),
+    &["exec-policy"],
+);
+
+pub(super) static PERFORMANCE: Kind =
+    later(key("performance", Shape::Map(&Shape::Any), "Bounds on latency and throughput."), &[]);
+
+pub(super) static SECURITY: Kind =
+    later(key("security", Shape::Object(&SECURITY_KEYS), "Security probes and scans."), &["security"]);
+
+pub(super) static TRUST_BOUNDARY: Kind = later(
+    key(
+        "trust_boundary",
+        Shape::Either(&[Shape::Object(&BOUNDARY_KEYS), Shape::List(&Shape::Object(&BOUNDARY_KEYS))]),
+        "Values of one server that must not steer another.",
+    ),
+    &["security", "trust-boundary"],
+);
+
+pub(super) static FAULTS: Kind = later(
+    key("faults", Shape::List(&Shape::Object(&FAULT_KEYS)), "Faults to plant in the traffic."),
+    &["fault-recovery"],
+);
+
+pub(super) static AGENTS: Kind = Kind {
+    read: read_agents,
+    ..later(
+        key(
+            "agents",
+            Shape::List(&Shape::Object(&AGENT_KEYS)),
+            "Agents that must reach a goal with the server's tools.",
+        ),
+        &["agent"],
+    )
+};
+
+static SECURITY_KEYS: Object = Object {
+    name: "security",
+    doc: "Security probes and scans.",
+    keys: &[&[
+        key("scan", Shape::Flag, "Whether to scan descriptions and results."),
+        key("packs", Shape::List(&Shape::Text), "Which packs of probes."),
+        key("tools", TOOLS, "The tools."),
+    ]],
+};
+
+static BOUNDARY_KEYS: Object = Object {
+    name: "trust_boundary",
+    doc: "A value of one server that must not steer another.",
+    keys: &[&[
+        required("from", Shape::Text, "The server that is not trusted."),
+        required("to", Shape::Text, "The server to protect."),
+        key("tool", Shape::Text, "The tool to protect."),
+        key("name", Shape::Text, "A name for reports."),
+    ]],
+};
+
+static FAULT_KEYS: Object = Object {
+    name: "a fault",
+    doc: "A fault to plant in the traffic.",
+    keys: &[&[
+        required("name", Shape::Text, "The fault's name, for `inject`."),
+        required("type", Shape::Text, "What it does: `latency`, `lost_response`, …"),
+        key("tools", TOOLS, "The tools it strikes."),
+        key("added", Shape::Time, "The delay that `latency` adds."),
+        key("share", Shape::Number, "The share of calls that it strikes."),
+        key("when", Shape::Choice(&["before", "instead", "after"]), "Whether the server acts before it strikes."),
+        key("method", Shape::Text, "The method it strikes."),
+        key("occurrence", Shape::Whole, "Which call it strikes."),
+    ]],
+};
+
+static AGENT_KEYS: Object = Object {
+    name: "an agent",
+    doc: "An agent that must reach a goal with the server's tools.",
+    keys: &[&[
+        required("name", Shape::Text, "A name for reports."),
+        key("provider", Shape::Any, "Who plays the model."),
+        key("prompt", Shape::Text, "The goal."),
+        key("inject", Shape::List(&Shape::Text), "Faults of `faults:` to plant."),
+        key("recovery", Shape::Any, "How soon the agent must recover."),
+        key("trajectory", Shape::Any, "The calls that it must make."),
+        key("golden_path", Shape::Any, "The ways that are good."),
+        key("distractors", Shape::Any, "Tools that it must leave alone."),
+        key("equal_function", Shape::Any, "Tools that serve alike."),
+        key("expect", Shape::Any, "What must hold in the end."),
+        key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Why it is not run."),
+        key("tags", Shape::List(&Shape::Text), "Words to select it by."),
+    ]],
+};

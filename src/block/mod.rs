@@ -1,0 +1,101 @@
+//! Blocks: checks that mcprove derives from what a server says of itself.
+//!
+//! A folder is a kind of block, and holds all that is particular to it: its key and what may be written under it, its
+//! settings, the cases that follow from them, and what runs where YAML cannot say it. [`KINDS`] lists the kinds.
+//! Blocks of later versions are in [`later`]: their cases are planned and skipped.
+
+pub mod compliance;
+pub mod differential;
+mod fuzz;
+mod later;
+mod manual;
+mod negative_path;
+mod output_schema;
+pub mod properties;
+mod schema_lint;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::plan::CaseSource;
+use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::{Diagnostic, Sources};
+use crate::suite::grammar::{RULE_KEYS, STEP_KEYS, SUITE_KEYS, TEST_KEYS};
+use crate::suite::{self, BlockKind, Files, LoadedSuite, Servers, SuiteGrammar, SuiteSource};
+
+pub use self::manual::manual;
+
+/// A kind of block, with settings that make cases.
+pub type Kind = BlockKind<Arc<dyn CaseSource>>;
+
+/// Every kind of block, in the order in which blocks run: a folder and a line here.
+pub static KINDS: &[&Kind] = &[
+    &properties::KIND,
+    &compliance::KIND,
+    &negative_path::KIND,
+    &output_schema::KIND,
+    &schema_lint::KIND,
+    &fuzz::KIND,
+    &differential::KIND,
+    &later::STATE,
+    &later::TORTURE,
+    &later::CONFIG,
+    &later::PERFORMANCE,
+    &later::SECURITY,
+    &later::TRUST_BOUNDARY,
+    &later::FAULTS,
+    &later::AGENTS,
+];
+
+/// What may be written in a suite file.
+pub static GRAMMAR: SuiteGrammar<Arc<dyn CaseSource>> = SuiteGrammar { file: &SUITE, blocks: KINDS };
+
+/// A whole suite file.
+static SUITE: Object =
+    Object { name: "a suite", doc: "One file of tests and blocks for one or more MCP servers.", keys: &SUITE_GROUPS };
+
+static SUITE_GROUPS: [&[Key]; KINDS.len() + 2] = {
+    let mut groups = [SUITE_KEYS; KINDS.len() + 2];
+    groups[1] = TESTS;
+    let mut at = 0;
+    while at < KINDS.len() {
+        groups[at + 2] = std::slice::from_ref(&KINDS[at].key);
+        at += 1;
+    }
+    groups
+};
+
+static TESTS: &[Key] =
+    &[key("tests", Shape::List(&Shape::Object(&TEST)), "The tests, in the order in which they run.")];
+
+/// A test.
+static TEST: Object = Object {
+    name: "a test",
+    doc: "One thing that can pass or fail; the keys of a single step may stand here without `steps`.",
+    keys: &[TEST_KEYS, RULE_KEYS, STEP_KEYS, negative_path::TEST_KEYS],
+};
+
+/// Reads a suite file that names its servers; see [`suite::load`].
+pub fn load(
+    path: &Path,
+    files: &dyn Files,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>> {
+    suite::load(&SuiteSource { path, servers: Servers::Written, files, grammar: &GRAMMAR }, sources, warnings)
+}
+
+/// The JSON Schema (2020-12) of a suite file, made from the grammar that checks it.
+pub fn json_schema() -> Value {
+    let mut definitions = BTreeMap::new();
+    let root = Shape::Object(&SUITE).json_schema(&mut definitions);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "mcprove suite",
+        "$ref": root["$ref"],
+        "$defs": definitions,
+    })
+}

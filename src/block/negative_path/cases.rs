@@ -1,0 +1,219 @@
+//! Calls that must be refused, derived from what a server declares.
+//!
+//! A refusal says nothing about a server that refuses everything, so every case starts with a witness: a valid call of
+//! the same tool, which must be served. The suite's own calls are the best witnesses, then `arguments:`, then a value
+//! made from the schema. After what must be refused comes a sign of life.
+//! Which arguments a schema forbids is found in `forbidden`, numbers as text in `as_text`, what is no request at all in `envelope`.
+
+use serde_json::{Value as Json, json};
+
+use super::envelope::{Envelope, envelopes};
+use super::forbidden::{self, Derived, Forbidden, derive};
+use super::{NegativeCheck, NegativePath, NegativeTest};
+use crate::generate::Breach;
+use crate::plan::generated::{bare, built, text_node};
+use crate::plan::planner::Planner;
+use crate::plan::witness::{Witness, called_tool, donor_steps, witness};
+use crate::plan::{Body, Case, Offer, Script, SessionNeed, SkipReason};
+use crate::source::template::{Names, from_json};
+use crate::source::{Node, Span};
+use crate::suite::{Action, Step};
+use crate::wire::{ListKind, Tool};
+
+/// Names that no server has a reason to offer.
+const UNKNOWN_TOOL: &str = "mcprove_no_such_tool";
+const UNKNOWN_METHOD: &str = "mcprove/no_such_method";
+
+/// How many cases a block makes at most, but for those of the last tool.
+const MOST_CASES: usize = 10_000;
+
+/// What is judged by calls whose arguments are of a wrong type, missing or too many, and by those that break a bound.
+const OF_SHAPES: [&str; 2] = ["SCHEMA-INPUT-NOT-VALIDATED", "TOOL-ERROR-AS-SUCCESS"];
+const OF_BOUNDS: [&str; 2] = ["SCHEMA-CONSTRAINT-NOT-ENFORCED", "TOOL-ERROR-AS-SUCCESS"];
+
+/// The cases of a `negative_path:` block.
+pub(super) fn block_cases(
+    planner: &Planner<'_>,
+    template: &Case,
+    negative: &NegativePath,
+    offer: &Offer<'_>,
+) -> Vec<Case> {
+    let catalog = offer.catalog;
+    let deriver = Deriver { planner, span: template.span, prefix: &template.name, negative, template };
+    let tools: Vec<&Tool> = catalog.tools.iter().filter(|tool| negative.tools.selects(&tool.name)).collect();
+    let mut cases = planner.unknown_tools(template, &negative.tools, catalog);
+    let any = tools.iter().find_map(|tool| witness(planner, catalog, tool).ok());
+    if deriver.asks_for(NegativeCheck::UnknownTool) && !tools.is_empty() {
+        cases.push(deriver.unknown_tool(any.unwrap_or_else(|| deriver.alone(Action::List(ListKind::Tools)))));
+    }
+    cases.extend(deriver.of_server(offer));
+    for (at, tool) in tools.iter().enumerate() {
+        if cases.len() >= MOST_CASES {
+            let name = format!("{} more tools", tools.len() - at);
+            cases.push(deriver.skipped(&name, format!("{MOST_CASES} calls are made; `tools` says of which tools")));
+            break;
+        }
+        cases.extend(deriver.tool(tool, witness(planner, catalog, tool)));
+    }
+    cases
+}
+
+/// The cases of a test with `negative_path:`.
+pub(super) fn test_cases(planner: &Planner<'_>, template: &Case, asked: &NegativeTest, offer: &Offer<'_>) -> Vec<Case> {
+    let NegativeTest { test, settings: negative } = asked;
+    let catalog = offer.catalog;
+    let deriver = Deriver { planner, span: negative.span, prefix: &test.name.value, negative, template };
+    let mut cases = planner.unknown_tools(template, &negative.tools, catalog);
+    cases.extend(deriver.of_server(offer));
+    let is_settled = !cases.is_empty();
+    let mut seen = Vec::new();
+    for tool in test.steps.iter().filter_map(called_tool).filter_map(|name| catalog.tool(name)) {
+        if seen.contains(&tool.name.as_str()) || !negative.tools.selects(&tool.name) {
+            continue;
+        }
+        let own = donor_steps(test, tool, planner, catalog);
+        let witness = || own.as_ref().map_or_else(|| witness(planner, catalog, tool), |own| Ok(own.copy()));
+        if seen.is_empty() && deriver.asks_for(NegativeCheck::UnknownTool) {
+            cases.extend(witness().ok().map(|witness| deriver.unknown_tool(witness)));
+        }
+        seen.push(&tool.name);
+        cases.extend(deriver.tool(tool, witness()));
+    }
+    if seen.is_empty() && !is_settled {
+        let reason = "the test calls no tool that the server offers, so there is nothing to derive from".to_owned();
+        cases.push(deriver.skipped("nothing to derive", reason));
+    }
+    cases
+}
+
+struct Deriver<'a> {
+    planner: &'a Planner<'a>,
+    span: Span,
+    prefix: &'a str,
+    negative: &'a NegativePath,
+    template: &'a Case,
+}
+
+impl Deriver<'_> {
+    fn asks_for(&self, check: NegativeCheck) -> bool {
+        self.negative.checks.contains(&check)
+    }
+
+    fn unknown_tool(&self, witness: Witness) -> Case {
+        let call = self.call(UNKNOWN_TOOL, from_json(&json!({}), self.span), &json!(true));
+        self.refused("unknown tool", witness, call, &["TOOL-UNKNOWN-ACCEPTED", "TOOL-ERROR-AS-SUCCESS"])
+    }
+
+    /// What no tool has to do with.
+    fn of_server(&self, offer: &Offer<'_>) -> Vec<Case> {
+        let mut cases = Vec::new();
+        if self.asks_for(NegativeCheck::UnknownMethod) {
+            let method = text_node(UNKNOWN_METHOD, self.span);
+            let step = self.must_be_refused(Action::Request { method, params: None }, &json!(true));
+            let witness = self.alone(Action::List(ListKind::Tools));
+            cases.push(self.refused("unknown method", witness, step, &["PROTO-WRONG-ERROR-CODE"]));
+        }
+        if self.asks_for(NegativeCheck::MalformedEnvelope) {
+            cases.extend(envelopes(offer.revision, self.span).into_iter().map(|envelope| self.envelope(envelope)));
+        }
+        cases
+    }
+
+    fn envelope(&self, envelope: Envelope) -> Case {
+        let witness = vec![bare(Action::Alive, self.span)];
+        let script = Script { witness, steps: envelope.steps, ..Script::default() };
+        let variants = ["PROTO-MALFORMED-ENVELOPE", "PROTO-BAD-INPUT-FATAL"];
+        let name = format!("malformed envelope: {}", envelope.name);
+        let mut case = self.case(&name, Body::Script(Box::new(script)), &variants);
+        case.session = case.session.max(SessionNeed::InTurn);
+        case
+    }
+
+    /// Every call of one tool that its schema forbids.
+    fn tool(&self, tool: &Tool, witness: Result<Witness, SkipReason>) -> Vec<Case> {
+        let witness = match witness {
+            Ok(witness) => witness,
+            Err(reason) => return vec![self.skipped(&tool.name, reason)],
+        };
+        let Some(args) = witness.last_args() else { return Vec::new() };
+        let Derived { calls, left_out } = match derive(tool, &args, self.negative) {
+            Ok(derived) => derived,
+            Err(reason) => return vec![self.skipped(&tool.name, reason)],
+        };
+        let shown = calls.len();
+        let mut cases: Vec<Case> = calls.into_iter().map(|call| self.forbidden(tool, &witness, call)).collect();
+        if left_out > 0 {
+            let reason = format!(
+                "{shown} of the {} calls that its schema forbids are made; `cases` sets how many",
+                shown + left_out
+            );
+            cases.push(self.skipped(&format!("{}, {left_out} more", tool.name), reason));
+        }
+        cases
+    }
+
+    fn forbidden(&self, tool: &Tool, witness: &Witness, call: Forbidden) -> Case {
+        let binding = if call.is_advice { json!("should") } else { json!(true) };
+        let step = self.call(&tool.name, call.args, &binding);
+        self.refused(&format!("{} {}", tool.name, call.title), witness.copy(), step, &variants(call.breach))
+    }
+
+    fn refused(&self, name: &str, witness: Witness, bad: Step, variants: &[&str]) -> Case {
+        let names = witness.names;
+        let script = Script {
+            setup: witness.setup,
+            witness: witness.steps,
+            steps: vec![bad, sign_of_life(self.span)],
+            teardown: witness.teardown,
+            ..Script::default()
+        };
+        let mut case = self.case(name, Body::Script(Box::new(script)), variants);
+        case.names.extend(names);
+        case
+    }
+
+    fn skipped(&self, name: &str, reason: impl Into<SkipReason>) -> Case {
+        self.case(name, Body::Skipped(reason.into()), &[])
+    }
+
+    fn case(&self, name: &str, body: Body, variants: &[&str]) -> Case {
+        let mut case = self.planner.case(&format!("{} / {name}", self.prefix), None, self.span, body);
+        case.place = self.template.place.clone();
+        case.names.clone_from(&self.template.names);
+        case.tags.clone_from(&self.template.tags);
+        case.probes.insert("negative-path".to_owned());
+        case.variants.extend(variants.iter().map(|variant| (*variant).to_owned()));
+        case
+    }
+
+    /// A witness of its own: something that every server does.
+    fn alone(&self, action: Action) -> Witness {
+        let steps = vec![bare(action, self.span)];
+        Witness { names: Names::new(), setup: Vec::new(), steps, teardown: Vec::new() }
+    }
+
+    fn call(&self, tool: &str, args: Node, binding: &Json) -> Step {
+        self.must_be_refused(Action::Call { tool: text_node(tool, self.span), args: Some(args) }, binding)
+    }
+
+    fn must_be_refused(&self, action: Action, binding: &Json) -> Step {
+        Step { expect: vec![built(&json!({"refused": binding}), self.span)], expects: true, ..bare(action, self.span) }
+    }
+}
+
+/// Asks whether the server still answers.
+pub(super) fn sign_of_life(span: Span) -> Step {
+    Step { name: Some("a sign of life after it".to_owned()), ..bare(Action::Alive, span) }
+}
+
+fn variants(breach: Breach) -> [&'static str; 2] {
+    match forbidden::check_of(breach) {
+        NegativeCheck::OutOfRange => OF_BOUNDS,
+        NegativeCheck::UnknownTool
+        | NegativeCheck::UnknownMethod
+        | NegativeCheck::MissingRequired
+        | NegativeCheck::WrongType
+        | NegativeCheck::ExtraProperty
+        | NegativeCheck::MalformedEnvelope => OF_SHAPES,
+    }
+}

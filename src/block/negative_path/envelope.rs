@@ -1,0 +1,112 @@
+//! Messages that are no requests: a server may refuse them or pass over them, and must neither serve them nor break.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::cases::sign_of_life;
+use crate::plan::generated::{bare, built, text_node};
+use crate::source::Span;
+use crate::source::template::from_json;
+use crate::suite::{Action, Cuts, Payload, RawSend, Step, Wanted};
+use crate::wire::Revision;
+
+/// How long an answer that should not come is waited for.
+const WATCH: Duration = Duration::from_millis(50);
+
+/// A kind of malformed message.
+pub(super) struct Envelope {
+    pub(super) name: &'static str,
+    /// Each message, and after it a sign of life.
+    pub(super) steps: Vec<Step>,
+}
+
+/// Every kind that breaks the rules of a revision.
+pub(super) fn envelopes(revision: Option<Revision>, span: Span) -> Vec<Envelope> {
+    let sound = sound(revision);
+    let of = |change: &dyn Fn(&mut Json)| {
+        let mut message = sound.clone();
+        change(&mut message);
+        Sent { payload: Payload::Json(from_json(&message, span)), served: json!(true) }
+    };
+    let cut = sound.to_string();
+    let text = |text: &str| Sent { payload: Payload::Text(text_node(text, span)), served: json!(true) };
+    let mut kinds = vec![
+        ("broken JSON", vec![text(&cut[..cut.len() - 1]), text("{\"jsonrpc\": \"2.0\", no json"), no_utf8(span)]),
+        ("no object", vec![text("\"ping\""), text("7"), text("[]")]),
+        (
+            "wrong `jsonrpc`",
+            vec![of(&|message| drop(remove(message, "jsonrpc"))), of(&|message| message["jsonrpc"] = "1.0".into())],
+        ),
+        (
+            "missing `method`",
+            vec![of(&|message| drop(remove(message, "method"))), of(&|message| message["method"] = 7.into())],
+        ),
+        (
+            "wrong `params`",
+            vec![of(&|message| message["params"] = "text".into()), of(&|message| message["params"] = 7.into())],
+        ),
+        // JSON-RPC itself allows `null`, MCP does not.
+        (
+            "wrong `id`",
+            vec![of(&|message| message["id"] = json!({"a": 1})), of(&|message| message["id"] = Json::Null).advised()],
+        ),
+    ];
+    // Before 2025-06-18 a batch is a message like any other, or nobody says that it is not.
+    if revision.is_some_and(|revision| revision >= Revision::V2025_06_18) {
+        kinds.push(("a batch", vec![of(&|message| *message = json!([message])).advised()]));
+    }
+    kinds.into_iter().map(|(name, sent)| Envelope { name, steps: steps(sent, span) }).collect()
+}
+
+struct Sent {
+    payload: Payload,
+    /// The value of `refused_or_ignored`.
+    served: Json,
+}
+
+impl Sent {
+    /// The same, where a server that serves it breaks no rule that binds servers.
+    fn advised(self) -> Self {
+        Self { served: "should".into(), ..self }
+    }
+}
+
+/// A request that every server of the revision serves.
+fn sound(revision: Option<Revision>) -> Json {
+    if revision == Some(Revision::V2026_07_28) {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        return json!({"jsonrpc": "2.0", "id": "envelope", "method": "server/discover", "params": {"_meta": meta}});
+    }
+    json!({"jsonrpc": "2.0", "id": "envelope", "method": "ping"})
+}
+
+/// A byte that is part of no text, where it is part of no string either.
+fn no_utf8(span: Span) -> Sent {
+    // {"jsonrpc": "2.0", <FF>"id": "envelope", "method": "ping"}
+    let bytes = "eyJqc29ucnBjIjogIjIuMCIsIP8iaWQiOiAiZW52ZWxvcGUiLCAibWV0aG9kIjogInBpbmcifQ==";
+    Sent { payload: Payload::Base64(text_node(bytes, span)), served: json!(true) }
+}
+
+fn remove(message: &mut Json, name: &str) -> Option<Json> {
+    message.as_object_mut()?.shift_remove(name)
+}
+
+fn steps(sent: Vec<Sent>, span: Span) -> Vec<Step> {
+    sent.into_iter().flat_map(|sent| [step(sent, span), sign_of_life(span)]).collect()
+}
+
+fn step(sent: Sent, span: Span) -> Step {
+    let raw = RawSend {
+        lines: vec![sent.payload],
+        newline: "\n".to_owned(),
+        cuts: Cuts::None,
+        answers: Wanted::Nothing,
+        watch: WATCH,
+    };
+    let expect = vec![built(&json!({"refused_or_ignored": sent.served}), span)];
+    Step { expect, expects: true, ..bare(Action::Send(Box::new(raw)), span) }
+}

@@ -1,0 +1,209 @@
+//! Arguments that a tool's schema forbids: which of them are worth a call, and how they are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
+
+use super::as_text::{is_readable, with_text};
+use super::title::title;
+use super::{NegativeCheck, NegativePath};
+use crate::generate::{Breach, Maker, Violation};
+use crate::plan::made::Tamer;
+use crate::source::template::{from_json, is_template};
+use crate::source::{Located, Node, Value};
+use crate::wire::Tool;
+
+/// A call of a tool that must be refused.
+pub(super) struct Forbidden {
+    /// What is wrong with it, to be read after the tool's name.
+    pub(super) title: String,
+    pub(super) args: Node,
+    pub(super) breach: Breach,
+    /// Whether it only should be refused: clients write `null` for what they leave out, and models write numbers and
+    /// booleans as text.
+    pub(super) is_advice: bool,
+}
+
+/// The calls that are made, and how many more there would be.
+pub(super) struct Derived {
+    pub(super) calls: Vec<Forbidden>,
+    pub(super) left_out: usize,
+}
+
+/// Calls with arguments that the tool's schema forbids, derived from valid ones; `Err` says why there are none.
+pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Result<Derived, String> {
+    let tamer = Tamer::new(&tool.arguments_schema(), None)
+        .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?;
+    let basis = Basis::of(args, &tamer);
+    let mut found = tamer.violations(&basis.value);
+    found.extend(with_text(&found, &basis.value, tamer.maker()));
+    let wanted = found.into_iter().filter(|found| {
+        // Arguments that are no object are no business of the tool: they are parameters that break the protocol.
+        negative.checks.contains(&check_of(found.breach)) && found.value.is_object()
+    });
+    let distinct = distinct(wanted.filter(|found| !basis.is_mistaken_for_template(&found.value)).collect());
+    let count = distinct.len();
+    let calls: Vec<Forbidden> = picked(distinct, negative.cases)
+        .into_iter()
+        .map(|violation| Forbidden {
+            title: title(&violation, &basis.value),
+            args: basis.written(&violation.value),
+            breach: violation.breach,
+            is_advice: is_readable(&violation) || is_optional_null(&violation, tamer.maker()),
+        })
+        .collect();
+    Ok(Derived { left_out: count - calls.len(), calls })
+}
+
+/// The check of `checks:` that asks for a breach.
+pub(super) fn check_of(breach: Breach) -> NegativeCheck {
+    match breach {
+        Breach::MissingRequired => NegativeCheck::MissingRequired,
+        Breach::WrongType | Breach::Null | Breach::WrongNesting => NegativeCheck::WrongType,
+        Breach::ExtraProperty | Breach::PropertyName => NegativeCheck::ExtraProperty,
+        Breach::OutOfRange
+        | Breach::NotMultiple
+        | Breach::Pattern
+        | Breach::Enum
+        | Breach::TooLong
+        | Breach::TooShort
+        | Breach::TooMany
+        | Breach::TooFew
+        | Breach::NotUnique
+        | Breach::Contains
+        | Breach::Forbidden
+        | Breach::NoAlternative
+        | Breach::SeveralAlternatives => NegativeCheck::OutOfRange,
+    }
+}
+
+/// One call for each way of breaking a place by a keyword; the most telling value stands for its like.
+fn distinct(found: Vec<Violation>) -> Vec<Violation> {
+    let mut best: Vec<Violation> = Vec::new();
+    for violation in found {
+        let is_like = |known: &&mut Violation| {
+            (known.breach, &known.at, &known.keyword) == (violation.breach, &violation.at, &violation.keyword)
+                // Several members are required, or may be too many, at one place.
+                && (known.breach != Breach::MissingRequired || known.value == violation.value)
+                && is_readable(known) == is_readable(&violation)
+                && is_below_zero(known) == is_below_zero(&violation)
+        };
+        match best.iter_mut().find(is_like) {
+            Some(_) => {}
+            None => best.push(violation),
+        }
+    }
+    best
+}
+
+fn is_below_zero(violation: &Violation) -> bool {
+    let sent = violation.value.pointer(&violation.at).and_then(Json::as_f64);
+    violation.breach == Breach::OutOfRange && sent.is_some_and(|number| number < 0.0)
+}
+
+/// At most so many, of every kind of breach in turn, in the order in which they were found.
+fn picked(found: Vec<Violation>, limit: usize) -> Vec<Violation> {
+    let mut of_breach: BTreeMap<Breach, usize> = BTreeMap::new();
+    let mut ranked: Vec<(usize, usize)> = Vec::new();
+    for (at, violation) in found.iter().enumerate() {
+        let rank = of_breach.entry(violation.breach).or_default();
+        ranked.push((*rank, at));
+        *rank += 1;
+    }
+    ranked.sort_unstable();
+    let kept: BTreeSet<usize> = ranked.into_iter().take(limit).map(|(_, at)| at).collect();
+    found.into_iter().enumerate().filter(|(at, _)| kept.contains(at)).map(|(_, violation)| violation).collect()
+}
+
+/// Whether a violation writes `null` where the member could have been left out.
+fn is_optional_null(violation: &Violation, maker: &Maker) -> bool {
+    let Some((parent, name)) = violation.at.rsplit_once('/').filter(|_| violation.breach == Breach::Null) else {
+        return false;
+    };
+    let mut without = violation.value.clone();
+    let Some(fields) = without.pointer_mut(parent).and_then(Json::as_object_mut) else { return false };
+    fields.shift_remove(&name.replace("~1", "/").replace("~0", "~"));
+    maker.is_valid(&without)
+}
+
+/// Valid arguments, as a value and as they are written: templates are filled in when the call is made.
+struct Basis<'a> {
+    value: Json,
+    /// `None` where what is written could not be made to fit the schema before it is filled in.
+    args: Option<&'a Node>,
+    written: &'a Node,
+}
+
+impl<'a> Basis<'a> {
+    /// Templates stand for values that nobody knows yet; the first stand-in that fits is taken for all of them.
+    fn of(args: &'a Node, tamer: &Tamer) -> Self {
+        let smallest = tamer.smallest();
+        let stand_ins = [None, Some(Json::from(1)), Some(Json::from(true)), Some(Json::from("text"))];
+        let tried = stand_ins.iter().map(|stand_in| stood_in(args, stand_in.as_ref(), None));
+        let fits = tried.chain([stood_in(args, None, Some(smallest))]).find(|value| tamer.maker().is_valid(value));
+        let args_fit = fits.is_some();
+        Self { value: fits.unwrap_or_else(|| smallest.clone()), args: args_fit.then_some(args), written: args }
+    }
+
+    /// A value as a node, in which everything that is as in the basis stays as it is written.
+    fn written(&self, value: &Json) -> Node {
+        kept(value, self.args.map(|args| (&self.value, args)), self.written)
+    }
+
+    /// Whether a value holds a text that looks like a template and is none.
+    fn is_mistaken_for_template(&self, value: &Json) -> bool {
+        let mut known = Vec::new();
+        texts(&self.value, &mut known);
+        let mut found = Vec::new();
+        texts(value, &mut found);
+        found.into_iter().any(|text| is_template(text) && !known.contains(&text))
+    }
+}
+
+/// Arguments with a stand-in for every template, or with what another value has in its place.
+fn stood_in(node: &Node, stand_in: Option<&Json>, other: Option<&Json>) -> Json {
+    match &node.value {
+        Value::Text(text) if is_template(text) => other.or(stand_in).cloned().unwrap_or_else(|| text.clone().into()),
+        Value::Map(entries) => entries
+            .iter()
+            .map(|(key, item)| {
+                (key.value.clone(), stood_in(item, stand_in, other.and_then(|other| other.get(&key.value))))
+            })
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        Value::List(items) => {
+            let of = |(at, item): (usize, &Node)| stood_in(item, stand_in, other.and_then(|other| other.get(at)));
+            Json::Array(items.iter().enumerate().map(of).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => node.to_json(),
+    }
+}
+
+fn kept(value: &Json, basis: Option<(&Json, &Node)>, at: &Node) -> Node {
+    if let Some((_, node)) = basis.filter(|(known, _)| *known == value) {
+        return node.clone();
+    }
+    match value {
+        Json::Object(fields) => {
+            let of = |name: &String| basis.and_then(|(known, node)| Some((known.get(name)?, node.get(name)?)));
+            let entries =
+                fields.iter().map(|(name, item)| (Located::new(name.clone(), at.span), kept(item, of(name), at)));
+            Node { value: Value::Map(entries.collect()), span: at.span }
+        }
+        Json::Array(items) => {
+            let of = |index: usize| basis.and_then(|(known, node)| Some((known.get(index)?, node.items().get(index)?)));
+            let items = items.iter().enumerate().map(|(index, item)| kept(item, of(index), at));
+            Node { value: Value::List(items.collect()), span: at.span }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => from_json(value, at.span),
+    }
+}
+
+fn texts<'a>(value: &'a Json, found: &mut Vec<&'a str>) {
+    match value {
+        Json::String(text) => found.push(text),
+        Json::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Json::Object(fields) => fields.values().for_each(|item| texts(item, found)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}

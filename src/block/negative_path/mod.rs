@@ -1,0 +1,200 @@
+//! `negative_path:`, calls that must be refused, derived from the schemas that tools declare.
+//!
+//! A test may have it too, for the tools that it calls.
+
+mod as_text;
+mod cases;
+mod envelope;
+mod forbidden;
+mod title;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Kind;
+use crate::plan::planner::Planner;
+use crate::plan::witness::called_tool;
+use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
+use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::{Node, Span};
+use crate::suite::{BlockReader, SuiteSettings, TOOLS, Test, ToolSelection, refuse_empty_list, selected_tools};
+
+pub(super) static KIND: Kind = Kind {
+    key: key("negative_path", Shape::Object(&KEYS), "Derives calls that must be refused from the tools' schemas."),
+    probes: &["negative-path"],
+    example: Some("negative_path: { tools: \"*\" }"),
+    read,
+    read_in_test: Some(read_in_test),
+};
+
+/// The same key in a test.
+pub(super) static TEST_KEYS: &[Key] = &[key(
+    "negative_path",
+    Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+    "Derives calls that must be refused from the schemas of the tools that the test calls.",
+)];
+
+static KEYS: Object = Object {
+    name: "negative_path",
+    doc: "Calls that must be refused; a refusal counts only where a valid call of the same tool was served.",
+    keys: &[&[
+        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
+        key(
+            "checks",
+            Shape::List(&Shape::Choice(&[
+                "unknown_tool",
+                "unknown_method",
+                "missing_required",
+                "wrong_type",
+                "out_of_range",
+                "extra_property",
+                "malformed_envelope",
+            ])),
+            "Which checks; all by default, in a test all but `unknown_method` and `malformed_envelope`, which are about \
+             the server as a whole.",
+        ),
+        key("cases", Shape::Whole, "How many calls of each tool at most, of each kind some; 24 by default."),
+    ]],
+};
+
+/// How many calls of a tool must be refused, where the suite does not say.
+const CASES_PER_TOOL: usize = 24;
+
+/// The checks that are about a tool.
+const OF_TOOLS: [NegativeCheck; 5] = [
+    NegativeCheck::UnknownTool,
+    NegativeCheck::MissingRequired,
+    NegativeCheck::WrongType,
+    NegativeCheck::OutOfRange,
+    NegativeCheck::ExtraProperty,
+];
+
+/// The checks that are about the server as a whole.
+const OF_SERVER: [NegativeCheck; 2] = [NegativeCheck::UnknownMethod, NegativeCheck::MalformedEnvelope];
+
+/// Which refusals to derive.
+#[derive(Debug, Clone)]
+struct NegativePath {
+    /// Where it is written.
+    span: Span,
+    /// Which tools.
+    tools: ToolSelection,
+    /// Which checks.
+    checks: BTreeSet<NegativeCheck>,
+    /// How many calls of each tool at most.
+    cases: usize,
+}
+
+/// One kind of call that must be refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum NegativeCheck {
+    /// A tool that does not exist.
+    UnknownTool,
+    /// A method that does not exist.
+    UnknownMethod,
+    /// A call without a required argument.
+    MissingRequired,
+    /// A call with an argument of a wrong type.
+    WrongType,
+    /// A call with an argument out of its range.
+    OutOfRange,
+    /// A call with an argument that the schema forbids.
+    ExtraProperty,
+    /// A message that is no JSON-RPC.
+    MalformedEnvelope,
+}
+
+impl NegativeCheck {
+    /// The check of that name.
+    fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "unknown_tool" => Self::UnknownTool,
+            "unknown_method" => Self::UnknownMethod,
+            "missing_required" => Self::MissingRequired,
+            "wrong_type" => Self::WrongType,
+            "out_of_range" => Self::OutOfRange,
+            "extra_property" => Self::ExtraProperty,
+            "malformed_envelope" => Self::MalformedEnvelope,
+            _ => return None,
+        })
+    }
+
+    /// Whether it calls the tools of a server, and not only what no server has.
+    fn is_of_tools(self) -> bool {
+        match self {
+            Self::MissingRequired | Self::WrongType | Self::OutOfRange | Self::ExtraProperty => true,
+            Self::UnknownTool | Self::UnknownMethod | Self::MalformedEnvelope => false,
+        }
+    }
+}
+
+/// The refusals that a test asks for.
+#[derive(Debug)]
+struct NegativeTest {
+    test: Arc<Test>,
+    settings: NegativePath,
+}
+
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    refuse_empty_lists(node, reader);
+    let checks = OF_TOOLS.into_iter().chain(OF_SERVER).collect();
+    Some(Arc::new(settings(node, checks)))
+}
+
+/// What is about the server as a whole is checked only where the test says so.
+fn read_in_test(node: &Node, test: &Arc<Test>, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    refuse_empty_lists(node, reader);
+    if node.flag() == Some(false) {
+        return None;
+    }
+    let settings = settings(node, OF_TOOLS.into());
+    Some(Arc::new(NegativeTest { test: Arc::clone(test), settings }))
+}
+
+fn refuse_empty_lists(node: &Node, reader: &mut dyn BlockReader) {
+    refuse_empty_list(node, "tools", "all tools are selected", reader.found());
+    refuse_empty_list(node, "checks", "all checks are made", reader.found());
+}
+
+fn settings(node: &Node, default: BTreeSet<NegativeCheck>) -> NegativePath {
+    let checks = match node.get("checks") {
+        None => default,
+        Some(list) => list.items().iter().filter_map(|item| NegativeCheck::parse(item.text()?)).collect(),
+    };
+    let cases = node.get("cases").and_then(Node::whole);
+    let cases = cases.map_or(CASES_PER_TOOL, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
+    NegativePath { span: node.span, tools: selected_tools(node, "tools"), checks, cases }
+}
+
+impl SuiteSettings for NegativePath {}
+
+impl CaseSource for NegativePath {
+    fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
+        cases::block_cases(planner, template, self, offer)
+    }
+
+    fn generated_calls(&self) -> GeneratedCalls {
+        let is_of_tools = self.checks.iter().any(|check| check.is_of_tools());
+        if is_of_tools { GeneratedCalls::BeginCases } else { GeneratedCalls::BeginSomeCases }
+    }
+
+    fn calls(&self, tool: &str) -> bool {
+        self.tools.selects(tool)
+    }
+}
+
+impl SuiteSettings for NegativeTest {}
+
+impl CaseSource for NegativeTest {
+    fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
+        cases::test_cases(planner, template, self, offer)
+    }
+
+    fn generated_calls(&self) -> GeneratedCalls {
+        GeneratedCalls::BeginCases
+    }
+
+    fn calls(&self, tool: &str) -> bool {
+        self.settings.tools.selects(tool) && self.test.steps.iter().filter_map(called_tool).any(|called| called == tool)
+    }
+}

@@ -1,0 +1,83 @@
+//! Structured content of every selected tool against its declared schema, for ordinary input and for what lies at its
+//! edges.
+
+use std::collections::BTreeSet;
+
+use crate::plan::generated::{OUTPUT_SCHEMA_JUDGES, bare, output_schema, text_node};
+use crate::plan::made::{Tamer, folder_of, tamer};
+use crate::plan::planner::Planner;
+use crate::plan::witness::{Witness, witness};
+use crate::plan::{Body, Case, Script, SkipReason};
+use crate::source::template::{Names, from_json, has_template};
+use crate::source::{Node, Span};
+use crate::suite::{Action, Step, ToolSelection};
+use crate::wire::{Catalog, Tool};
+
+/// How many calls with input at the edges follow the ordinary one.
+const EDGES: usize = 8;
+
+/// One case per selected tool.
+pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, tools, catalog);
+    let selected = catalog.tools.iter().filter(|tool| tools.selects(&tool.name));
+    cases.extend(selected.map(|tool| {
+        let name = format!("{}: {}", template.name, tool.name);
+        let mut names = Names::new();
+        let body = match (tool.output_schema(), witness(planner, catalog, tool)) {
+            (None, _) => skipped(format!("`{}` declares no outputSchema", tool.name)),
+            (Some(_), Err(reason)) => skipped(reason),
+            (Some(_), Ok(witness)) => {
+                names.clone_from(&witness.names);
+                let tamer = tamer(tool, folder_of(planner.suite, &planner.lane.server)).ok();
+                Body::Script(Box::new(script(tool, witness, tamer.as_ref(), template.span)))
+            }
+        };
+        let mut case = planner.case(&name, None, template.span, body);
+        case.names = names;
+        case.probes.insert("output-schema".to_owned());
+        case.variants = OUTPUT_SCHEMA_JUDGES.map(str::to_owned).into_iter().collect::<BTreeSet<_>>();
+        case
+    }));
+    cases
+}
+
+/// The call is its own witness: what a server refuses to do says nothing about its schema. Of the calls at the edges,
+/// those that are refused say nothing either.
+fn script(tool: &Tool, witness: Witness, tamer: Option<&Tamer>, span: Span) -> Script {
+    let calls = tamer.zip(witness.last_args());
+    let steps = calls.map(|(tamer, args)| edges(tool, tamer, &args, span)).unwrap_or_default();
+    let mut served = witness.steps;
+    if let Some(call) = served.last_mut() {
+        call.expect = vec![output_schema(span)];
+    }
+    Script { setup: witness.setup, witness: served, steps, teardown: witness.teardown, ..Script::default() }
+}
+
+/// Calls with valid input at the edges of what the schema allows.
+fn edges(tool: &Tool, tamer: &Tamer, args: &Node, span: Span) -> Vec<Step> {
+    // What a tool leaves behind that says that it changes something need not be odd as well.
+    if tool.raw["annotations"]["readOnlyHint"] == false {
+        return Vec::new();
+    }
+    let ordinary = args.to_json();
+    let made = tamer.boundaries().into_iter().filter(|value| *value != ordinary);
+    let made = made.map(|value| from_json(&value, span)).filter(|args| !has_template(args));
+    let call = |args| Step {
+        name: Some(format!("a call at the edge of what `{}` takes", tool.name)),
+        expect: vec![output_schema(span)],
+        expects: true,
+        ..bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span)
+    };
+    spread(made.collect()).into_iter().map(call).collect()
+}
+
+/// As many as are called, from all over the list: neighbours are about the same argument.
+fn spread(made: Vec<Node>) -> Vec<Node> {
+    let count = made.len();
+    let is_picked = |at: usize| count <= EDGES || at * EDGES / count != (at + 1) * EDGES / count;
+    made.into_iter().enumerate().filter(|(at, _)| is_picked(*at)).map(|(_, args)| args).collect()
+}
+
+fn skipped(reason: impl Into<SkipReason>) -> Body {
+    Body::Skipped(reason.into())
+}

@@ -1,0 +1,52 @@
+//! `output_schema:`, structured content against the schemas that tools declare.
+
+mod cases;
+
+use std::sync::Arc;
+
+use super::Kind;
+use crate::plan::planner::Planner;
+use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
+use crate::source::Node;
+use crate::source::shape::{Object, Shape, key};
+use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, refuse_empty_list, selected_tools};
+
+pub(super) static KIND: Kind = Kind {
+    key: key("output_schema", Shape::Object(&KEYS), "Checks structured content against the tools' declared schemas."),
+    probes: &["output-schema"],
+    example: Some("output_schema: { tools: \"*\" }"),
+    read,
+    read_in_test: None,
+};
+
+static KEYS: Object = Object {
+    name: "a tool selection",
+    doc: "Which tools a block works on.",
+    keys: &[&[key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`.")]],
+};
+
+#[derive(Debug)]
+struct OutputSchema {
+    tools: ToolSelection,
+}
+
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    refuse_empty_list(node, "tools", "all tools are selected", reader.found());
+    Some(Arc::new(OutputSchema { tools: selected_tools(node, "tools") }))
+}
+
+impl SuiteSettings for OutputSchema {}
+
+impl CaseSource for OutputSchema {
+    fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
+        cases::cases(planner, template, &self.tools, offer.catalog)
+    }
+
+    fn generated_calls(&self) -> GeneratedCalls {
+        GeneratedCalls::BeginCases
+    }
+
+    fn calls(&self, tool: &str) -> bool {
+        self.tools.selects(tool)
+    }
+}

@@ -1,0 +1,38 @@
+//! `properties:`, what must hold for all calls: tests whose steps run in rounds with generated values.
+//!
+//! Reading them is here. A property is a test once it is read: `plan` prepares its rounds, and `runner` runs them.
+
+mod keys;
+mod packs;
+mod read;
+
+use std::sync::Arc;
+
+use super::Kind;
+use crate::plan::CaseSource;
+use crate::source::Node;
+use crate::source::shape::{Shape, key};
+use crate::suite::BlockReader;
+
+pub use self::packs::packs_manual;
+
+pub(super) static KIND: Kind = Kind {
+    key: key(
+        "properties",
+        Shape::List(&Shape::Object(&keys::PROPERTY)),
+        "What must hold for all calls: tests whose steps run in rounds with generated values.",
+    ),
+    probes: &[],
+    example: Some("properties: [{ name: words come back, generate: { word: { type: string } }, … }]"),
+    read,
+    read_in_test: None,
+};
+
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    for item in node.items() {
+        if let Some(test) = read::property(item, reader.found()) {
+            reader.add_test(test, item);
+        }
+    }
+    None
+}

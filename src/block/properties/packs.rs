@@ -1,0 +1,60 @@
+//! The page about the packs of properties that are part of the program.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+use crate::block::load;
+use crate::source::Sources;
+use crate::suite::{Files, Test, builtin_text, pack_names};
+
+/// A suite that has one pack.
+struct With(&'static str);
+
+impl Files for With {
+    fn read(&self, _: &Path) -> io::Result<String> {
+        Ok(format!(r#"{{"suite": "pack", "server": {{"builtin": "demo"}}, "include": ["builtin:{}"]}}"#, self.0))
+    }
+}
+
+/// The page that says of every pack what it looks for, and of every property why it matters.
+pub fn packs_manual() -> String {
+    let mut page = "# Packs\n\n".to_owned();
+    page += "This page is made from the packs under `suites/packs/`.\n";
+    page += "A pack is a suite of [properties](../guides/properties.md) that hold for any server. Include it, and give its variables other values where they do not fit:\n\n";
+    page += "```yaml\nsuite: My server\nserver: { builtin: demo }\ninclude: [builtin:packs/path-traversal, builtin:packs/unicode]\n\n# No user has an id that was made up; `arguments: { get_user: { id: … } }` would give one that is there.\nallow_unjudged: [get_user]\n```\n\n";
+    page += "Every property of a pack is held by the program's tests against a server that breaks it, on which it fails, and against one that does not.\n";
+    for name in pack_names() {
+        page += &pack(name);
+    }
+    page
+}
+
+fn pack(name: &'static str) -> String {
+    let mut sources = Sources::default();
+    let tests = load(Path::new("pack"), &With(name), &mut sources, &mut Vec::new()).map(|loaded| loaded.suite.tests);
+    let tests = tests.unwrap_or_default();
+    let title = name.split_once('/').map_or(name, |(_, title)| title);
+    let mut section = format!("\n## {title}\n\n{}\n", preface(builtin_text(name).unwrap_or_default()));
+    section += "\n| what holds | severity | why | judges |\n| --- | --- | --- | --- |\n";
+    for test in &tests {
+        let _ = writeln!(section, "{}", row(test));
+    }
+    section
+}
+
+/// The comment at the top of a pack, which is Markdown.
+fn preface(text: &str) -> String {
+    let lines = text.lines().take_while(|line| line.starts_with('#'));
+    let lines = lines.map(|line| line.trim_start_matches('#')).map(|line| line.strip_prefix(' ').unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+fn row(test: &Test) -> String {
+    let property = test.property.as_deref();
+    let severity = property.and_then(|property| property.severity.as_deref()).unwrap_or("medium");
+    let why = property.and_then(|property| property.why.as_deref()).unwrap_or_default();
+    let judges: Vec<&str> = test.judges.iter().map(|variant| variant.value.as_str()).collect();
+    let name = test.name.value.replace("{{ ", "*").replace(" }}", "*").replace('|', "\\|");
+    format!("| {name} | {severity} | {} | {} |", why.replace('|', "\\|"), judges.join(", "))
+}

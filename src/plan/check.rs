@@ -1,0 +1,67 @@
+//! Checks that no steps can say: what a case asks of the server is code, and not YAML.
+//!
+//! A block makes them with its cases; the runner gives each a [`CheckContext`] to work with.
+
+use std::fmt::Debug;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::event::{CheckResult, Finding};
+use crate::session::{ServerIdentity, Session};
+use crate::source::Node;
+use crate::suite::Suite;
+use crate::wire::Catalog;
+
+/// A future of unknown type.
+pub type Eventually<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A way to fresh servers.
+pub trait Servers: Send + Sync {
+    /// Starts a server and shakes hands; the finding says why not.
+    fn open(&self) -> Eventually<'_, Result<Session, Finding>>;
+
+    /// Opens a second session with the server of another one; `None` where a server has one session only.
+    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>>;
+
+    /// Ends a session and its server; the finding tells of a server that had ended by itself.
+    fn close(&self, session: Session) -> Eventually<'_, Option<Finding>>;
+
+    /// Waits for the wish to stop.
+    fn stopped(&self) -> Eventually<'_, ()>;
+}
+
+/// What a check can look at and use, and the way to its servers.
+#[derive(Clone, Copy)]
+pub struct CheckContext<'a> {
+    /// The id of the case: frames belong to it.
+    pub owner: &'a str,
+    /// The suite: what it allows, which arguments it gives.
+    pub suite: &'a Suite,
+    /// The name of the server in the suite.
+    pub server_name: &'a str,
+    /// What the server offers.
+    pub catalog: &'a Catalog,
+    /// What the server said of itself in its first session; `None` where it said nothing.
+    pub server: Option<&'a ServerIdentity>,
+    /// A value of the suite with its templates filled in; `None` where it names what only a step captures.
+    pub filled: &'a (dyn Fn(&Node) -> Option<Value> + Sync),
+    /// Takes out what is secret or belongs to this machine: recordings have neither.
+    pub neutral: &'a (dyn Fn(Value) -> Value + Sync),
+    /// The way to fresh servers.
+    pub servers: &'a dyn Servers,
+    /// The time for one request.
+    pub request_timeout: Duration,
+}
+
+/// A check that no steps can say.
+pub trait Check: Debug + Send + Sync {
+    /// Comes to a result.
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> Eventually<'a, CheckResult>;
+
+    /// Whether it sends anything to the server; otherwise it looks at what the server listed.
+    fn sends(&self) -> bool {
+        true
+    }
+}

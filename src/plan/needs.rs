@@ -1,0 +1,93 @@
+//! Tests that say something only of servers that offer this or that.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::Offer;
+use super::case::{Body, Case, Mistake, SkipReason};
+use super::expand::for_each;
+use super::planner::{Planner, script};
+use super::property::prepared;
+use crate::source::template::{Names, fill_text, holds, text_of};
+use crate::source::{Span, did_you_mean};
+use crate::suite::{Carrier, Need, Row, Test};
+
+/// The cases of a test of a suite's own that says something only of some servers.
+pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
+    let cases = particular(planner, test, &Arc::new(offer.names(planner)), offer).into_iter();
+    cases.map(|case| prepared(planner, test, offer.catalog, case)).collect()
+}
+
+/// The cases of a test with needs; `names` are what the server offers.
+pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>, offer: &Offer<'_>) -> Vec<Case> {
+    let over = test.rule.as_ref().and_then(|rule| rule.over).map(Need::Over);
+    let needs = || over.iter().chain(&test.needs);
+    // What an expression asks for may differ from row to row.
+    let of_all = |need: &&Need| test.rows.is_empty() || !matches!(need, Need::Assert { .. });
+    let lacking = needs().filter(of_all).find_map(|need| unmet(need, (names, offer), test.span));
+    let of_row = |row: &Row| {
+        let names = (**names).clone().into_iter().chain(row.values.clone()).collect();
+        needs().find_map(|need| unmet(need, (&names, offer), test.span)).unwrap_or_else(|| script(test))
+    };
+    let mut cases = match lacking {
+        Some(body) => vec![planner.test_case(test, None, body)],
+        None if test.for_each.is_some() => for_each(planner, test, offer.catalog, names),
+        None if test.rows.is_empty() => vec![planner.test_case(test, None, script(test))],
+        None => test.rows.iter().map(|row| planner.test_case(test, Some(row), of_row(row))).collect(),
+    };
+    if cases.is_empty() {
+        let reason = "the server offers nothing that this applies to".to_owned();
+        cases.push(planner.test_case(test, None, Body::Skipped(SkipReason::NotApplicable(reason))));
+    }
+    for case in &mut cases {
+        case.offered = Arc::clone(names);
+    }
+    cases
+}
+
+/// Whether a hint is a tool, and one that the server does not offer.
+fn is_tool_of_nobody(value: &Json, hint: &str, offer: &Offer<'_>) -> bool {
+    hint.ends_with("_tool") && value["name"].as_str().is_none_or(|name| offer.catalog.tool(name).is_none())
+}
+
+/// What becomes of a case whose need is not met; the place is that of the test.
+fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Option<Body> {
+    let reason = match need {
+        Need::Hint(hint) if names["hints"].get(hint).is_none() => {
+            format!("it needs the hint `{hint}`: `compliance: {{ hints: {{ {hint}: … }} }}`")
+        }
+        Need::Hint(hint) if is_tool_of_nobody(&names["hints"][hint], hint, offer) => {
+            if offer.catalog.tools.is_empty() {
+                let reason = format!("it needs the hint `{hint}`, and the server lists no tools");
+                return Some(Body::Skipped(SkipReason::NotApplicable(reason)));
+            }
+            let offered: Vec<&str> = offer.catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let name = names["hints"][hint]["name"].as_str().unwrap_or_default();
+            let message = format!("the hint `{hint}` names the tool `{name}`, which the server does not offer");
+            let help = did_you_mean(name, offered.iter().copied());
+            return Some(Body::Failed(Mistake { code: "unknown-tool", message, help, span }));
+        }
+        Need::Capability(path) if !offer.declares(path) => format!("the server does not declare `{path}`"),
+        Need::NoCapability(path) if offer.declares(path) => {
+            format!("it is about servers that do not declare `{path}`, and this one does")
+        }
+        Need::Over(carrier) if Carrier::of(offer.transport) != *carrier => {
+            let word = match carrier {
+                Carrier::Http => "HTTP",
+                Carrier::Stdio => "stdio",
+            };
+            format!("it is about {word}, and the server is spoken to over {}", offer.transport)
+        }
+        Need::Assert { expression, reason } => match holds(&expression.value, names) {
+            Ok(true) => return None,
+            Ok(false) => fill_text(reason, names).map_or_else(|_| reason.clone(), |filled| text_of(&filled)),
+            Err(message) => {
+                let mistake = Mistake { code: "unknown-name", message, help: None, span: expression.span };
+                return Some(Body::Failed(mistake));
+            }
+        },
+        Need::Hint(_) | Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) => return None,
+    };
+    Some(Body::Skipped(SkipReason::NotApplicable(reason)))
+}

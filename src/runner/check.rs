@@ -1,0 +1,112 @@
+//! Cases that a check decides rather than steps.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
+use super::{Stop, finding};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
+use crate::plan::{Case, Check, CheckContext, Eventually, Servers};
+use crate::session::Session;
+use crate::source::template::{Names, fill};
+use crate::suite::Handshake;
+
+/// Runs the check of a case, which keeps its own time.
+pub(super) async fn run_check(
+    target: &Arc<TargetSessions>,
+    case: &Case,
+    check: &dyn Check,
+    stop: &Stop,
+) -> CheckResult {
+    let begun = Instant::now();
+    // Where the plan was frozen, nobody has asked the server yet; why it cannot be asked is told by whoever speaks to it.
+    let _ = target.catalog().await;
+    let catalog = target.known_catalog();
+    let suite = &target.planned().suite;
+    let servers = TargetServers::new(target, case, stop);
+    let names = target.known_names().await;
+    let context = CheckContext {
+        owner: &case.id,
+        suite,
+        server_name: &target.planned().lanes[target.index].server,
+        catalog: &catalog,
+        server: target.identity(),
+        filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
+        neutral: &|value| target.neutral(value),
+        servers: &servers,
+        request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+    };
+    let probed = tokio::select! {
+        probed = check.run(context) => probed,
+        // A check that was told to stop says what it has found.
+        () = lingering(stop) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+    };
+    let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
+    let findings = probed.findings.into_iter().map(place).collect();
+    CheckResult { findings, duration: begun.elapsed(), ..probed }
+}
+
+/// A while after the wish to stop.
+async fn lingering(stop: &Stop) {
+    stop.wait().await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+}
+
+pub(super) struct TargetServers<'a> {
+    target: &'a Arc<TargetSessions>,
+    case: &'a Case,
+    stop: &'a Stop,
+    /// What the suite's setup captured in the session that was opened last.
+    learned: Mutex<Names>,
+}
+
+impl<'a> TargetServers<'a> {
+    pub(super) fn new(target: &'a Arc<TargetSessions>, case: &'a Case, stop: &'a Stop) -> Self {
+        Self { target, case, stop, learned: Mutex::default() }
+    }
+}
+
+impl Servers for TargetServers<'_> {
+    fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
+        Box::pin(async {
+            if let Some(session) = self.target.take_untouched(self.case).await {
+                return Ok(session);
+            }
+            let answers = (&self.case.answers, Handshake::Made);
+            let opened = self.target.open(self.target.known_revision(), answers, &Names::new()).await;
+            let session = opened.map_err(SessionError::into_finding)?;
+            session.learn(&self.target.known_catalog());
+            if !self.target.sets_up_probes() {
+                return Ok(session);
+            }
+            let OpenSession { session, names } = self.target.set_up(session).await?;
+            *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = names;
+            Ok(session)
+        })
+    }
+
+    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
+        Box::pin(async {
+            session.endpoint()?;
+            self.target.beside(session, (&self.case.answers, Handshake::Made), &Names::new()).await.ok()
+        })
+    }
+
+    fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
+        Box::pin(async move {
+            let names = self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let opened = OpenSession { session, names };
+            if self.target.sets_up_probes() {
+                // The server ends with it; calls that were made up may have taken away what it looks for.
+                self.target.run_teardown(&opened).await;
+            }
+            self.target.close_own(&opened.session, self.case).await.exit
+        })
+    }
+
+    fn stopped(&self) -> Eventually<'_, ()> {
+        Box::pin(self.stop.wait())
+    }
+}

@@ -1,0 +1,98 @@
+//! Visits the servers of a plan instead of running its cases.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::check::TargetServers;
+use super::snapshot::Recordings;
+use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
+use super::{Emitter, Options, names};
+use crate::event::Finding;
+use crate::plan::{CheckContext, Eventually, Plan};
+use crate::source::template::fill;
+
+/// A server of a plan in one revision, as it is visited.
+pub struct Visit<'a> {
+    /// What a check of a case could use.
+    pub context: CheckContext<'a>,
+    /// The revision that the suite asks for.
+    pub protocol: &'static str,
+}
+
+/// Makes something of every server of a plan.
+pub trait Visitor: Sync {
+    /// What it makes of one.
+    type Output: Send;
+
+    /// Works with a server in one revision.
+    fn visit<'a>(&'a self, visit: Visit<'a>) -> Eventually<'a, Result<Self::Output, Finding>>;
+}
+
+/// Visits every server of a plan in every revision and returns what the visitor makes of each, in order; `doing` is
+/// told what is done next. A server that does not speak a revision is passed over.
+///
+/// # Errors
+///
+/// Fails where a server cannot be started, and where the visitor does.
+pub async fn visit_servers<V: Visitor>(
+    plan: Plan,
+    options: Options,
+    doing: &(dyn Fn(String) + Sync),
+    visitor: &V,
+) -> Result<Vec<V::Output>, Finding> {
+    let plan = Arc::new(plan);
+    let redactor = names::redactor(&plan, &options);
+    // Nobody watches.
+    let (sender, _) = mpsc::unbounded_channel();
+    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
+    let emitter = Emitter::new(sender, recordings, &options);
+    let mut results = Vec::new();
+    for suite in 0..plan.suites.len() {
+        for index in 0..plan.suites[suite].lanes.len() {
+            let target = Arc::new(TargetSessions::new(&plan, suite, index, &options, &emitter));
+            let result = tokio::select! {
+                result = visit(&target, doing, visitor) => result,
+                () = options.stop.wait() => Err(interrupted()),
+            };
+            target.finish().await;
+            results.extend(result?);
+        }
+    }
+    Ok(results)
+}
+
+fn interrupted() -> Finding {
+    Finding::new("interrupted", "the run was interrupted")
+}
+
+/// A server in one revision; `None` where it does not speak that revision.
+async fn visit<V: Visitor>(
+    target: &Arc<TargetSessions>,
+    doing: &(dyn Fn(String) + Sync),
+    visitor: &V,
+) -> Result<Option<V::Output>, Finding> {
+    let planned = target.planned();
+    doing(format!("asking `{}` what it offers", planned.lanes[target.index].server));
+    let catalog = match target.catalog().await {
+        Ok(catalog) => catalog,
+        Err(SessionError::NotApplicable(_)) => return Ok(None),
+        Err(SessionError::Broken(found)) => return Err(*found),
+        Err(SessionError::Interrupted) => return Err(interrupted()),
+    };
+    let Some(case) = planned.cases.iter().find(|case| case.lane == target.index) else { return Ok(None) };
+    let servers = TargetServers::new(target, case, &target.stop);
+    let names = target.known_names().await;
+    let context = CheckContext {
+        owner: "",
+        suite: &planned.suite,
+        server_name: &planned.lanes[target.index].server,
+        catalog: &catalog,
+        server: target.identity(),
+        filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
+        neutral: &|value| target.neutral(value),
+        servers: &servers,
+        request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+    };
+    visitor.visit(Visit { context, protocol: planned.lanes[target.index].protocol.as_str() }).await.map(Some)
+}
