@@ -13,7 +13,7 @@ pub enum Exit {
     Usage,
     /// A server could not be used, or a file could not be written.
     Environment,
-    /// Nothing was selected, nothing came to a verdict, or a tool was not judged.
+    /// Nothing was selected, no case reached a verdict, or a tool was not judged.
     Nothing,
     /// Coverage is below the threshold.
     Coverage,
@@ -30,7 +30,7 @@ impl Exit {
         (Self::Findings, 1, "a server failed a case"),
         (Self::Usage, 2, "the suite or the command line is wrong"),
         (Self::Environment, 3, "a server could not be started or reached, or a file could not be written"),
-        (Self::Nothing, 4, "nothing was selected, nothing came to a verdict, or a tool was not judged"),
+        (Self::Nothing, 4, "nothing was selected, no case reached a verdict, or a tool was not judged"),
         (Self::Coverage, 6, "coverage is below the threshold"),
         (Self::Internal, 70, "mcprove broke; please report it"),
         (Self::Interrupted, 130, "the run was interrupted; reports are written"),

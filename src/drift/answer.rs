@@ -29,7 +29,7 @@ fn answer(old: &Answer, new: &Answer) -> Vec<Change> {
             (_, Outcome::Served) => (Level::Compatible, "answer-served"),
             (_, Outcome::ToolError | Outcome::Refused) => (Level::Compatible, "answer-changed-value"),
         };
-        let says = format!("the call `{}` was {}, and is {}", old.arguments, words(old.outcome), words(new.outcome));
+        let says = format!("the call `{}` was {}, now it is {}", old.arguments, words(old.outcome), words(new.outcome));
         return vec![Change::new(level, what, at, says).with_values(Some(&old.told), Some(&new.told))];
     }
     let (old, new) = (&spelled_out(old, new), &spelled_out(new, old));
@@ -66,7 +66,7 @@ impl Comparison<'_> {
                 }
                 for name in is.keys().filter(|name| !was.contains_key(*name)) {
                     if !self.volatile[1].contains(&format!("{pointer}/{}", pointed(name))) {
-                        let says = format!("`{name}` is new");
+                        let says = format!("`{name}` was added");
                         let change =
                             Change::new(Level::Compatible, "answer-changed-value", format!("{at}/{name}"), says);
                         found.push(change.with_values(None, is.get(name)));
@@ -75,7 +75,7 @@ impl Comparison<'_> {
             }
             (Value::Array(was), Value::Array(is)) => {
                 if was.len() != is.len() {
-                    let says = format!("there were {} items, and are {}", was.len(), is.len());
+                    let says = format!("the number of items changed from {} to {}", was.len(), is.len());
                     self.value((old, new), at, says, found);
                 }
                 for (place, (was, is)) in was.iter().zip(is).enumerate() {
@@ -84,13 +84,13 @@ impl Comparison<'_> {
             }
             _ if kind(old) == kind(new) && is_volatile => {}
             _ if kind(old) == kind(new) && at.ends_with("/type") => {
-                let says = format!("is {new}, and was {old}");
+                let says = format!("changed from {old} to {new}");
                 self.shape((old, new), at, &says, found);
             }
             _ if kind(old) == kind(new) || old.is_null() => {
-                self.value((old, new), at, format!("it was {}, and is {}", shown(old), shown(new)), found);
+                self.value((old, new), at, format!("the value changed from {} to {}", shown(old), shown(new)), found);
             }
-            _ => self.shape((old, new), at, &format!("is {}, and was {}", kind(new), kind(old)), found),
+            _ => self.shape((old, new), at, &format!("changed from {} to {}", kind(old), kind(new)), found),
         }
     }
 

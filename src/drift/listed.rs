@@ -19,9 +19,9 @@ pub(super) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<Cha
             found
         }
         (Some(_), None) => {
-            vec![Change::new(Level::Breaking, "prompt-removed", at, format!("the prompt `{name}` is gone"))]
+            vec![Change::new(Level::Breaking, "prompt-removed", at, format!("the prompt `{name}` was removed"))]
         }
-        (None, _) => vec![Change::new(Level::Compatible, "prompt-added", at, format!("the prompt `{name}` is new"))],
+        (None, _) => vec![Change::new(Level::Compatible, "prompt-added", at, format!("the prompt `{name}` was added"))],
     }
 }
 
@@ -34,12 +34,18 @@ fn arguments(prompt: &str, old: &Value, new: &Value) -> Vec<Change> {
         let [old, new] = [was, is].map(|arguments| item(arguments, "name", &name));
         let required = |argument: Option<&Value>| argument.map(|argument| argument["required"] == Value::Bool(true));
         let (level, says) = match (required(old), required(new)) {
-            (Some(_), None) => (Level::Breaking, format!("the prompt `{prompt}` no longer takes `{name}`")),
-            (None, Some(true)) => (Level::Breaking, format!("the prompt `{prompt}` requires the new `{name}`")),
-            (None, _) => (Level::Compatible, format!("the prompt `{prompt}` may be given the new `{name}`")),
-            (Some(false), Some(true)) => (Level::Breaking, format!("the prompt `{prompt}` requires `{name}`")),
+            (Some(_), None) => {
+                (Level::Breaking, format!("the prompt `{prompt}` no longer accepts the argument `{name}`"))
+            }
+            (None, Some(true)) => {
+                (Level::Breaking, format!("the prompt `{prompt}` requires the new argument `{name}`"))
+            }
+            (None, _) => (Level::Compatible, format!("the prompt `{prompt}` accepts the new argument `{name}`")),
+            (Some(false), Some(true)) => {
+                (Level::Breaking, format!("the prompt `{prompt}` now requires the argument `{name}`"))
+            }
             (Some(true), Some(false)) => {
-                (Level::Compatible, format!("the prompt `{prompt}` requires `{name}` no longer"))
+                (Level::Compatible, format!("the prompt `{prompt}` no longer requires the argument `{name}`"))
             }
             (Some(_), Some(_)) => {
                 found.extend(old.zip(new).into_iter().flat_map(|pair| words(pair, &at, &["name", "required"])));
@@ -63,12 +69,12 @@ pub(super) fn resources(before: &Recorded, after: &Recorded) -> Vec<Change> {
             match (item(old, member, &address), item(new, member, &address)) {
                 (Some(was), Some(is)) => found.extend(resource((was, is), &at, member)),
                 (Some(was), None) => {
-                    let says = format!("the {noun} `{address}` is gone");
+                    let says = format!("the {noun} `{address}` was removed");
                     let help = moved(was, old, new, member);
                     found.push(Change::new(Level::Breaking, "resource-removed", at, says).with_help(help));
                 }
                 (None, _) => {
-                    let says = format!("the {noun} `{address}` is new");
+                    let says = format!("the {noun} `{address}` was added");
                     found.push(Change::new(Level::Compatible, "resource-added", at, says));
                 }
             }
@@ -96,7 +102,7 @@ fn resource((old, new): (&Value, &Value), at: &str, member: &str) -> Vec<Change>
         && Some(was) != is
     {
         let says =
-            format!("it was `{was}`, and is {}", is.map_or("of no stated type".to_owned(), |is| format!("`{is}`")));
+            format!("its MIME type changed from `{was}` to {}", is.map_or("none".to_owned(), |is| format!("`{is}`")));
         let change = Change::new(Level::Breaking, "resource-changed", format!("{at}/mimeType"), says);
         found.push(change.with_values(old.get("mimeType"), new.get("mimeType")));
     }
@@ -112,7 +118,7 @@ pub(super) fn words((old, new): (&Value, &Value), at: &str, others: &[&str]) -> 
     let differs = keys.into_iter().filter(|key| !others.contains(&key.as_str()) && old.get(key) != new.get(key));
     differs
         .map(|key| {
-            let says = format!("its {key} has changed");
+            let says = format!("its {key} changed");
             Change::new(Level::Cosmetic, "description-changed", format!("{at}/{key}"), says)
                 .with_values(old.get(&key), new.get(&key))
         })

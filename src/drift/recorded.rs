@@ -88,7 +88,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// It is no such file.
-    #[error("it is no recorded server: {0}")]
+    #[error("it is not a recording of a server: {0}")]
     Other(String),
     /// It was written by another version of this program.
     #[error("it has the format {0}, and this version of mcprove reads {FORMAT}")]

@@ -19,7 +19,7 @@ pub(super) fn compare(before: &Recorded, after: &Recorded) -> Vec<Change> {
             kept.into_iter().filter(|name| others.iter().any(|other| other["name"] == *name)).collect::<Vec<_>>()
         };
         if order(old, new) != order(new, old) {
-            let says = format!("the {list} are listed in another order");
+            let says = format!("the order of the {list} changed");
             found.push(Change::new(Level::Cosmetic, "order-changed", list, says));
         }
     }
@@ -32,7 +32,7 @@ fn revision(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
     }
     let is_newer = Revision::parse(&new.revision) > Revision::parse(&old.revision);
     let level = if is_newer { Level::Compatible } else { Level::Breaking };
-    let says = format!("the server spoke {}, and speaks {}", old.revision, new.revision);
+    let says = format!("the protocol revision changed from {} to {}", old.revision, new.revision);
     let (old, new) = (Value::from(old.revision.as_str()), Value::from(new.revision.as_str()));
     found.push(Change::new(level, "revision-changed", "server/revision", says).with_values(Some(&old), Some(&new)));
 }
@@ -43,14 +43,14 @@ fn words(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
     let (was, is) = (was.as_object().unwrap_or(&empty), is.as_object().unwrap_or(&empty));
     for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
         if was.get(key) != is.get(key) {
-            let says = format!("the server's {key} has changed");
+            let says = format!("the server's {key} changed");
             let change = Change::new(Level::Cosmetic, "description-changed", format!("server/{key}"), says);
             found.push(change.with_values(was.get(key), is.get(key)));
         }
     }
     if old.instructions != new.instructions {
         let [was, is] = [old, new].map(|identity| identity.instructions.as_deref().map(Value::from));
-        let says = "the server's instructions have changed";
+        let says = "the server's instructions changed";
         let change = Change::new(Level::Cosmetic, "description-changed", "server/instructions", says);
         found.push(change.with_values(was.as_ref(), is.as_ref()));
     }
@@ -66,7 +66,7 @@ fn capabilities((old, new): (&Value, &Value), at: &str, found: &mut Vec<Change>)
         let name = at.trim_start_matches("server/capabilities/").replace('/', ".");
         match (was.get(key), is.get(key)) {
             (old, new) if can(old) && !can(new) => {
-                let says = format!("the server had the capability `{name}`, and has it no longer");
+                let says = format!("the server no longer has the capability `{name}`");
                 found.push(Change::new(Level::Breaking, "capability-removed", at, says).with_values(old, new));
             }
             (old, new) if !can(old) && can(new) => {

@@ -16,9 +16,12 @@ pub(super) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<Ch
         (Some(old), Some(new)) => definition((old, new), &at),
         (Some(old), None) => {
             let help = renamed(old, before, after).map(|other| format!("renamed to `{other}`?"));
-            vec![Change::new(Level::Breaking, "tool-removed", at, format!("the tool `{name}` is gone")).with_help(help)]
+            vec![
+                Change::new(Level::Breaking, "tool-removed", at, format!("the tool `{name}` was removed"))
+                    .with_help(help),
+            ]
         }
-        (None, _) => vec![Change::new(Level::Compatible, "tool-added", at, format!("the tool `{name}` is new"))],
+        (None, _) => vec![Change::new(Level::Compatible, "tool-added", at, format!("the tool `{name}` was added"))],
     }
 }
 
@@ -42,11 +45,11 @@ fn definition((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
     match (old.get("outputSchema"), new.get("outputSchema")) {
         (Some(was), Some(is)) => found.extend(compare_schemas(Direction::Read, was, is, &place)),
         (Some(was), None) => {
-            let says = "its answers no longer have a declared schema";
+            let says = "it no longer declares an output schema";
             found.push(Change::new(Level::Breaking, "schema-widened", place, says).with_values(Some(was), None));
         }
         (None, Some(is)) => {
-            let says = "its answers have a declared schema";
+            let says = "it now declares an output schema";
             found.push(Change::new(Level::Compatible, "schema-narrowed", place, says).with_values(None, Some(is)));
         }
         (None, None) => {}
@@ -87,11 +90,11 @@ fn hints((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
         let (before, after) = (holds(was, name, default), holds(is, name, default));
         let says_nothing = is_idle && matches!(name, "destructiveHint" | "idempotentHint");
         let (level, says) = if before == after || says_nothing {
-            (Level::Cosmetic, format!("`{name}` is written differently and means the same"))
+            (Level::Cosmetic, format!("`{name}` is written differently but means the same"))
         } else if before == trusting {
-            (Level::Breaking, format!("`{name}` was {before}, and is {after}: callers may have relied on it"))
+            (Level::Breaking, format!("`{name}` changed from {before} to {after}: callers may have relied on it"))
         } else {
-            (Level::Compatible, format!("`{name}` was {before}, and is {after}"))
+            (Level::Compatible, format!("`{name}` changed from {before} to {after}"))
         };
         let change = Change::new(level, "hint-changed", format!("{at}/annotations/{name}"), says);
         found.push(change.with_values(was.get(name), is.get(name)));
@@ -110,7 +113,7 @@ fn task_support((old, new): (&Value, &Value), at: &str) -> Option<Change> {
         (_, "optional") => Level::Compatible,
         _ => Level::Breaking,
     };
-    let says = format!("calling it as a task was {was}, and is {is}");
+    let says = format!("support for calls as tasks changed from {was} to {is}");
     let at = format!("{at}/execution/taskSupport");
     Some(Change::new(level, "hint-changed", at, says).with_values(Some(&was.into()), Some(&is.into())))
 }

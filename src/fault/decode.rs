@@ -140,7 +140,7 @@ impl Reader<'_> {
     fn status(&mut self, node: &Node) -> Option<u16> {
         let status = u16::try_from(node.whole()?).ok().filter(|status| (100..600).contains(status));
         if status.is_none() {
-            self.found.push(Diagnostic::error("bad-number", "this is no status of HTTP", node.span));
+            self.found.push(Diagnostic::error("bad-number", "invalid HTTP status", node.span));
         }
         status
     }

@@ -19,7 +19,7 @@ const SHOWN: usize = 20;
 const LONGEST: usize = 2_000;
 
 /// Why that cannot be played of which a server invented a secret: another run has another one.
-pub(super) const CAPTURED_SECRET: &str = "it takes a secret that the suite captures from an answer";
+pub(super) const CAPTURED_SECRET: &str = "it uses a secret that the suite captures from an answer";
 
 /// What was said in one session.
 #[derive(Debug, Clone, Default)]
@@ -74,12 +74,12 @@ impl<'a> Sent<'a> {
             match call {
                 // Of what others sent beside the session, nothing is left in it.
                 None if is_own => {
-                    said.unplayable = said.unplayable.or(Some("it sends requests of HTTP beside the session"));
+                    said.unplayable = said.unplayable.or(Some("it sends raw HTTP requests outside the session"));
                 }
                 None => {}
                 Some(call) if is_handshake(call) => {
                     let is_bare = is_own && call.method == "initialize";
-                    said.unplayable = said.unplayable.or(is_bare.then_some("it makes the handshake itself"));
+                    said.unplayable = said.unplayable.or(is_bare.then_some("it performs the handshake itself"));
                 }
                 Some(call) => said.sent.push((*seq, is_own, Arc::clone(call))),
             }

@@ -130,7 +130,7 @@ impl Minimised {
         }
         let _ = write!(text, ", in {attempts} {}", noun(*attempts, "attempt"));
         match (is_done, is_smaller) {
-            (false, _) => text + "; not everything was tried",
+            (false, _) => text + "; the search was cut short",
             (true, false) => text + ": nothing can be left out",
             (true, true) => text,
         }

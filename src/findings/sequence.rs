@@ -9,7 +9,7 @@ use crate::event::{Call, CaseResult, Check, Doubt, Finding, Kind, Reproduction};
 const SILENCE_MS: u64 = 10_000;
 
 /// Why nothing can be played of what belongs to no session.
-const UNKNOWN: &str = "what was said is not known";
+const UNKNOWN: &str = "the requests that led to it are not recorded";
 
 /// What to say to see a finding again, or why it cannot be said.
 pub(super) fn reproduction(
@@ -36,10 +36,10 @@ pub(super) fn reproduction(
         (Kind::Crash, _) => Check::Ends,
         (Kind::Hang, _) => Check::Silent(waited(result, exchange.map_or(0, |exchange| exchange.elapsed_us))),
         (_, Some(_)) => Check::Scan(finding.code.clone()),
-        (_, None) if is_raw => return Err("what is expected of raw messages is judged in the suite only".to_owned()),
+        (_, None) if is_raw => return Err("expectations of raw messages can be checked only in the suite".to_owned()),
         (_, None) => match &finding.expect {
             Some(expected) => Check::Broken(vec![(**expected).clone()]),
-            None => return Err(format!("more than one answer decides on `{}`", finding.code)),
+            None => return Err(format!("`{}` depends on more than one answer", finding.code)),
         },
     };
     let tool = shows.map(|call| about(call).to_owned());

@@ -16,7 +16,8 @@ pub const FORMAT: u32 = 2;
 const TELLS_SECRETS: u32 = 2;
 
 /// Why a finding of an earlier version is not played.
-const FORGEABLE: &str = "it was kept by an earlier mcprove, which did not tell secrets from what a server wrote";
+const FORGEABLE: &str =
+    "an earlier version of mcprove wrote it, which could not tell masked secrets from text of the server";
 
 /// A finding with everything that it takes to see it again; no secret is in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -94,15 +95,15 @@ impl Place {
 impl Stored {
     /// Reads one; the error says in words what is wrong with it.
     pub fn read(text: &str) -> Result<Self, String> {
-        let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
         match value["format"].as_u64() {
-            None => return Err("it is no finding".to_owned()),
+            None => return Err("it is not a finding".to_owned()),
             Some(format) if format > u64::from(FORMAT) => {
                 return Err(format!("it has format {format}, and this program reads {FORMAT}; update mcprove"));
             }
             Some(_) => {}
         }
-        let read: Self = serde_json::from_value(value).map_err(|error| format!("it is no finding: {error}"))?;
+        let read: Self = serde_json::from_value(value).map_err(|error| format!("it is not a finding: {error}"))?;
         Ok(read.without_forgeries())
     }
 

@@ -99,7 +99,10 @@ fn compile_filled(node: &Node, names: &Names) -> Result<Item, Vec<Mismatch>> {
     let unfilled = |Unfilled { span, reason }| {
         // The answer may be as expected, and nobody knows.
         let weight = if template::is_given_up(&reason) { Weight::Unjudged } else { Weight::Fails };
-        vec![Mismatch::new(UNFILLED, span, "the expectation cannot be filled in", reason).with_weight(weight)]
+        vec![
+            Mismatch::new(UNFILLED, span, "a template in the expectation cannot be filled in", reason)
+                .with_weight(weight),
+        ]
     };
     let filled = template::fill(node, names).map_err(unfilled)?;
     let mut found = shape::check(&filled, &Shape::Object(&EXPECTATION));
@@ -109,7 +112,7 @@ fn compile_filled(node: &Node, names: &Names) -> Result<Item, Vec<Mismatch>> {
         let mut mismatches: Vec<Mismatch> =
             found.into_iter().map(|diagnostic| Mismatch::from_diagnostic(diagnostic, node.span)).collect();
         if mismatches.is_empty() {
-            let reason = "a value that was filled in holds a template itself".to_owned();
+            let reason = "a filled-in value contains another template".to_owned();
             mismatches.extend(unfilled(Unfilled { span: node.span, reason }));
         }
         mismatches

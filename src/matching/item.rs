@@ -12,8 +12,8 @@ use crate::source::{Diagnostic, Located, Node, Span};
 /// The grammar of one item of an `expect:` list.
 pub static EXPECTATION: Object = Object {
     name: "an expectation",
-    doc: "What an answer must be like: matchers of the value `at` a path, of its `text`, or of the whole answer; several \
-          in one item must all hold.",
+    doc: "Matchers of the value `at` a path, of the answer's `text`, or of the whole answer; all keys of one item must \
+          hold.",
     keys: &[&AT, &SIMPLE_KEYS, &ELEMENT_KEYS, &answer::KEYS, &LOGIC_KEYS],
 };
 
@@ -23,10 +23,14 @@ static LOGIC_KEYS: [Key; 3] = [
     key(
         "not",
         Shape::Object(&EXPECTATION),
-        "The expectation within fails; beside `at`, its matchers look at that value.",
+        "The nested expectation must fail; beside `at`, its matchers apply to that value.",
     ),
-    key("all", Shape::List(&EXPECTATION_SHAPE), "Every one of these holds; beside `at`, they look at that value."),
-    key("any", Shape::List(&EXPECTATION_SHAPE), "At least one of these holds; beside `at`, they look at that value."),
+    key("all", Shape::List(&EXPECTATION_SHAPE), "All of these must hold; beside `at`, they apply to that value."),
+    key(
+        "any",
+        Shape::List(&EXPECTATION_SHAPE),
+        "At least one of these must hold; beside `at`, they apply to that value.",
+    ),
 ];
 
 /// The compiled parts of one item; all must hold.
@@ -53,7 +57,7 @@ impl Item {
             }
         }
         if parts.is_empty() && node.entries().iter().all(|(key, _)| value::find(&key.value).is_none()) {
-            let message = "this expectation expects nothing";
+            let message = "this expectation is empty";
             let help = "add a matcher, such as `is_error: false` or `at:` with `equals:`";
             found.push(Diagnostic::error("empty-expectation", message, node.span).with_help(help.to_owned()));
             return None;
@@ -80,10 +84,9 @@ fn missing_target(node: &Node, found: &mut Vec<Diagnostic>) {
     let is_stray = |name: &str| SIMPLE_KEYS.iter().chain(&ELEMENT_KEYS).any(|key| key.name == name);
     if let Some((key, _)) = node.entries().iter().find(|(key, _)| is_stray(&key.value)) {
         found.push(
-            Diagnostic::error("missing-target", format!("`{}` has no value to look at", key.value), key.span)
-                .with_help(
-                    "add `at:` with a path such as `result.structuredContent`, or put it under `text:`".to_owned(),
-                ),
+            Diagnostic::error("missing-target", format!("`{}` has no value to check", key.value), key.span).with_help(
+                "add `at:` with a path such as `result.structuredContent`, or put it under `text:`".to_owned(),
+            ),
         );
     }
 }
@@ -153,7 +156,7 @@ impl Check for Not {
             Verdict::Holds => {
                 let reply = Reply::of(answer.message).describe();
                 let label = format!("got {}", show::quoted(&reply));
-                let message = "the answer is what it must not be";
+                let message = "the answer matches an expectation under `not`";
                 found.push(Mismatch::new("not", self.span, message, label).with_actual(reply));
             }
         }
@@ -190,7 +193,7 @@ impl Check for Any {
         if let Some(unjudged) = unjudged {
             return found.push(unjudged);
         }
-        let message = format!("the answer fits none of the {}", show::count(self.items.len(), "alternative"));
+        let message = format!("the answer matches none of the {}", show::count(self.items.len(), "alternative"));
         let reply = Reply::of(answer.message).describe();
         found.push(Mismatch::new("any", self.span, message, reasons.join("; ")).with_actual(reply));
     }

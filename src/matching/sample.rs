@@ -62,7 +62,7 @@ impl Sample {
         for redaction in &self.redact {
             if redaction.path.edit(&mut message, &mut |value| *value = redaction.stand_in(value)) == 0 {
                 let words = format!("there is nothing to redact at `{}`", show::quoted(redaction.path.as_str()));
-                let label = "take it out, or mend the path";
+                let label = "remove it, or correct the path";
                 idle.push(Mismatch::new("stale-redaction", redaction.span, words, label));
             }
         }
@@ -71,7 +71,7 @@ impl Sample {
             path.edit(&mut message, &mut |value| sorted += usize::from(sort(value)));
             if sorted == 0 {
                 let words = format!("there is no array to sort at `{}`", show::quoted(path.as_str()));
-                idle.push(Mismatch::new("stale-redaction", *span, words, "take it out, or mend the path"));
+                idle.push(Mismatch::new("stale-redaction", *span, words, "remove it, or correct the path"));
             }
         }
         let part = self.at.find(&message).map_err(|reason| {
@@ -94,7 +94,7 @@ impl Sample {
         let expected: Json = match serde_json::from_str(known) {
             Ok(expected) => ordered(&expected),
             Err(error) => {
-                let words = format!("the snapshot `{file}` is no JSON: {error}");
+                let words = format!("the snapshot `{file}` is not valid JSON: {error}");
                 return Some(Mismatch::new("snapshot", self.span, words, "compared with that file"));
             }
         };
@@ -163,7 +163,7 @@ fn redactions(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Redaction> {
         Some(Redaction { path, span: key.span, text: Some(text.text()?.to_owned()) })
     }));
     if matches!(&node.value, Value::List(_) | Value::Map(_)) && node.items().is_empty() && node.entries().is_empty() {
-        found.push(Diagnostic::error("empty-list", "`redact` names nothing", node.span));
+        found.push(Diagnostic::error("empty-list", "`redact` lists no path", node.span));
     }
     redactions
 }

@@ -309,7 +309,7 @@ fn expression_names(
         }
         let all = known.iter().map(String::as_str).chain(members.iter().copied()).chain(PROVIDED);
         found.push(
-            Diagnostic::error("unknown-name", format!("nothing provides the name `{}`", name.value), name.span)
+            Diagnostic::error("unknown-name", format!("there is no name `{}`", name.value), name.span)
                 .with_help(did_you_mean(&name.value, all)),
         );
     }

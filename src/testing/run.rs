@@ -42,7 +42,7 @@ impl Run {
         if self.summary.failed + self.summary.errored > 0 {
             return "the suite does not pass";
         }
-        if self.summary.judged == 0 { "nothing came to a verdict" } else { "the suite passes" }
+        if self.summary.judged == 0 { "no case reached a verdict" } else { "the suite passes" }
     }
 
     /// How many cases ended in which way.

@@ -15,7 +15,8 @@ fn suite(mode: &str, number: u32, calls: u32) -> String {
     let expected = if mode == "long-answer" { ", { text: { contains: xxx } }" } else { "" };
     let case = |call| {
         format!(
-            "  - {{ name: call {call}, call: echo, args: {{ text: hello }}, expect: [{{ is_error: false }}{expected}] }}\n"
+            "  - {{ name: call {call}, call: echo, args: {{ text: hello }}, expect: [{{ is_error: false }}{expected}] \
+             }}\n"
         )
     };
     head + &(0..calls).map(case).collect::<String>()
@@ -115,7 +116,7 @@ fn templates_make_no_more_than_there_is_room_for() {
         let (seen, peak) = scene.begin("run suite.yml").finish_weighed();
         assert_eq!(seen.status, 3, "{}", seen.text());
         assert!(peak > 0 && peak < 128, "{name}: {peak} MiB\n{}", seen.text());
-        shows(&seen.text(), &["cannot be filled in: what it makes would take more than 32 MiB", "suite.yml:7"]);
+        shows(&seen.text(), &["cannot be filled in: its output would exceed 32 MiB", "suite.yml:7"]);
     }
 }
 
@@ -156,5 +157,5 @@ fn a_pattern_that_is_costly_to_match_blames_nobody() {
     scene.write("suite.yml", &format!("suite: Costly\n{server}\n{options}\ntests:\n{schema}{plain}"));
     let seen = scene.run("run suite.yml");
     assert_eq!(seen.status, 0, "{}", seen.text());
-    shows(&seen.text(), &["judging the answer takes too long", "2 cases: 1 passed, 1 inconclusive"]);
+    shows(&seen.text(), &["validating the answer takes too long", "2 cases: 1 passed, 1 inconclusive"]);
 }

@@ -155,7 +155,7 @@ async fn nothing_selected_is_no_pass() {
     let suite = Suite::parse(COUNTS).unwrap().server(Counter::default).filter("name(third)");
     let run = suite.run().await.unwrap();
     let panic = catch_unwind(AssertUnwindSafe(|| run.assert_passed())).unwrap_err();
-    assert!(panic.downcast_ref::<String>().unwrap().starts_with("nothing came to a verdict"));
+    assert!(panic.downcast_ref::<String>().unwrap().starts_with("no case reached a verdict"));
 }
 
 /// PATH is set wherever tests run.

@@ -18,7 +18,7 @@ pub const RECORDED: u64 = 1 << 30;
 /// one lasts until somebody writes to it.
 pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if is_named_pipe(path) {
-        return Err(io::Error::new(ErrorKind::Unsupported, "it is a pipe; write what comes out of it to a file"));
+        return Err(io::Error::new(ErrorKind::Unsupported, "it is a pipe; save its output to a file first"));
     }
     let mut bytes = Vec::new();
     let file = File::open(path)?;

@@ -139,8 +139,8 @@ fn visit(node: &Node, shape: &Shape, found: &mut Vec<Diagnostic>) {
         }
         (Shape::Time | Shape::Timeout, Value::Text(text)) => match parse_duration(text) {
             Some(time) if time.is_zero() && matches!(shape, Shape::Timeout) => found.push(
-                Diagnostic::error("bad-duration", "a timeout must be longer than nothing", node.span)
-                    .with_help("give it some time, or remove the key: its default holds then".to_owned()),
+                Diagnostic::error("bad-duration", "a timeout must be greater than zero", node.span)
+                    .with_help("write for example `10s`, or remove the key to use the default".to_owned()),
             ),
             Some(_) => {}
             None if super::template::is_template(text) => found.push(unfilled(node)),
@@ -150,7 +150,7 @@ fn visit(node: &Node, shape: &Shape, found: &mut Vec<Diagnostic>) {
             found.push(bad_duration(node, &number.to_string()));
         }
         (Shape::Choice(words), Value::Text(text)) if !words.contains(&text.as_str()) => found.push(
-            Diagnostic::error("unknown-choice", format!("`{text}` is no choice here"), node.span)
+            Diagnostic::error("unknown-choice", format!("invalid value `{text}`"), node.span)
                 .with_help(did_you_mean(text, words.iter().copied())),
         ),
         _ if shape.fits(node) => {}
@@ -214,7 +214,7 @@ fn wrong_type(node: &Node, shape: &Shape) -> Diagnostic {
         _ => node.kind().to_owned(),
     };
     let help = match (shape, &node.value) {
-        (Shape::Text, Value::Number(_) | Value::Bool(_)) => Some("put quotes around what is meant as text".to_owned()),
+        (Shape::Text, Value::Number(_) | Value::Bool(_)) => Some("put quotes around it to make it text".to_owned()),
         (Shape::List(_), Value::Map(_)) => {
             Some("begin each item of a list with `- `, or put `[ ]` around it".to_owned())
         }
@@ -238,12 +238,12 @@ pub fn refuse_templates(node: &Node, found: &mut Vec<Diagnostic>) {
 }
 
 fn unfilled(node: &Node) -> Diagnostic {
-    Diagnostic::error("template-not-filled", "templates are not filled in here", node.span)
-        .with_help("write the value itself; templates belong where a request or an expectation uses it".to_owned())
+    Diagnostic::error("template-not-filled", "templates are not allowed here", node.span)
+        .with_help("write the value itself; templates work in requests and expectations".to_owned())
 }
 
 fn bad_duration(node: &Node, text: &str) -> Diagnostic {
-    Diagnostic::error("bad-duration", format!("`{text}` is no duration"), node.span)
+    Diagnostic::error("bad-duration", format!("invalid duration `{text}`"), node.span)
         .with_help("write a number and a unit, such as `250ms`, `10s` or `2m`".to_owned())
 }
 

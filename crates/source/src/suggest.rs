@@ -20,9 +20,9 @@ pub fn did_you_mean<'a>(typed: &str, offered: impl IntoIterator<Item = &'a str>)
     let listed: Vec<String> = offered.iter().take(12).map(|name| format!("`{name}`")).collect();
     match offered.len() {
         0 => None,
-        1 => Some(format!("the only choice is {}", listed[0])),
-        2..=12 => Some(format!("choose one of {}", listed.join(", "))),
-        more => Some(format!("there are {more} choices, {} first", listed.join(", "))),
+        1 => Some(format!("expected {}", listed[0])),
+        2..=12 => Some(format!("expected one of {}", listed.join(", "))),
+        more => Some(format!("expected one of {more}, such as {}", listed.join(", "))),
     }
 }
 

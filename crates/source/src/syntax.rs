@@ -9,20 +9,20 @@ pub(super) fn sentence(message: &str) -> &str {
         .fold(message, |rest, mark| rest.split(mark).next().unwrap_or(rest));
     let bare = bare.trim_end_matches(['.', ':', ',']);
     if ["nesting", "depth", "recursion"].iter().any(|word| bare.contains(word)) {
-        return "it nests deeper than any suite needs";
+        return "it is nested too deeply";
     }
     bare
 }
 
 /// What to look for, by a word of the sentence; the first that fits.
 const CURES: &[(&str, &str)] = &[
-    ("a tab", "indent with spaces; YAML takes no tabs there"),
-    ("tabs", "indent with spaces; YAML takes no tabs there"),
-    ("quoted scalar", "see whether a quote before this place is closed"),
-    ("mapping values", "a text with `: ` in it needs quotes; below a text nothing may be indented"),
-    ("flow", "see whether a `{` or `[` before this place is closed, and whether a comma is missing"),
-    ("block collection", "the keys of a mapping begin in one column, and so does every `-` of a list"),
-    ("block mapping", "the keys of a mapping begin in one column, and so does every `-` of a list"),
+    ("a tab", "indent with spaces; YAML allows no tabs there"),
+    ("tabs", "indent with spaces; YAML allows no tabs there"),
+    ("quoted scalar", "check that the quotes before this place are closed"),
+    ("mapping values", "a text that contains `: ` needs quotes; nothing may be indented below a text"),
+    ("flow", "check that every `{` and `[` before this place is closed and that no comma is missing"),
+    ("block collection", "align the keys of a mapping in one column, and likewise each `-` of a list"),
+    ("block mapping", "align the keys of a mapping in one column, and likewise each `-` of a list"),
 ];
 
 /// What most often leads to such a sentence.

@@ -105,7 +105,7 @@ impl<'t> Reader<'t> {
                 },
                 Event::Alias(anchor) => {
                     let Some((_, size)) = self.anchors.get(&anchor) else {
-                        return Err(self.mistake("an alias stands inside what it stands for", start, end));
+                        return Err(self.mistake("an alias refers to a value that contains it", start, end));
                     };
                     self.copy(*size, start)?;
                     let (node, _) = &self.anchors[&anchor];
@@ -134,7 +134,7 @@ impl<'t> Reader<'t> {
     fn open(&mut self, open: &mut Vec<Open>, start: u32, anchor: usize, kind: Kind) -> Result<(), Diagnostic> {
         self.grow(1, start)?;
         if open.len() >= MAX_DEPTH {
-            return Err(self.mistake("it nests deeper than any suite needs", start, start));
+            return Err(self.mistake("it is nested too deeply", start, start));
         }
         open.push(Open { start, anchor, before: self.nodes - 1, kind });
         Ok(())
@@ -234,7 +234,7 @@ impl<'t> Reader<'t> {
     fn copy(&mut self, size: Size, at: u32) -> Result<(), Diagnostic> {
         self.copied += size.bytes;
         if self.copied > MAX_COPIED {
-            return Err(self.mistake("its aliases unfold to more than 16 MiB of text", at, at));
+            return Err(self.mistake("its aliases expand to more than 16 MiB of text", at, at));
         }
         self.grow(size.nodes, at)
     }
@@ -242,7 +242,7 @@ impl<'t> Reader<'t> {
     fn grow(&mut self, by: usize, at: u32) -> Result<(), Diagnostic> {
         self.nodes += by;
         if self.nodes > MAX_NODES {
-            return Err(self.mistake("it unfolds to more values than any suite needs", at, at));
+            return Err(self.mistake("its aliases expand to too many values", at, at));
         }
         Ok(())
     }
@@ -272,7 +272,7 @@ impl<'t> Reader<'t> {
             Some("str") => Ok(Value::Text(text.into_owned())),
             Some("int" | "float" | "bool" | "null") => Ok(plain(text)),
             _ if tag.parts() == ("", "!") => Ok(Value::Text(text.into_owned())),
-            _ => Err(self.mistake(&format!("the tag `{}` means nothing in a suite", tag.original()), start, start)),
+            _ => Err(self.mistake(&format!("suites do not support the tag `{}`", tag.original()), start, start)),
         }
     }
 
@@ -299,7 +299,7 @@ impl<'t> Reader<'t> {
         let from = start as usize;
         let one = self.text.get(from..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
         let end = end.max(start + u32::try_from(one).unwrap_or(0));
-        Diagnostic::error("yaml-syntax", format!("the file is no valid YAML: {sentence}"), self.span(start, end))
+        Diagnostic::error("yaml-syntax", format!("the file is not valid YAML: {sentence}"), self.span(start, end))
     }
 }
 

@@ -199,7 +199,7 @@ fn arguments(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Arguments> {
     let into = node.get("into").and_then(Node::located_text);
     if let Some(into) = &into {
         if let Some(reason) = expression_problem(&into.value) {
-            found.push(Diagnostic::error("bad-expression", format!("the expression is wrong: {reason}"), into.span));
+            found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), into.span));
         }
         if node.get("put").is_none() {
             let message = "`into` picks parameters for `put`, and there is none";

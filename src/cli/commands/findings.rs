@@ -132,7 +132,7 @@ struct DiffArgs {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let none = || format!("`{text}` is no duration; write a number and a unit, such as `2s`");
+    let none = || format!("invalid duration `{text}`; write a number and a unit, such as `2s`");
     parse_duration(text).filter(|duration| !duration.is_zero()).ok_or_else(none)
 }
 

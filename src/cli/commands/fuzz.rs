@@ -57,7 +57,7 @@ pub(in crate::cli) struct FuzzArgs {
 
 fn time(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text).filter(|duration| !duration.is_zero());
-    duration.ok_or_else(|| format!("`{text}` is no duration; write a number and a unit, such as `30s`"))
+    duration.ok_or_else(|| format!("invalid duration `{text}`; write a number and a unit, such as `30s`"))
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -8,7 +8,7 @@ use crate::source::parse_duration;
 use crate::suite::MOST_PARALLEL;
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let none = || format!("`{text}` is no duration; write a number and a unit, such as `10s`");
+    let none = || format!("invalid duration `{text}`; write a number and a unit, such as `10s`");
     let duration = parse_duration(text).ok_or_else(none)?;
     if duration.is_zero() {
         return Err("no case ends in no time at all; write for example `10s`".to_owned());

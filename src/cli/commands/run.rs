@@ -372,7 +372,7 @@ fn verdict(
         return Exit::Nothing;
     }
     if summary.judged == 0 {
-        output.error("nothing came to a verdict: every case was skipped or inconclusive", None);
+        output.error("no case reached a verdict: every case was skipped or inconclusive", None);
         return Exit::Nothing;
     }
     match (proof, &summary.coverage) {

@@ -130,9 +130,9 @@ impl Walk {
         let help = pair.twin(schema).map(|twin| format!("renamed to `{twin}`?"));
         let is_closed = pair.is.is_closed();
         let says = match self.direction {
-            Direction::Sent if is_closed => format!("`{name}` is gone: whoever sends it is refused"),
-            Direction::Sent => format!("`{name}` is gone: whoever sends it is no longer heard"),
-            Direction::Read => format!("`{name}` is gone: whoever reads it finds nothing declared"),
+            Direction::Sent if is_closed => format!("`{name}` was removed: calls that send it are refused"),
+            Direction::Sent => format!("`{name}` was removed: callers that send it are silently ignored"),
+            Direction::Read => format!("`{name}` was removed: clients that read it may find nothing"),
         };
         let change = Change::new(Level::Breaking, "property-removed", format!("{at}/{name}"), says);
         let change = change.with_values(Some(schema), None).with_help(help);
@@ -149,10 +149,10 @@ impl Walk {
         let is_required = pair.is.required.contains(name);
         let (level, says) = match self.direction {
             Direction::Sent if is_required && !pair.was.required.contains(name) => {
-                (Level::Breaking, format!("`{name}` is new and required: calls without it are refused"))
+                (Level::Breaking, format!("`{name}` was added and is required: calls without it are refused"))
             }
-            Direction::Sent => (Level::Compatible, format!("`{name}` is new and may be left out")),
-            Direction::Read => (Level::Compatible, format!("`{name}` is new")),
+            Direction::Sent => (Level::Compatible, format!("`{name}` was added and is optional")),
+            Direction::Read => (Level::Compatible, format!("`{name}` was added")),
         };
         let place = format!("{at}/{name}");
         let change = Change::new(level, "property-added", &place, says);
@@ -176,10 +176,10 @@ impl Walk {
             return;
         }
         let says = match (is, self.direction) {
-            (true, Direction::Sent) => format!("`{name}` is required: calls without it are refused"),
-            (true, Direction::Read) => format!("`{name}` is always there"),
-            (false, Direction::Sent) => format!("`{name}` may be left out"),
-            (false, Direction::Read) => format!("`{name}` may be missing"),
+            (true, Direction::Sent) => format!("`{name}` is now required: calls without it are refused"),
+            (true, Direction::Read) => format!("`{name}` is now always present"),
+            (false, Direction::Sent) => format!("`{name}` is now optional"),
+            (false, Direction::Read) => format!("`{name}` may now be missing"),
         };
         let mut alone = pair.was.schema.clone();
         let mut names: Vec<&str> = pair.was.required.iter().copied().filter(|other| *other != name).collect();
@@ -203,7 +203,8 @@ impl Walk {
             return self.pair(was, is, &format!("{at}/*"));
         }
         let opens = *was == closed;
-        let says = if opens { "other properties are allowed" } else { "other properties are no longer allowed" };
+        let says =
+            if opens { "additional properties are now allowed" } else { "additional properties are no longer allowed" };
         let (level, what) = match (self.direction, opens) {
             (Direction::Sent, false) => (Level::Breaking, "schema-narrowed"),
             (_, true) => (Level::Compatible, "schema-widened"),
@@ -228,7 +229,7 @@ impl Walk {
                     }
                 }
                 (None, Some(is)) if pair.was.is_closed() => {
-                    let says = "names like this are allowed";
+                    let says = "names that match this pattern are now allowed";
                     let change = Change::new(Level::Compatible, "schema-widened", &place, says);
                     self.push(change.with_values(Some(&json!(false)), Some(is)));
                     if self.direction == Direction::Sent {
@@ -254,7 +255,7 @@ impl Walk {
             Direction::Read => self.breaks(schema, other),
         });
         if breaks {
-            self.told(Effect::Unclear, at, "names that match it may match another pattern", (schema, schema));
+            self.told(Effect::Unclear, at, "names that match it may also match another pattern", (schema, schema));
         }
     }
 

@@ -50,8 +50,8 @@ impl Walk {
         };
         let (effect, says) = match (was.is_strict, is.is_strict) {
             (true, true) if is_same => return,
-            (true, false) if is_same => (Effect::Widened, "more than one of its alternatives may hold"),
-            (false, true) if is_same => (Effect::Narrowed, "no more than one of its alternatives may hold"),
+            (true, false) if is_same => (Effect::Widened, "more than one of its alternatives may now match"),
+            (false, true) if is_same => (Effect::Narrowed, "only one of its alternatives may now match"),
             _ if is_looser => {
                 // What one branch alone shows may be an example of another branch as well.
                 let was_quiet = std::mem::replace(&mut self.is_quiet, true);
@@ -59,7 +59,7 @@ impl Walk {
                 self.is_quiet = was_quiet;
                 return;
             }
-            _ => (Effect::Unclear, "its alternatives are others"),
+            _ => (Effect::Unclear, "its alternatives changed"),
         };
         self.told(effect, at, says, pair);
     }
@@ -82,11 +82,11 @@ impl Walk {
             Direction::Sent => self.are_covered(&old, is),
             Direction::Read => self.are_covered(&new, was),
         };
-        let others = || "its alternatives are others".to_owned();
+        let others = || "its alternatives changed".to_owned();
         let (effect, says) = match (old.len(), new.len()) {
             (0, 0) => return,
-            (0, come) => (Effect::Widened, counted(come, "is new", "are new")),
-            (gone, 0) => (Effect::Narrowed, counted(gone, "is gone", "are gone")),
+            (0, come) => (Effect::Widened, counted(come, "was added", "were added")),
+            (gone, 0) => (Effect::Narrowed, counted(gone, "was removed", "were removed")),
             _ => (Effect::Unclear, others()),
         };
         let (effect, says) = match self.direction {

@@ -105,7 +105,7 @@ impl Walk {
     /// Tells once that not everything is compared.
     fn cut(&mut self, at: &str) {
         if !std::mem::replace(&mut self.is_cut, true) {
-            let says = "there is too much to compare, so that nothing can be shown to be compatible from here on";
+            let says = "the schema is too large to compare further, so the rest is not proven compatible";
             self.push(Change::new(Level::Breaking, "schema-changed", at, says));
         }
     }
@@ -124,7 +124,8 @@ impl Walk {
         self.steps = steps;
         if old.is_boolean() || new.is_boolean() {
             let effect = if new.is_boolean() { Effect::Narrowed } else { Effect::Widened };
-            let says = if new.is_boolean() { "nothing is allowed here any more" } else { "something is allowed here" };
+            let says =
+                if new.is_boolean() { "no value is allowed here any more" } else { "values are now allowed here" };
             self.told(effect, at, says, (old, new));
             return;
         }
@@ -174,10 +175,10 @@ impl Walk {
         }
         let [was, is] = [old, new].map(|schema| schema.get(keyword));
         let says = match (was, is) {
-            _ if [FAR, RECURSIVE].contains(&keyword) => "what it refers to has changed".to_owned(),
-            (Some(was), Some(is)) => format!("`{keyword}` was {}, and is {}", short(was), short(is)),
-            (None, Some(is)) => format!("`{keyword}` is new: {}", short(is)),
-            (Some(was), None) => format!("`{keyword}` is gone; it was {}", short(was)),
+            _ if [FAR, RECURSIVE].contains(&keyword) => "the schema it refers to changed".to_owned(),
+            (Some(was), Some(is)) => format!("`{keyword}` changed from {} to {}", short(was), short(is)),
+            (None, Some(is)) => format!("`{keyword}` was added: {}", short(is)),
+            (Some(was), None) => format!("`{keyword}` was removed; it was {}", short(was)),
             (None, None) => return,
         };
         let mut alone = old.clone();
@@ -227,7 +228,7 @@ impl Walk {
             says += if is_decided {
                 ", which cannot be shown to be compatible"
             } else {
-                ", and to find out whether that is compatible takes too long"
+                "; checking whether that is compatible takes too long"
             };
         }
         let change = Change::new(level, what, at, says).with_values(Some(pair.0), Some(pair.1));
@@ -247,7 +248,7 @@ impl Walk {
         for keyword in WORDS.iter().filter(|keyword| **keyword != "default") {
             let (was, is) = (old.get(*keyword), new.get(*keyword));
             if was != is {
-                let says = format!("its {keyword} has changed");
+                let says = format!("its {keyword} changed");
                 self.push(Change::new(Level::Cosmetic, "description-changed", at, says).with_values(was, is));
             }
         }
@@ -260,14 +261,14 @@ impl Walk {
             return;
         }
         let (level, says) = match (self.direction, was, is) {
-            (Direction::Read, ..) => (Level::Cosmetic, "its default has changed".to_owned()),
+            (Direction::Read, ..) => (Level::Cosmetic, "its default changed".to_owned()),
             (Direction::Sent, Some(was), Some(is)) => {
-                let says = format!("left out, it was {}, and is {}", short(was), short(is));
+                let says = format!("its default changed from {} to {}", short(was), short(is));
                 (Level::Breaking, says)
             }
-            (Direction::Sent, None, Some(is)) => (Level::Compatible, format!("left out, it is {}", short(is))),
+            (Direction::Sent, None, Some(is)) => (Level::Compatible, format!("its default is now {}", short(is))),
             (Direction::Sent, Some(was), None) => {
-                (Level::Compatible, format!("left out, it was {}, and its schema says so no longer", short(was)))
+                (Level::Compatible, format!("its schema no longer declares the default {}", short(was)))
             }
             (Direction::Sent, None, None) => return,
         };
@@ -283,7 +284,7 @@ impl Walk {
         let words = |set: &[&str], schema: &Value| {
             if schema.get("type").is_some() { set.join(" or ") } else { "anything".to_owned() }
         };
-        let says = format!("it was {}, and is {}", words(&was, old), words(&is, new));
+        let says = format!("its type changed from {} to {}", words(&was, old), words(&is, new));
         let alone = |schema: &Value, types: &[&str]| {
             if schema.get("type").is_some() { json!({"type": types}) } else { json!({}) }
         };

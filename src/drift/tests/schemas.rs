@@ -213,7 +213,7 @@ fn what_cannot_be_decided_says_so() {
     let found =
         compare_schemas(Direction::Sent, &json!({"format": "date"}), &json!({"format": "time"}), "tools/t/input");
     let [change] = found.as_slice() else { panic!("{found:#?}") };
-    let expected = "`format` was `\"date\"`, and is `\"time\"`, which cannot be shown to be compatible";
+    let expected = "`format` changed from `\"date\"` to `\"time\"`, which cannot be shown to be compatible";
     assert_eq!((change.level, change.says.as_str(), change.at.as_str()), (Level::Breaking, expected, "tools/t/input"));
 }
 

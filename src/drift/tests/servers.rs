@@ -33,25 +33,21 @@ fn what_is_said_of_changes() {
     let tool = |name: &str| json!({"name": name, "inputSchema": {"properties": {"a": {}}}});
     let tools = |names: &[&str]| json!({"tools": names.iter().map(|name| tool(name)).collect::<Vec<_>>()});
     check(tools(&["a", "b"]), tools(&["a", "b"]), &[]);
-    check(
-        tools(&["a", "b"]),
-        tools(&["b", "a"]),
-        &["cosmetic order-changed tools: the tools are listed in another order"],
-    );
-    check(tools(&[]), tools(&["a"]), &["compatible tool-added tools/a: the tool `a` is new"]);
+    check(tools(&["a", "b"]), tools(&["b", "a"]), &["cosmetic order-changed tools: the order of the tools changed"]);
+    check(tools(&[]), tools(&["a"]), &["compatible tool-added tools/a: the tool `a` was added"]);
     check(
         tools(&["a"]),
         tools(&["b"]),
         &[
-            "breaking tool-removed tools/a: the tool `a` is gone (renamed to `b`?)",
-            "compatible tool-added tools/b: the tool `b` is new",
+            "breaking tool-removed tools/a: the tool `a` was removed (renamed to `b`?)",
+            "compatible tool-added tools/b: the tool `b` was added",
         ],
     );
     let hint = |name: &str, value: bool| json!({"tools": [{"name": "a", "annotations": {name: value}}]});
     let none = json!({"tools": [{"name": "a", "annotations": {}}]});
     let breaks = |name: &str, was: bool| {
         format!(
-            "breaking hint-changed tools/a/annotations/{name}: `{name}` was {was}, and is {}: callers may have relied on it",
+            "breaking hint-changed tools/a/annotations/{name}: `{name}` changed from {was} to {}: callers may have relied on it",
             !was
         )
     };
@@ -62,24 +58,26 @@ fn what_is_said_of_changes() {
         none.clone(),
         hint("openWorldHint", true),
         &[
-            "cosmetic hint-changed tools/a/annotations/openWorldHint: `openWorldHint` is written differently and means the same",
+            "cosmetic hint-changed tools/a/annotations/openWorldHint: `openWorldHint` is written differently but means the same",
         ],
     );
     let support = |word: &str| json!({"tools": [{"name": "a", "execution": {"taskSupport": word}}]});
     check(
         support("optional"),
         support("required"),
-        &["breaking hint-changed tools/a/execution/taskSupport: calling it as a task was optional, and is required"],
+        &[
+            "breaking hint-changed tools/a/execution/taskSupport: support for calls as tasks changed from optional to required",
+        ],
     );
     check(
         json!({"tools": [{"name": "a", "outputSchema": {}}]}),
         json!({"tools": [{"name": "a"}]}),
-        &["breaking schema-widened tools/a/output: its answers no longer have a declared schema"],
+        &["breaking schema-widened tools/a/output: it no longer declares an output schema"],
     );
     check(
         json!({"tools": [{"name": "a", "description": "x"}]}),
         json!({"tools": [{"name": "a", "description": "y"}]}),
-        &["cosmetic description-changed tools/a/description: its description has changed"],
+        &["cosmetic description-changed tools/a/description: its description changed"],
     );
 }
 
@@ -94,7 +92,7 @@ fn what_is_said_of_the_rest() {
         can(json!({"tools": {"listChanged": true}})),
         can(json!({"tools": {}})),
         &[
-            "breaking capability-removed server/capabilities/tools/listChanged: the server had the capability `tools.listChanged`, and has it no longer",
+            "breaking capability-removed server/capabilities/tools/listChanged: the server no longer has the capability `tools.listChanged`",
         ],
     );
     check(can(json!({"tools": {}})), can(json!({"tools": {"listChanged": false}})), &[]);
@@ -106,38 +104,38 @@ fn what_is_said_of_the_rest() {
     check(
         json!({"revision": "2025-11-25"}),
         json!({"revision": "2025-06-18"}),
-        &["breaking revision-changed server/revision: the server spoke 2025-11-25, and speaks 2025-06-18"],
+        &["breaking revision-changed server/revision: the protocol revision changed from 2025-11-25 to 2025-06-18"],
     );
     check(
         json!({"implementation": {"version": "1"}}),
         json!({"implementation": {"version": "2"}}),
-        &["cosmetic description-changed server/version: the server's version has changed"],
+        &["cosmetic description-changed server/version: the server's version changed"],
     );
     let prompt = |arguments: Value| json!({"prompts": [{"name": "p", "arguments": arguments}]});
     check(
         prompt(json!([])),
         prompt(json!([{"name": "a", "required": true}])),
-        &["breaking prompt-argument-changed prompts/p/a: the prompt `p` requires the new `a`"],
+        &["breaking prompt-argument-changed prompts/p/a: the prompt `p` requires the new argument `a`"],
     );
     check(
         prompt(json!([{"name": "a", "required": true}])),
         prompt(json!([{"name": "a"}])),
-        &["compatible prompt-argument-changed prompts/p/a: the prompt `p` requires `a` no longer"],
+        &["compatible prompt-argument-changed prompts/p/a: the prompt `p` no longer requires the argument `a`"],
     );
-    check(prompt(json!([])), json!({}), &["breaking prompt-removed prompts/p: the prompt `p` is gone"]);
+    check(prompt(json!([])), json!({}), &["breaking prompt-removed prompts/p: the prompt `p` was removed"]);
     let resource = |uri: &str, kind: &str| json!({"resources": [{"uri": uri, "name": "r", "mimeType": kind}]});
     check(
         resource("a:1", "text/plain"),
         resource("a:2", "text/plain"),
         &[
-            "breaking resource-removed resources/a:1: the resource `a:1` is gone (moved to `a:2`?)",
-            "compatible resource-added resources/a:2: the resource `a:2` is new",
+            "breaking resource-removed resources/a:1: the resource `a:1` was removed (moved to `a:2`?)",
+            "compatible resource-added resources/a:2: the resource `a:2` was added",
         ],
     );
     check(
         resource("a:1", "text/plain"),
         resource("a:1", "text/html"),
-        &["breaking resource-changed resources/a:1/mimeType: it was `text/plain`, and is `text/html`"],
+        &["breaking resource-changed resources/a:1/mimeType: its MIME type changed from `text/plain` to `text/html`"],
     );
 }
 
@@ -165,12 +163,12 @@ fn what_is_said_of_answers() {
     check(
         steady(json!({"a": 1})),
         structured(&json!({"a": 2})),
-        &["compatible answer-changed-value answers/t/structuredContent/a: it was `1`, and is `2`"],
+        &["compatible answer-changed-value answers/t/structuredContent/a: the value changed from `1` to `2`"],
     );
     check(
         steady(json!({"a": 1})),
         structured(&json!({"a": "1"})),
-        &["breaking answer-changed-shape answers/t/structuredContent/a: `a` is a text, and was a number"],
+        &["breaking answer-changed-shape answers/t/structuredContent/a: `a` changed from a number to a text"],
     );
     check(
         steady(json!({"a": 1})),
@@ -180,7 +178,7 @@ fn what_is_said_of_answers() {
     check(
         steady(json!({})),
         structured(&json!({"a": 1})),
-        &["compatible answer-changed-value answers/t/structuredContent/a: `a` is new"],
+        &["compatible answer-changed-value answers/t/structuredContent/a: `a` was added"],
     );
 }
 
@@ -193,7 +191,7 @@ fn what_differs_from_call_to_call_is_no_drift() {
     check(
         volatile,
         structured(&json!({"id": "x", "list": []})),
-        &["breaking answer-changed-shape answers/t/structuredContent/id: `id` is a text, and was a number"],
+        &["breaking answer-changed-shape answers/t/structuredContent/id: `id` changed from a number to a text"],
     );
     let at = |time: &str| structured(&json!({"at": time, "id": "0b9c1c1e-1d2f-4a3b-8c4d-5e6f7a8b9c0d"}));
     check([at("2026-01-01T10:00:00Z"), at("2026-01-01T10:00:00Z")], at("2027-02-02T11:11:11.5+02:00"), &[]);
@@ -202,7 +200,7 @@ fn what_differs_from_call_to_call_is_no_drift() {
     check(
         [text("{\"a\": 1}"), text("{\"a\": 1}")],
         text("[1]"),
-        &["breaking answer-changed-shape answers/t/content/[0]/json: `json` is a list, and was an object"],
+        &["breaking answer-changed-shape answers/t/content/[0]/json: `json` changed from an object to a list"],
     );
     // The same in a text for older clients is no second change.
     let both = |hits: u32| {
@@ -212,10 +210,10 @@ fn what_differs_from_call_to_call_is_no_drift() {
     check(
         [both(1), both(1)],
         both(2),
-        &["compatible answer-changed-value answers/t/structuredContent/hits: it was `1`, and is `2`"],
+        &["compatible answer-changed-value answers/t/structuredContent/hits: the value changed from `1` to `2`"],
     );
     // Nor is it one where older clients were all that there was.
-    let told = "answer-changed-value answers/t/structuredContent: `structuredContent` is new";
+    let told = "answer-changed-value answers/t/structuredContent: `structuredContent` was added";
     check([text("{\"hits\": 1}"), text("{\"hits\": 1}")], both(1), &[&format!("compatible {told}")]);
     check([text("{\"hits\": 1}"), text("{\"hits\": 2}")], both(3), &[&format!("compatible {told}")]);
     let told = "answer-changed-shape answers/t/structuredContent: `structuredContent` is missing";
@@ -225,12 +223,12 @@ fn what_differs_from_call_to_call_is_no_drift() {
     check(
         [text("x"), text("x")],
         failed.clone(),
-        &["breaking answer-failed answers/t: the call `{}` was served, and is answered with a tool error"],
+        &["breaking answer-failed answers/t: the call `{}` was served, now it is answered with a tool error"],
     );
     check(
         [failed.clone(), failed],
         text("x"),
-        &["compatible answer-served answers/t: the call `{}` was answered with a tool error, and is served"],
+        &["compatible answer-served answers/t: the call `{}` was answered with a tool error, now it is served"],
     );
 }
 

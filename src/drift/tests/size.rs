@@ -49,7 +49,7 @@ fn what_is_not_written_out_is_compared_all_the_same() {
     };
     let found = compared(&many("string", "z"), &many("integer", "z"));
     let [change] = found.as_slice() else { panic!("{found:#?}") };
-    let says = "what it refers to has changed, which cannot be shown to be compatible";
+    let says = "the schema it refers to changed, which cannot be shown to be compatible";
     assert_eq!((change.says.as_str(), change.at.as_str()), (says, "/z"));
 
     let mut more = many("string", "z");

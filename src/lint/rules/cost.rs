@@ -43,7 +43,7 @@ pub(super) static LINTS: &[Lint] = &[
         variant: BLOAT,
         says: "the server lists more than 40 tools",
         why: "models choose worse the more there is to choose from, and some clients show no more than 40",
-        cure: "join tools that do alike, or let users turn groups of them off",
+        cure: "merge similar tools, or let users turn groups of them off",
         link: BEST_PRACTICES,
         good: r#"[{"times": 40}]"#,
         bad: r#"[{"times": 41}]"#,
@@ -61,7 +61,7 @@ const MANY: usize = 40;
 fn heavy_list(subject: &Subject<'_>) -> Vec<Found> {
     let sum: usize = subject.tools.iter().map(tokens).sum();
     let most = subject.limits.max_tokens;
-    let says = format!("the list costs about {sum} tokens, and the most are {most}");
+    let says = format!("the list costs about {sum} tokens; the maximum is {most}");
     let heavy = (sum > most).then_some(Found { tool: String::new(), at: String::new(), says });
     heavy.into_iter().collect()
 }

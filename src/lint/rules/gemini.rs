@@ -17,8 +17,8 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::Gemini),
         variant: NAME,
-        says: "Gemini takes names of at most 128 letters, digits, `_`, `:`, `.` and `-`, of which Vertex AI wants a letter or `_` first",
-        why: "one such name, and the whole request is refused",
+        says: "Gemini accepts names of at most 128 letters, digits, `_`, `:`, `.` and `-`, of which Vertex AI wants a letter or `_` first",
+        why: "a single such name makes it refuse the whole request",
         cure: "rename the tool",
         link: DECLARATION,
         good: r#"{"name": "notes.find"}"#,
@@ -31,7 +31,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::GeminiOpenApi),
         variant: KEYWORD,
-        says: "`parameters` takes only the keywords that its `Schema` has",
+        says: "`parameters` accepts only the keywords that its `Schema` has",
         why: "an unknown keyword is an unknown field, and the whole request is refused; many clients take some of them out",
         cure: "leave the keyword out, or have the client send `parametersJsonSchema`",
         link: SCHEMA,
@@ -45,7 +45,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::GeminiOpenApi),
         variant: KEYWORD,
-        says: "`parameters` takes one `type`, and not a list of types",
+        says: "`parameters` accepts one `type`, but no list of types",
         why: "the whole request is refused",
         cure: "write `\"nullable\": true` or `anyOf`, or have the client send `parametersJsonSchema`",
         link: SCHEMA,
@@ -59,7 +59,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::GeminiOpenApi),
         variant: REJECTED,
-        says: "`parameters` takes only texts as values of `enum`",
+        says: "`parameters` accepts only strings as values of `enum`",
         why: "the whole request is refused",
         cure: "write the values as texts, or have the client send `parametersJsonSchema`",
         link: SCHEMA,
@@ -73,7 +73,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::GeminiOpenApi),
         variant: REJECTED,
-        says: "`parameters` takes names of at most 64 letters, digits and `_`, a letter or `_` first",
+        says: "`parameters` accepts names of at most 64 letters, digits and `_`, a letter or `_` first",
         why: "the documentation of Vertex AI forbids others",
         cure: "rename the parameter",
         link: VERTEX,
@@ -88,7 +88,7 @@ fn name(subject: &Subject<'_>) -> Vec<Found> {
     each_tool(subject, |tool| {
         let count = tool.name.chars().count();
         if count > 128 {
-            return Some(("name".to_owned(), format!("the name has {count} characters, and the most are 128")));
+            return Some(("name".to_owned(), format!("the name has {count} characters; the maximum is 128")));
         }
         let strange = tool.name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | ':'));
         if let Some(strange) = strange {

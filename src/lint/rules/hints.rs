@@ -16,7 +16,7 @@ pub(super) static LINTS: &[Lint] = &[
         variant: None,
         says: "a tool is annotated as read-only and as destructive",
         why: "clients let read-only tools run unasked, and `destructiveHint` means something only for those that are not",
-        cure: "take out the one that is wrong",
+        cure: "remove the wrong one",
         link: ANNOTATIONS,
         good: r#"{"annotations": {"readOnlyHint": false, "destructiveHint": true}}"#,
         bad: r#"{"annotations": {"readOnlyHint": true, "destructiveHint": true}}"#,

@@ -31,7 +31,7 @@ pub(super) static LINTS: &[Lint] = &[
         variant: None,
         says: "two tools have one name",
         why: "clients can reach only one of them, and providers refuse the whole request",
-        cure: "give each a name of its own",
+        cure: "give each tool a unique name",
         link: NAMES,
         good: r#"[{"name": "find_notes"}, {"name": "find_tasks", "description": "Finds tasks whose title holds a word."}]"#,
         bad: r#"[{"name": "find_notes"}, {"name": "find_notes", "description": "Finds tasks whose title holds a word."}]"#,
@@ -75,7 +75,7 @@ fn name_characters(subject: &Subject<'_>) -> Vec<Found> {
     each_tool(subject, |tool| {
         let count = tool.name.chars().count();
         if count > 128 {
-            return Some(("name".to_owned(), format!("the name has {count} characters, and the most are 128")));
+            return Some(("name".to_owned(), format!("the name has {count} characters; the maximum is 128")));
         }
         let strange = tool.name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'))?;
         Some(("name".to_owned(), format!("the name holds {}", shown(strange))))
@@ -86,7 +86,7 @@ fn name_characters(subject: &Subject<'_>) -> Vec<Found> {
 pub(super) fn plain_name(name: &str, most: usize) -> Option<String> {
     let count = name.chars().count();
     if count > most {
-        return Some(format!("the name has {count} characters, and the most are {most}"));
+        return Some(format!("the name has {count} characters; the maximum is {most}"));
     }
     let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))?;
     Some(format!("the name holds {}", shown(strange)))

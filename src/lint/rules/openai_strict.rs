@@ -14,7 +14,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::OpenAiStrict),
         variant: REJECTED,
-        says: "strict mode takes no optional properties",
+        says: "strict mode accepts no optional properties",
         why: "the request is refused, or the client makes every parameter required",
         cure: "name every property in `required`, and let those that may be left out be `null`",
         link: SUPPORTED,
@@ -28,7 +28,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::OpenAiStrict),
         variant: REJECTED,
-        says: "strict mode takes no object without `\"additionalProperties\": false`",
+        says: "strict mode accepts no object without `\"additionalProperties\": false`",
         why: "the request is refused, or the client closes every object",
         cure: "add it to every object; where names are free, make a list of names and values",
         link: SUPPORTED,
@@ -42,7 +42,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::OpenAiStrict),
         variant: KEYWORD,
-        says: "strict mode takes no `allOf`, `oneOf`, `not`, `dependentRequired`, `dependentSchemas`, `if`, `then` or `else`",
+        says: "strict mode accepts no `allOf`, `oneOf`, `not`, `dependentRequired`, `dependentSchemas`, `if`, `then` or `else`",
         why: "the request is refused",
         cure: "write `anyOf` for `oneOf`, join the parts of `allOf`, and check the rest within the tool",
         link: SUPPORTED,
@@ -56,7 +56,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: Some(Provider::OpenAiStrict),
         variant: REJECTED,
-        says: "strict mode takes at most 5000 properties, 10 levels of nesting and 1000 values of `enum` in a schema",
+        says: "strict mode accepts at most 5000 properties, 10 levels of nesting and 1000 values of `enum` in a schema",
         why: "the request is refused",
         cure: "split the tool, or take deep parts as text",
         link: SUPPORTED,
@@ -73,7 +73,7 @@ fn optional(subject: &Subject<'_>) -> Vec<Found> {
         let required = place.schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let optional: Vec<&str> =
             declared.keys().map(String::as_str).filter(|name| !required.iter().any(|own| own == name)).collect();
-        (!optional.is_empty()).then(|| format!("`required` lacks `{}`", optional.join("`, `")))
+        (!optional.is_empty()).then(|| format!("`required` does not name `{}`", optional.join("`, `")))
     })
 }
 
@@ -104,6 +104,6 @@ fn size(subject: &Subject<'_>) -> Vec<Found> {
         let over =
             [(properties, 5000, "properties"), (depth, 10, "levels of nesting"), (values, 1000, "values of `enum`")];
         let (count, most, what) = over.into_iter().find(|(count, most, _)| count > most)?;
-        Some(("inputSchema".to_owned(), format!("the schema has {count} {what}, and the most are {most}")))
+        Some(("inputSchema".to_owned(), format!("the schema has {count} {what}; the maximum is {most}")))
     })
 }

@@ -15,7 +15,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Warning,
         provider: None,
         variant: INVALID,
-        says: "a `$ref` leads to another document",
+        says: "a `$ref` points to another document",
         why: "clients do not fetch schemas, and should not: what it names is unknown to them",
         cure: "put what it names under `$defs` of the same schema",
         link: "https://modelcontextprotocol.io/specification/2025-11-25/basic#schema-validation",
@@ -44,7 +44,7 @@ pub(super) static LINTS: &[Lint] = &[
         provider: None,
         variant: INVALID,
         says: "`required` names a property that is not declared",
-        why: "whoever fills in the declared properties is refused; most often the name is misspelt, or the property was renamed",
+        why: "a call with only the declared properties is refused; most often the name is misspelt, or the property was renamed",
         cure: "declare the property, or take its name out of `required`",
         link: "https://json-schema.org/draft/2020-12/json-schema-validation#section-6.5.3",
         good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}, "required": ["found"]}}"#,
@@ -58,7 +58,7 @@ pub(super) static LINTS: &[Lint] = &[
         provider: None,
         variant: INVALID,
         says: "a `default` violates its own schema",
-        why: "clients fill it in, and the call is refused",
+        why: "clients fill it in, and their calls are refused",
         cure: "write a default that the schema allows, or none",
         link: "https://json-schema.org/draft/2020-12/json-schema-validation#section-9.2",
         good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer", "default": 10}}}}"#,
@@ -72,7 +72,7 @@ pub(super) static LINTS: &[Lint] = &[
         provider: None,
         variant: INVALID,
         says: "one of the `examples` violates its own schema",
-        why: "models copy examples, and the call is refused",
+        why: "models copy examples, and their calls are refused",
         cure: "write examples that the schema allows",
         link: "https://json-schema.org/draft/2020-12/json-schema-validation#section-9.5",
         good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer", "examples": [10]}}}}"#,
@@ -130,7 +130,7 @@ fn no_choice(place: &Place<'_>) -> Option<String> {
     let of_type = |value: &&Value| !refuses(&serde_json::json!({"type": place.schema["type"]}), value);
     let named = place.schema.get("type").is_some();
     if listed.is_empty() {
-        return Some("`enum` is empty, so that no value will do".to_owned());
+        return Some("`enum` is empty, so no value is valid".to_owned());
     }
     (named && !listed.iter().any(|value| of_type(&value)))
         .then(|| format!("no value of `enum` is of the type {}", place.schema["type"]))

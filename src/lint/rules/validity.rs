@@ -28,7 +28,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Error,
         provider: None,
         variant: INVALID,
-        says: "the `inputSchema` is missing or no object",
+        says: "the `inputSchema` is missing or not an object",
         why: "a client cannot tell which arguments the tool takes, and many refuse the whole list",
         cure: "declare `{\"type\": \"object\", \"properties\": {}}` for a tool without arguments",
         link: TOOLS,
@@ -43,7 +43,7 @@ pub(super) static LINTS: &[Lint] = &[
         provider: None,
         variant: INVALID,
         says: "the `inputSchema` does not say `\"type\": \"object\"`",
-        why: "arguments are an object, and clients that hold lists against the specification refuse the whole list",
+        why: "arguments are an object, and clients that validate lists refuse the whole list",
         cure: "add `\"type\": \"object\"` to the outermost level",
         link: TOOLS,
         good: r#"{"inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}}"#,
@@ -57,8 +57,8 @@ pub(super) static LINTS: &[Lint] = &[
         provider: None,
         variant: INVALID,
         says: "a schema is invalid in its dialect",
-        why: "whoever compiles it fails, and with it every call of the tool",
-        cure: "hold it against the meta-schema of its dialect, which is 2020-12 where `$schema` is not there",
+        why: "clients cannot compile it, so that every call of the tool fails",
+        cure: "validate it against the meta-schema of its dialect (2020-12 without `$schema`)",
         link: "https://modelcontextprotocol.io/specification/2025-11-25/basic#schema-validation",
         good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}}}"#,
         bad: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "int"}}}}"#,
@@ -70,7 +70,7 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Error,
         provider: None,
         variant: INVALID,
-        says: "a `$ref` leads to nothing",
+        says: "a `$ref` points to nothing",
         why: "the schema does not compile; most often the definitions were lost when a part of a document became a schema",
         cure: "put what it names under `$defs` of the same schema, or write it in place",
         link: "https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3",
@@ -84,8 +84,8 @@ pub(super) static LINTS: &[Lint] = &[
         level: Level::Error,
         provider: None,
         variant: INVALID,
-        says: "a `pattern` is no regular expression",
-        why: "the schema does not compile, or what the pattern was to refuse is let through",
+        says: "a `pattern` is not a valid regular expression",
+        why: "the schema does not compile, or values that the pattern should refuse are accepted",
         cure: "close every bracket and parenthesis, and escape those that are meant to be read as they are",
         link: "https://json-schema.org/draft/2020-12/json-schema-validation#section-6.3.3",
         good: r#"{"outputSchema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "^[a-z]+$"}}}}"#,
@@ -106,7 +106,7 @@ fn no_input_schema(subject: &Subject<'_>) -> Vec<Found> {
         let says = match tool.raw.get("inputSchema") {
             None => "the tool declares no `inputSchema`".to_owned(),
             Some(Value::Object(_)) => return None,
-            Some(other) => format!("the `inputSchema` is {other}, and not an object"),
+            Some(other) => format!("the `inputSchema` is {other}, not an object"),
         };
         Some(("inputSchema".to_owned(), says))
     })
@@ -118,7 +118,7 @@ fn schema_not_object(subject: &Subject<'_>) -> Vec<Found> {
         let says = match schema.get("type") {
             Some(Value::String(name)) if name == "object" => return None,
             None => "the `inputSchema` has no `type`, which must be `object`".to_owned(),
-            Some(other) => format!("the `type` of the `inputSchema` is {other}, and must be `object`"),
+            Some(other) => format!("the `type` of the `inputSchema` is {other}, but must be `object`"),
         };
         Some(("inputSchema.type".to_owned(), says))
     })
@@ -144,7 +144,7 @@ fn invalid_schema(subject: &Subject<'_>) -> Vec<Found> {
     each_tool(subject, |tool| {
         let own = |schema: &Value| dangling(schema, "").or_else(|| unreadable_pattern(schema, "")).is_none();
         let (member, _, reason) = all_broken(tool).find(|(_, schema, _)| own(schema))?;
-        Some((member.key().to_owned(), format!("the `{}` is no valid JSON Schema: {reason}", member.key())))
+        Some((member.key().to_owned(), format!("the `{}` is not a valid JSON Schema: {reason}", member.key())))
     })
 }
 
@@ -159,7 +159,7 @@ fn dangling(root: &Value, at: &str) -> Option<(String, String)> {
         let pointer = reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
         let is_plain = !pointer.contains('%');
         let leads = root.pointer(pointer).is_some();
-        (is_plain && !leads).then(|| (place.at, format!("`{reference}` leads to nothing")))
+        (is_plain && !leads).then(|| (place.at, format!("`{reference}` points to nothing")))
     })
 }
 
@@ -172,6 +172,6 @@ fn unreadable_pattern(root: &Value, at: &str) -> Option<(String, String)> {
         let own = place.schema["pattern"].as_str().into_iter();
         let keys = place.schema["patternProperties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str());
         let wrong = own.chain(keys).find(|pattern| broken(&json!({"pattern": pattern})).is_some())?;
-        Some((place.at, format!("`{wrong}` is no regular expression")))
+        Some((place.at, format!("`{wrong}` is not a valid regular expression")))
     })
 }

@@ -75,7 +75,7 @@ pub(super) static LINTS: &[Lint] = &[
         provider: None,
         variant: AMBIGUOUS,
         says: "a description spells a parameter otherwise than the schema does",
-        why: "a model believes the description, and the call lacks the argument",
+        why: "a model believes the description, and the call misses the argument",
         cure: "spell it in the description as in `properties`",
         link: WRITING,
         good: r#"{"description": "Finds notes whose text holds `search_word`.", "inputSchema": {"type": "object", "properties": {"search_word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
@@ -179,7 +179,7 @@ fn undescribed_parameters(subject: &Subject<'_>) -> Vec<Found> {
     each_tool(subject, |tool| match undescribed(tool) {
         (unknown, false) if unknown.len() > 1 => {
             let listed: Vec<&str> = unknown.iter().filter_map(|place| place.role.name()).collect();
-            let says = format!("nothing is said of `{}`", listed.join("`, `"));
+            let says = format!("not described: `{}`", listed.join("`, `"));
             Some(("inputSchema.properties".to_owned(), says))
         }
         _ => None,
@@ -194,7 +194,7 @@ fn undescribed_parameter(subject: &Subject<'_>) -> Vec<Found> {
             continue;
         }
         found.extend(unknown.into_iter().map(|place| {
-            let says = format!("nothing is said of {}", place.noun());
+            let says = format!("{} is not described", place.noun());
             Found { tool: tool.name.clone(), at: place.at, says }
         }));
     }
@@ -247,7 +247,7 @@ fn copied_description(subject: &Subject<'_>) -> Vec<Found> {
             first.insert(told, &tool.name);
             return None;
         };
-        Some(("description".to_owned(), format!("it has the description of `{other}`")))
+        Some(("description".to_owned(), format!("it has the same description as `{other}`")))
     })
 }
 
@@ -266,7 +266,7 @@ fn title_is_name(subject: &Subject<'_>) -> Vec<Found> {
         let (at, _) = titles.into_iter().find(|(_, title)| title.as_str() == Some(tool.name.as_str()))?;
         // A name that is a word by itself is its own best title.
         words(&tool.name).get(1)?;
-        Some((at.to_owned(), format!("the title is `{}` as well", tool.name)))
+        Some((at.to_owned(), format!("the title repeats the name `{}`", tool.name)))
     })
 }
 

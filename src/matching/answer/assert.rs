@@ -12,8 +12,9 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "assert",
         Shape::Text,
-        "An expression that is true, such as `result.structuredContent.total == price * 2`; it may use every name of the \
-         suite and `result`, `error`, `message`, `notifications`, `elapsed_ms`; with `http`, `send` and `cancel` the members \
+        "An expression that must be true, such as `result.structuredContent.total == price * 2`; it can use the names \
+         of the suite and `result`, `error`, `message`, `notifications`, `elapsed_ms`; with `http`, `send` and \
+         `cancel` the members \
          of their answers too, such as `status`.",
     ),
     judges: |_| &[],
@@ -34,13 +35,13 @@ struct Assert {
 fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
     let expression = read::text(node)?.to_owned();
     if let Some(problem) = template::expression_problem(&expression) {
-        let message = format!("the expression is wrong: {}", problem.trim_end_matches('.'));
+        let message = format!("invalid expression: {}", problem.trim_end_matches('.'));
         found.push(Diagnostic::error("bad-expression", message, node.span));
         return None;
     }
     let used = template::names_in(&expression);
     if used.is_empty() {
-        read::nothing_expected(key, "name a part of the answer, as in `result.total > 1`", found);
+        read::nothing_expected(key, "use a part of the answer, as in `result.total > 1`", found);
         return None;
     }
     Some(Box::new(Assert { expression, used, span: node.span }))
@@ -62,7 +63,7 @@ impl Check for Assert {
                 format!("is {}", show::inline(&value)),
             ),
             Err(reason) if template::is_given_up(&reason) => {
-                let message = "whether the expression holds is not known: evaluating it was given up";
+                let message = "the expression could not be evaluated within the limits";
                 found.push(Mismatch::new("assert", self.span, message, reason).with_weight(Weight::Unjudged));
                 return;
             }
@@ -122,13 +123,13 @@ impl Assert {
             self.used.iter().filter_map(|used| used.split('.').next()).find(|name| !names.contains_key(*name))?;
         let known = names.keys().map(String::as_str).chain(PROVIDED);
         let hint = show::did_you_mean(unknown, known);
-        Some(format!("nothing provides the name `{unknown}`{hint}"))
+        Some(format!("there is no name `{unknown}`{hint}"))
     }
 
     fn values(&self, names: &template::Names) -> String {
         let shown = self.used.iter().map(|name| match template::evaluate(name, names) {
             Ok(value) => format!("{name} = {}", show::inline(&value)),
-            Err(_) => format!("{name} is not there"),
+            Err(_) => format!("{name} is undefined"),
         });
         show::evidence(&shown.collect::<Vec<_>>().join(", "))
     }

@@ -13,7 +13,7 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "error",
         Shape::Either(&[Shape::Flag, Shape::Object(&ERROR)]),
-        "A JSON-RPC error came: `true`, or what it must be like.",
+        "The answer is a JSON-RPC error: `true`, or matchers of the error.",
     ),
     judges: |node| match node.get("code") {
         Some(_) => &["TOOL-ERROR-AS-SUCCESS", "PROTO-WRONG-ERROR-CODE"],
@@ -24,7 +24,7 @@ pub(super) static MATCHER: Matcher = Matcher {
 
 static ERROR: Object = Object {
     name: "an error check",
-    doc: "What a JSON-RPC error must be like.",
+    doc: "Matchers of a JSON-RPC error.",
     keys: &[&[
         key("code", read::NUMBER, "The code, such as `-32602`."),
         key("message", Shape::Object(&VALUE), "Matchers of the message."),

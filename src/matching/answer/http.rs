@@ -51,7 +51,7 @@ fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Op
         match parsed(node) {
             Some(one) => allowed.push(one),
             None => found.push(
-                Diagnostic::error("bad-number", "this is no status of HTTP", node.span)
+                Diagnostic::error("bad-number", "invalid HTTP status", node.span)
                     .with_help("write a number such as `403`, or a class such as `4xx`".to_owned()),
             ),
         }

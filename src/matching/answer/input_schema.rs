@@ -10,17 +10,17 @@ use crate::source::{Diagnostic, Located, Node, Span};
 use crate::wire::ListKind;
 
 pub(super) static MATCHER: Matcher = Matcher {
-    key: key("input_schema", Shape::Object(&INPUT_SCHEMA), "What a tool's declared input schema includes."),
+    key: key("input_schema", Shape::Object(&INPUT_SCHEMA), "Parts of a tool's declared input schema."),
     judges: |_| &["SCHEMA-DRIFT"],
     build,
 };
 
 static INPUT_SCHEMA: Object = Object {
     name: "an input schema check",
-    doc: "What a tool's declared input schema includes.",
+    doc: "Parts of a tool's declared input schema.",
     keys: &[&[
-        key("tool", Shape::Text, "The tool; left out, the one that the step calls."),
-        required("includes", Shape::Map(&Shape::Any), "The part of the schema that must be there."),
+        key("tool", Shape::Text, "The tool; by default the one that the step calls."),
+        required("includes", Shape::Map(&Shape::Any), "The parts that the schema must have."),
     ]],
 };
 
@@ -40,7 +40,7 @@ impl Check for InputSchema {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let fail = |message: String, label: &str| Mismatch::new("input-schema", self.span, message, label);
         let Some(name) = self.tool.as_deref().or(answer.tool()) else {
-            let message = format!("{} is no call of a tool, so the tool must be named", answer.deed());
+            let message = format!("{} does not call a tool, so the tool must be named", answer.deed());
             return found.push(fail(message, "needs `tool:`"));
         };
         let tools = answer.list(ListKind::Tools);
@@ -50,7 +50,7 @@ impl Check for InputSchema {
         let schema = &tool["inputSchema"];
         if !fits(&self.expected, schema, Extent::Part) {
             let label = differences(&self.expected, schema, Extent::Part);
-            let message = format!("the input schema of `{name}` does not include what is listed");
+            let message = format!("the input schema of `{name}` does not include every listed part");
             let shown = spoken_of(&self.expected, schema);
             found.push(fail(message, &label).with_path("inputSchema").with_values(&self.expected, &shown));
         }

@@ -5,7 +5,11 @@ use super::{Check, Matcher};
 use crate::source::{Span, shape::key};
 
 pub(super) static MATCHER: Matcher = Matcher {
-    key: key("is_error", read::FLAG, "Whether the result says `isError: true`; a JSON-RPC error is neither."),
+    key: key(
+        "is_error",
+        read::FLAG,
+        "Whether the result says `isError: true`; a JSON-RPC error matches neither value.",
+    ),
     judges: |node| match node.flag() {
         Some(true) => &["TOOL-ERROR-AS-SUCCESS"],
         Some(false) => &["TOOL-SPURIOUS-ERROR"],
@@ -29,10 +33,10 @@ impl Check for IsError {
         let deed = answer.deed();
         let (message, label) = match (self.expected, reply) {
             (_, Reply::Success(result)) => {
-                (format!("{deed} succeeded, and must report an error"), flag_words(result.get("isError")))
+                (format!("{deed} succeeded, but must report an error"), flag_words(result.get("isError")))
             }
             (true, Reply::Error(error)) => (
-                format!("{deed} failed with a JSON-RPC error, not with an error of the tool"),
+                format!("{deed} failed with a JSON-RPC error, not with a tool error"),
                 format!("found JSON-RPC error {}; for such errors write `error: true`", show::inline(&error["code"])),
             ),
             (_, Reply::ToolError(_)) => {
@@ -43,10 +47,9 @@ impl Check for IsError {
                 let (said, code) = (said(&reply), show::inline(&error["code"]));
                 (format!("{deed} failed with a JSON-RPC error{said}"), format!("found error {code}{said}"))
             }
-            (_, Reply::Neither) => (
-                format!("{deed} was answered with neither `result` nor `error`"),
-                "found no result to look at".to_owned(),
-            ),
+            (_, Reply::Neither) => {
+                (format!("{deed} was answered with neither `result` nor `error`"), "found no result".to_owned())
+            }
         };
         found.push(
             Mismatch::new("is-error", self.span, message, label)

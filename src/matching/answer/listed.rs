@@ -13,13 +13,13 @@ use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 use crate::wire::ListKind;
 
 pub(super) static TOOLS: Matcher = Matcher {
-    key: key("tools", Shape::Object(&LISTED), "What the server's list of tools has."),
+    key: key("tools", Shape::Object(&LISTED), "Entries of the server's list of tools."),
     judges: |_| &["TOOL-LIST-DIVERGENCE"],
     build: |key, node, found| build(&OF_TOOLS, key, node, found),
 };
 
 pub(super) static RESOURCES: Matcher = Matcher {
-    key: key("resources", Shape::Object(&LISTED), "What the server's list of resources has, by URI or name."),
+    key: key("resources", Shape::Object(&LISTED), "Entries of the server's list of resources, by URI or name."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-RESOURCE-UNREADABLE"] } else { &[] },
     build: |key, node, found| build(&OF_RESOURCES, key, node, found),
 };
@@ -28,30 +28,30 @@ pub(super) static RESOURCE_TEMPLATES: Matcher = Matcher {
     key: key(
         "resource_templates",
         Shape::Object(&LISTED),
-        "What the server's list of resource templates has, by URI template or name.",
+        "Entries of the server's list of resource templates, by URI template or name.",
     ),
     judges: |node| if node.get("includes").is_some() { &["TOOL-RESOURCE-UNREADABLE"] } else { &[] },
     build: |key, node, found| build(&OF_RESOURCE_TEMPLATES, key, node, found),
 };
 
 pub(super) static PROMPTS: Matcher = Matcher {
-    key: key("prompts", Shape::Object(&LISTED), "What the server's list of prompts has."),
+    key: key("prompts", Shape::Object(&LISTED), "Entries of the server's list of prompts."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-PROMPT-RENDER"] } else { &[] },
     build: |key, node, found| build(&OF_PROMPTS, key, node, found),
 };
 
 static LISTED: Object = Object {
     name: "a list check",
-    doc: "What a list of the server has; entries are named, or described by some of their fields.",
+    doc: "What a list contains; entries are given by name, or by some of their fields.",
     keys: &[&[
         key(
             "includes",
             Shape::List(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Any)])),
-            "Entries that are there: names, or mappings of fields that an entry has.",
+            "Entries that must be listed: names, or mappings of fields that an entry must have.",
         ),
-        key("excludes", Shape::List(&Shape::Text), "Names that are not there."),
-        key("exact", Shape::List(&Shape::Text), "The names that are there, all of them, in any order."),
-        key("count", RANGE, "How many entries there are: a number, or `min` and `max`."),
+        key("excludes", Shape::List(&Shape::Text), "Names that must not be listed."),
+        key("exact", Shape::List(&Shape::Text), "All names that must be listed, and no others, in any order."),
+        key("count", RANGE, "The number of entries: exact, or `min` and `max`."),
     ]],
 };
 
@@ -102,12 +102,13 @@ impl Check for Listed {
         let entries = answer.list(self.of.kind);
         if answer.method == self.of.kind.method() && answer.message.get("result").is_none() {
             let span = self.first_span();
-            return found
-                .extend(span.map(|span| self.mismatch(span, "the server did not list anything", "got an error")));
+            return found.extend(span.map(|span| {
+                self.mismatch(span, "the server answered the list request with an error", "got an error")
+            }));
         }
         found.extend(self.includes.iter().filter_map(|item| self.missing(item, &entries)));
         for name in self.excludes.iter().filter(|name| entries.iter().any(|entry| is_named(entry, &name.value))) {
-            let message = format!("the server lists the {} `{}`, and must not", self.of.noun, name.value);
+            let message = format!("the server lists the {} `{}`, but must not", self.of.noun, name.value);
             found.push(self.mismatch(name.span, message, "is listed"));
         }
         if let Some(exact) = &self.exact {
@@ -191,7 +192,7 @@ impl Listed {
             parts.push(format!("missing: {}", show::names(missing.into_iter(), 5)));
         }
         if !extra.is_empty() {
-            parts.push(format!("too many: {}", show::names(extra.into_iter(), 5)));
+            parts.push(format!("unexpected: {}", show::names(extra.into_iter(), 5)));
         }
         let message = format!("the server does not list exactly these {}s", self.of.noun);
         let actual: Json = entries.iter().map(|entry| name_of(entry)).collect();

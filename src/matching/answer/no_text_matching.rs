@@ -48,7 +48,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
             Err(error) => {
                 let text = error.to_string();
                 let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
-                let message = format!("the regular expression is wrong: {}", reason.trim_end_matches('.'));
+                let message = format!("invalid regular expression: {}", reason.trim_end_matches('.'));
                 found.push(Diagnostic::error("bad-regex", message, node.span));
             }
         }

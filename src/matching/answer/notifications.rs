@@ -17,7 +17,7 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "notifications",
         Shape::Object(&NOTIFICATIONS),
-        "The notifications that came before the answer; without `count` at least one must have come.",
+        "The notifications received before the answer; without `count`, at least one is required.",
     ),
     judges: |node| match node.get("method").and_then(Node::text) {
         Some("notifications/progress") => &["PROTO-NOTIFICATION-CONTRACT"],
@@ -28,13 +28,13 @@ pub(super) static MATCHER: Matcher = Matcher {
 
 static NOTIFICATIONS: Object = Object {
     name: "a notifications check",
-    doc: "Which notifications came; matchers beside `method` hold for each of them.",
+    doc: "Notifications that a step received; matchers beside `method` must hold for each of them.",
     keys: &[
         &[
             key("method", Shape::Text, "Only notifications of this method count, such as `notifications/progress`."),
-            key("count", RANGE, "How many came: a number, or `min` and `max`."),
-            key("each", Shape::Object(&NOTIFICATION), "What every one of them is like."),
-            key("some", Shape::Object(&NOTIFICATION), "What at least one of them is like."),
+            key("count", RANGE, "The number received: exact, or `min` and `max`."),
+            key("each", Shape::Object(&NOTIFICATION), "Matchers that every notification must satisfy."),
+            key("some", Shape::Object(&NOTIFICATION), "Matchers that at least one notification must satisfy."),
         ],
         &AT,
         &SIMPLE_KEYS,
@@ -44,7 +44,7 @@ static NOTIFICATIONS: Object = Object {
 
 static NOTIFICATION: Object = Object {
     name: "a notification check",
-    doc: "What a notification is like; `at` starts at the notification, as in `params.progress`.",
+    doc: "Matchers of one notification; `at` starts at the notification, as in `params.progress`.",
     keys: &[&AT, &SIMPLE_KEYS, &ELEMENT_KEYS, &LOGIC_KEYS],
 };
 
@@ -110,7 +110,7 @@ impl Check for Notifications {
                 Some(mismatch) => first = first.or(Some(mismatch.message)),
             }
         }
-        let message = format!("none of the {} fits", show::count(wanted.len(), "notification"));
+        let message = format!("none of the {} matches", show::count(wanted.len(), "notification"));
         found.push(Mismatch::new("notifications", some.span, message, first.unwrap_or_default()));
     }
 }
@@ -143,12 +143,12 @@ impl Notifications {
         let came = if seen.is_empty() { "none at all".to_owned() } else { seen.join(", ") };
         let kind = self.method.as_ref().map(|method| format!(" `{method}`")).unwrap_or_default();
         let count = if number == 0 { "no notification".to_owned() } else { show::count(number, "notification") };
-        let message = format!("{count}{kind} came, expected {range}");
+        let message = format!("{count}{kind} arrived, expected {range}");
         Mismatch::new(
             "notifications",
             self.count.as_ref().map_or(self.span, |count| count.span),
             message,
-            format!("came: {came}"),
+            format!("received: {came}"),
         )
         .with_expected(range.to_string())
         .with_actual(came)

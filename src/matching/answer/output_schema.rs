@@ -19,8 +19,8 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "output_schema",
         Shape::Flag,
-        "The structured content of a success is there and valid against the output schema that the tool declares; \
-         warns where a text that holds JSON says something else.",
+        "The structured content of a success is present and valid against the tool's output schema; a text block \
+         whose JSON differs is a warning.",
     ),
     judges: |_| &["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED", "SCHEMA-TEXT-DIVERGENCE"],
     build: |key, node, found| {
@@ -64,7 +64,7 @@ impl OutputSchema {
         let fail = |message: String, label: &str| Some(Mismatch::new("output-schema", self.span, message, label));
         let Some(name) = answer.tool() else {
             return fail(
-                format!("{} is no call of a tool, so it has no output schema", answer.deed()),
+                format!("{} does not call a tool, so it has no output schema", answer.deed()),
                 "needs a `call:`",
             );
         };
@@ -72,7 +72,10 @@ impl OutputSchema {
             return fail(unknown_tool(name, answer.catalog), "an unknown tool declares no schema");
         };
         let Some(schema) = tool.output_schema() else {
-            return fail(format!("the tool `{name}` declares no `outputSchema`"), "nothing to hold the answer to");
+            return fail(
+                format!("the tool `{name}` declares no `outputSchema`"),
+                "there is no schema to check the answer against",
+            );
         };
         let Reply::Success(result) = Reply::of(answer.message) else { return None };
         let Some(content) = result.get("structuredContent") else {
@@ -85,27 +88,27 @@ impl OutputSchema {
             );
         };
         let unjudged = |reason: &str| {
-            let message = format!("whether `{name}` keeps to its output schema is not known");
+            let message = format!("cannot tell whether the answer of `{name}` matches its output schema");
             Some(Mismatch::unjudged(self.span, message, reason))
         };
         let judge = match self.judge(schema) {
             Ok(judge) => judge,
-            Err(Unusable::Endless(reason)) => return unjudged(&format!("judging it takes too long: {reason}")),
+            Err(Unusable::Endless(reason)) => return unjudged(&format!("validation takes too long: {reason}")),
             Err(Unusable::NotASchema(reason) | Unusable::NotFound(reason) | Unusable::Unsatisfiable(reason)) => {
                 // It may lead to other documents, or be written for another engine, and be right.
                 return match flaw(schema) {
                     Some(Flaw::Unjudged(reason)) => unjudged(&reason),
                     Some(Flaw::Broken(_)) | None => {
-                        fail(format!("the `outputSchema` of `{name}` is no valid schema"), &reason)
+                        fail(format!("the `outputSchema` of `{name}` is not a valid schema"), &reason)
                     }
                 };
             }
         };
         let (first, label) = match schema_complaint(&judge, content)? {
             Complaint::Broken { first, label } => (first, label),
-            Complaint::TooLong => return unjudged(&format!("judging the answer takes too long: {TOO_LONG}")),
+            Complaint::TooLong => return unjudged(&format!("validating the answer takes too long: {TOO_LONG}")),
         };
-        let message = format!("the structured content breaks the output schema of `{name}`{first}");
+        let message = format!("the structured content violates the output schema of `{name}`{first}");
         Some(
             Mismatch::new("output-schema", self.span, message, label)
                 .with_path("result.structuredContent")
@@ -123,8 +126,8 @@ impl OutputSchema {
             return None;
         }
         let (at, other) = told.iter().find(|(_, value)| !holds(content, value))?;
-        let message = format!("the text of `{}` says something else than its structured content", answer.tool()?);
-        let label = "clients that know no structured content read the text";
+        let message = format!("the text of `{}` differs from its structured content", answer.tool()?);
+        let label = "clients without support for structured content read the text";
         Some(
             Mismatch::new("text-divergence", self.span, message, label)
                 .with_weight(Weight::Warns)

@@ -25,8 +25,8 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "refused",
         BINDING,
-        "The request was turned down, by `isError: true` or by the JSON-RPC error -32600, -32601, -32602 or -32002, with \
-         a message. `should` only warns where it was served.",
+        "The server refuses the request with `isError: true` or with the JSON-RPC error -32600, -32601, -32602 or \
+         -32002, and says why. With `should`, a success is only a warning.",
     ),
     judges: |_| &["TOOL-ERROR-AS-SUCCESS"],
     build: |key, node, found| {
@@ -70,14 +70,14 @@ impl Check for Refused {
                 .fault(
                     "refusal-with-stack",
                     format!("the refusal of {} shows a stack trace", answer.deed()),
-                    "helps no caller, and shows what the server is made of",
+                    "helps no caller, and reveals the server's internals",
                 )
                 .with_weight(Weight::Warns),
             Reply::Error(_) | Reply::ToolError(_) if is_broken(answer, &text) => self
                 .fault(
                     "refusal-by-interpreter",
-                    format!("{} ended in a message of the interpreter, not in a refusal", answer.deed()),
-                    "helps no caller: the tool broke over what it should have checked",
+                    format!("{} failed with an interpreter's message instead of a refusal", answer.deed()),
+                    "helps no caller: the tool crashed on arguments that it should have checked",
                 )
                 .with_weight(Weight::Warns),
             Reply::Error(_) | Reply::ToolError(_) => return,
@@ -108,7 +108,7 @@ impl Refused {
             ),
             _ => self.fault(
                 "forbidden-served",
-                format!("{deed} was served, and must be refused"),
+                format!("{deed} was served, but must be refused"),
                 "answered with a success",
             ),
         };
@@ -116,8 +116,11 @@ impl Refused {
     }
 
     fn wrong_code(&self, answer: &Answer<'_>, code: &Json) -> Mismatch {
-        let says = if code.as_i64() == Some(INTERNAL) { ", which says that the server broke" } else { "" };
-        let found = format!("found error {}{says}; a refusal is -32600, -32601, -32602 or -32002", show::inline(code));
+        let says = if code.as_i64() == Some(INTERNAL) { ", which blames the server" } else { "" };
+        let found = format!(
+            "found error {}{says}; a refusal has the code -32600, -32601, -32602 or -32002",
+            show::inline(code)
+        );
         let message = format!("{} failed with an error that does not blame the request", answer.deed());
         self.fault("refusal-code", message, &found)
     }

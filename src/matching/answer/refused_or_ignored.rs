@@ -12,7 +12,7 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "refused_or_ignored",
         BINDING,
-        "The server answers with an error or not at all. With `should`, a success is a warning only.",
+        "The server answers with an error or not at all. With `should`, a success is only a warning.",
     ),
     judges: |_| &["PROTO-MALFORMED-ENVELOPE"],
     build: |key, node, found| {
@@ -34,8 +34,8 @@ impl Check for RefusedOrIgnored {
         let answers = answer.message["answers"].as_array().map_or(&whole[..], Vec::as_slice);
         let Some(served) = answers.iter().find(|answer| is_success(answer)) else { return };
         let message = match answer.method {
-            "send" => "a message that is no valid request was served".to_owned(),
-            _ => format!("{} was served, and must not be", answer.deed()),
+            "send" => "a message that is not a valid request was served".to_owned(),
+            _ => format!("{} was served, but must not be", answer.deed()),
         };
         found.push(
             Mismatch::new("malformed-served", self.span, message, "answered with a success")

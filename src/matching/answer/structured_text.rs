@@ -12,8 +12,7 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "structured_text",
         Shape::Flag,
-        "A text of the result is its structured content as JSON, or a part of it, as SDKs write it that wrap a value in \
-         an object.",
+        "A text block repeats the structured content, or the value that an SDK wrapped in it, as JSON.",
     ),
     judges: |_| &["SCHEMA-TEXT-DIVERGENCE"],
     build: |key, node, found| {
@@ -41,7 +40,7 @@ impl Check for StructuredText {
         if texts.iter().any(|(_, text)| is_part(&Json::from(*text)) || read_json(text).as_ref().is_some_and(is_part)) {
             return;
         }
-        let message = "no text of the result is its structured content".to_owned();
+        let message = "no text of the result repeats the structured content".to_owned();
         let mismatch = |label: &str| Mismatch::new("structured-text", self.span, message, label);
         // What is JSON came nearest.
         let nearest = values_in_texts(result).into_iter().next();
@@ -49,7 +48,7 @@ impl Check for StructuredText {
             (Some((at, value)), _) => mismatch("this text holds other JSON")
                 .with_path(format!("result.content[{at}].text"))
                 .with_values(content, &value),
-            (None, Some((at, text))) => mismatch("this text is no JSON")
+            (None, Some((at, text))) => mismatch("this text is not JSON")
                 .with_path(format!("result.content[{at}].text"))
                 .with_values(content, &Json::from(*text)),
             (None, None) => {

@@ -30,7 +30,7 @@ impl Check for Text {
         } else if self.checks.absent() != Absence::Right {
             let reply = Reply::of(answer.message);
             let message = match reply {
-                Reply::Error(_) => "the answer has no text, it is a JSON-RPC error",
+                Reply::Error(_) => "the answer is a JSON-RPC error and has no text",
                 Reply::Success(_) | Reply::ToolError(_) | Reply::Neither => "the answer has no text",
             };
             found.push(

@@ -59,7 +59,7 @@ pub(super) fn unreadable(text: &str) -> Option<&'static str> {
     } else if shows_stack(trimmed) {
         "shows a stack trace"
     } else if interpreter_message(trimmed).is_some() {
-        "is a message of the interpreter"
+        "is an interpreter's message"
     } else if read_json(trimmed).is_some_and(|value| value.is_object() || value.is_array()) {
         "is JSON and nothing else"
     } else if !trimmed.contains(char::is_whitespace) && trimmed.is_ascii() {

@@ -90,7 +90,7 @@ impl Dotted {
         }
         match problem {
             Problem::Words(words) => format!("{place} {words}"),
-            Problem::NotJson(words) => format!("the text at {place} is no JSON: {words}"),
+            Problem::NotJson(words) => format!("the text at {place} is not valid JSON: {words}"),
         }
     }
 }
@@ -154,7 +154,9 @@ impl Kind {
                     Problem::NotJson(format!("{error}; it begins with {begins}"))
                 }),
             },
-            (Self::Json, other) => Err(Problem::Words(format!("is {}, and `json()` reads strings", show::kind(other)))),
+            (Self::Json, other) => {
+                Err(Problem::Words(format!("is {}, but `json()` needs a string", show::kind(other))))
+            }
         }
     }
 }
@@ -205,13 +207,14 @@ fn bracket(text: &str, at: usize) -> Result<(Kind, usize), String> {
         return quoted_name(text, at + 1, quote);
     }
     let Some(length) = inner.find(']') else {
-        return Err(format!("the path `{}` has a `[` without its `]`", show::quoted(text)));
+        return Err(format!("the path `{}` has a `[` that is not closed", show::quoted(text)));
     };
     let end = at + 1 + length + 1;
     match inner[..length].trim() {
-        "*" | "" => {
-            Err(format!("a path finds one value; for several write the JSONPath `$.{}`", show::quoted(&starred(text))))
-        }
+        "*" | "" => Err(format!(
+            "a path selects one value; to select several, use the JSONPath `$.{}`",
+            show::quoted(&starred(text))
+        )),
         digits => digits.parse().map(|index| (Kind::Index(index), end)).map_err(|_| {
             format!("`[{}]` is neither a whole number nor a quoted name such as `[\"a.b\"]`", show::quoted(digits))
         }),
@@ -223,7 +226,7 @@ fn starred(text: &str) -> String {
 }
 
 fn quoted_name(text: &str, start: usize, quote: char) -> Result<(Kind, usize), String> {
-    let unended = || format!("the path `{}` has a quoted name without its end", show::quoted(text));
+    let unended = || format!("the path `{}` has a quoted name that is not closed", show::quoted(text));
     let mut escaped = false;
     let close = text[start + 1..].char_indices().find(|(_, c)| {
         let is_end = !escaped && *c == quote;
@@ -242,7 +245,7 @@ fn quoted_name(text: &str, start: usize, quote: char) -> Result<(Kind, usize), S
         format!("\"{}\"", raw.replace('"', "\\\"").replace("\\'", "'"))
     };
     let name = serde_json::from_str(&json)
-        .map_err(|_| format!("`{}` is no name: it holds a wrong escape", show::quoted(raw)))?;
+        .map_err(|_| format!("`{}` is not a valid name: it has an invalid escape", show::quoted(raw)))?;
     Ok((Kind::Field(name), end + 1))
 }
 

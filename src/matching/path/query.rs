@@ -17,14 +17,17 @@ impl Query {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         // The crate takes the end of a text in the middle of an escape for a bug of its own, and panics.
         if ["\\u", "\\uD", "\\ud"].iter().any(|end| text.ends_with(end)) {
-            return Err(format!("`{}` is no JSONPath: it ends in the middle of an escape", show::quoted(text)));
+            return Err(format!(
+                "`{}` is not a valid JSONPath: it ends in the middle of an escape",
+                show::quoted(text)
+            ));
         }
         if let Some(reason) = excess(text) {
             return Err(format!("`{}` is refused: {reason}", show::quoted(text)));
         }
         let path = JsonPath::parse(text).map_err(|error| {
             let position = text[..error.position().min(text.len())].chars().count() + 1;
-            format!("`{}` is no JSONPath: {} at character {position}", show::quoted(text), error.message())
+            format!("`{}` is not a valid JSONPath: {} at character {position}", show::quoted(text), error.message())
         })?;
         Ok(Self { text: text.to_owned(), path })
     }
@@ -33,7 +36,7 @@ impl Query {
     pub(super) fn find(&self, value: &Json) -> Result<Json, String> {
         let found: Vec<Json> = self.path.query(value).into_iter().cloned().collect();
         if found.is_empty() {
-            return Err(format!("`{}` finds nothing; {}", show::quoted(&self.text), what_is_there(value)));
+            return Err(format!("`{}` matches nothing; {}", show::quoted(&self.text), what_is_there(value)));
         }
         Ok(found.into())
     }

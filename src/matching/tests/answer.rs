@@ -29,12 +29,12 @@ fn is_error() {
         &Step::result(json!({"isError": "true"})),
         "is-error [is_error] `isError` is \"true\", not a boolean",
     );
-    check("is_error: false", &Step::call(json!({"id": 1})), "is-error [is_error] found no result to look at");
-    check_message("is_error: true", &passed, "the call of `get_user` succeeded, and must report an error");
+    check("is_error: false", &Step::call(json!({"id": 1})), "is-error [is_error] found no result");
+    check_message("is_error: true", &passed, "the call of `get_user` succeeded, but must report an error");
     check_message(
         "is_error: true",
         &refused,
-        "the call of `get_user` failed with a JSON-RPC error, not with an error of the tool",
+        "the call of `get_user` failed with a JSON-RPC error, not with a tool error",
     );
 }
 
@@ -148,19 +148,27 @@ fn output_schema() {
         "missing-structured-content [output_schema] `structuredContent` is missing",
     );
     let of = |name: &str| Step { params: json!({"name": name}), ..Step::value(json!({})) };
-    check("output_schema: true", &of("list_users"), "output-schema [output_schema] nothing to hold the answer to");
+    check(
+        "output_schema: true",
+        &of("list_users"),
+        "output-schema [output_schema] there is no schema to check the answer against",
+    );
     check_message(
         "output_schema: true",
         &of("get_usr"),
         "the server offers no tool `get_usr`; did you mean `get_user`?",
     );
     let read = Step { method: "resources/read", ..Step::value(json!({})) };
-    check_message("output_schema: true", &read, "`resources/read` is no call of a tool, so it has no output schema");
+    check_message("output_schema: true", &read, "`resources/read` does not call a tool, so it has no output schema");
     let mut broken = Step::value(json!({}));
     broken.catalog.tools[0].raw["outputSchema"] = json!({"type": "strng"});
-    check_message("output_schema: true", &broken, "the `outputSchema` of `get_user` is no valid schema");
+    check_message("output_schema: true", &broken, "the `outputSchema` of `get_user` is not a valid schema");
     broken.catalog.tools[0].raw["outputSchema"] = json!({"$ref": "https://example.com/schema.json"});
-    check_message("output_schema: true", &broken, "whether `get_user` keeps to its output schema is not known");
+    check_message(
+        "output_schema: true",
+        &broken,
+        "cannot tell whether the answer of `get_user` matches its output schema",
+    );
 }
 
 #[test]
@@ -197,7 +205,7 @@ fn lists() {
     check("tools: { includes: [get_usr] }", &step, "tools [get_usr] not listed; did you mean `get_user`?");
     check("tools: { includes: [zebra] }", &step, "tools [zebra] not among `get_user`, `list_users`");
     check("tools: { excludes: [get_user] }", &step, "tools [get_user] is listed");
-    check("tools: { exact: [get_user, x] }", &step, "tools [exact] missing: `x`; too many: `list_users`");
+    check("tools: { exact: [get_user, x] }", &step, "tools [exact] missing: `x`; unexpected: `list_users`");
     check("tools: { count: { max: 1 } }", &step, "tools [count] found 2");
     check("prompts: { includes: [{ description: x }] }", &step, "prompts [{ description: x }] none of 1 prompt fits");
     check(
@@ -206,7 +214,7 @@ fn lists() {
         "tools [{ name: get_user, description: Other }] `description` is \"Finds a user\", not \"Other\"",
     );
     let list = Step { method: "tools/list", ..Step::result(json!({"tools": [{"name": "a"}, {"name": "a"}]})) };
-    check("tools: { exact: [a] }", &list, "tools [exact] too many: `a`");
+    check("tools: { exact: [a] }", &list, "tools [exact] unexpected: `a`");
     let failed = Step { method: "tools/list", ..Step::error(-1, "x") };
     check("tools: { excludes: [a] }", &failed, "tools [a] got an error");
 }
@@ -230,23 +238,27 @@ fn notifications() {
     check(
         "notifications: { method: x }",
         &step,
-        &label("came: 1 × `notifications/message`, 2 × `notifications/progress`"),
+        &label("received: 1 × `notifications/message`, 2 × `notifications/progress`"),
     );
     check(
         "notifications: { method: notifications/message, count: 2 }",
         &step,
-        "notifications [2] came: 1 × `notifications/message`, 2 × `notifications/progress`",
+        "notifications [2] received: 1 × `notifications/message`, 2 × `notifications/progress`",
     );
     check(
         "notifications: { method: notifications/progress, some: { at: params.progress, equals: 9 } }",
         &step,
         "notifications [some] `notifications[0].params.progress` is 1, not 9",
     );
-    check("notifications: { count: { min: 1 } }", &Step::value(json!(1)), "notifications [count] came: none at all");
+    check(
+        "notifications: { count: { min: 1 } }",
+        &Step::value(json!(1)),
+        "notifications [count] received: none at all",
+    );
     check_message(
         "notifications: { method: x }",
         &Step::value(json!(1)),
-        "no notification `x` came, expected at least 1",
+        "no notification `x` arrived, expected at least 1",
     );
 }
 
@@ -276,11 +288,7 @@ fn assert() {
         "the expression does not hold: the answer is the JSON-RPC error -32603, message \"no tasks here\"",
     );
     check("assert: notifications", &step, "assert [notifications] is []");
-    check(
-        "assert: reslt.n > 2",
-        &step,
-        "assert [reslt.n > 2] nothing provides the name `reslt`; did you mean `result`?",
-    );
+    check("assert: reslt.n > 2", &step, "assert [reslt.n > 2] there is no name `reslt`; did you mean `result`?");
     let mismatch = super::evaluate("assert: result.structuredContent.n > n", &step).1.remove(0);
     assert_eq!(mismatch.actual.unwrap(), "n = 3, result.structuredContent.n = 3");
     for yaml in [
@@ -323,14 +331,14 @@ fn templates_are_filled_when_evaluated() {
     check("{ at: result.structuredContent.n, at_most: '{{ n - 1 }}' }", &step, "at-most ['{{ n - 1 }}'] found 3");
     check("{ at: result.structuredContent.n, type: '{{ \"string\" }}' }", &step, "type ['{{ \"string\" }}'] found 3");
     check("{ at: result.structuredContent.id, matches: '^{{ id }}$' }", &step, "");
-    check_message("{ at: result.x, equals: '{{ nope }}' }", &step, "the expectation cannot be filled in");
+    check_message("{ at: result.x, equals: '{{ nope }}' }", &step, "a template in the expectation cannot be filled in");
     let (sources, mismatches) = super::evaluate("{ at: result, includes: { a: 1, b: '{{ nope }}' } }", &step);
     assert_eq!((mismatches[0].code, sources.text(mismatches[0].span)), ("unfilled-template", "'{{ nope }}'"));
     check_message("{ at: result, greater_than: '{{ id }}' }", &step, "expected a number or a template, found text");
     check_message(
         "{ at: result, matches: '{{ \"[\" }}' }",
         &step,
-        "the regular expression is wrong: unclosed character class",
+        "invalid regular expression: unclosed character class",
     );
 }
 

@@ -57,7 +57,7 @@ fn a_value_matcher_needs_a_value() {
     check("{ at: result, equals: 1, not: { any: [{ equals: 1, text: { equals: 1 } }] } }", "unknown-key [text]");
     check_words(
         "equals: 1",
-        "`equals` has no value to look at",
+        "`equals` has no value to check",
         "add `at:` with a path such as `result.structuredContent`, or put it under `text:`",
     );
 }
@@ -82,7 +82,7 @@ fn bad_patterns_paths_schemas_and_expressions() {
     check("{ at: result, length: { min: 3, max: 1 } }", "empty-range [length]");
     check_words(
         "{ at: result, matches: 'a(' }",
-        "the regular expression is wrong: unclosed group",
+        "invalid regular expression: unclosed group",
         "special characters such as `(` and `[` are written `\\(` and `\\[`",
     );
 }

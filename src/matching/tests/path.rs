@@ -64,13 +64,13 @@ fn names_what_is_there_instead() {
     misses("result.items[0][0]", "`result.items[0]` is an object and has no element `[0]`; its fields are `n`");
     misses(
         "result.content[1].text.json()",
-        "the text at `result.content[1].text` is no JSON: expected value at line 1 column 1; it begins with \"plain\"",
+        "the text at `result.content[1].text` is not valid JSON: expected value at line 1 column 1; it begins with \"plain\"",
     );
-    misses("result.items.json()", "`result.items` is an array, and `json()` reads strings");
+    misses("result.items.json()", "`result.items` is an array, but `json()` needs a string");
     misses("$.result.items[0].m", "`result.items[0]` has no field `m`; its only field is `n`");
     misses(
         "$.result.items[*].m",
-        "`$.result.items[*].m` finds nothing; the fields of `result` are `content`, `a.b`, `items`",
+        "`$.result.items[*].m` matches nothing; the fields of `result` are `content`, `a.b`, `items`",
     );
 }
 
@@ -85,16 +85,16 @@ fn refuses_what_is_no_path() {
     refuses("a..b", &unexpected("a..b", '.', 3));
     refuses(".a", &unexpected(".a", '.', 1));
     refuses("a.", "the path `a.` ends with a dot");
-    refuses("a[", "the path `a[` has a `[` without its `]`");
+    refuses("a[", "the path `a[` has a `[` that is not closed");
     refuses("a[x]", "`[x]` is neither a whole number nor a quoted name such as `[\"a.b\"]`");
-    refuses("a[\"b]", "the path `a[\"b]` has a quoted name without its end");
+    refuses("a[\"b]", "the path `a[\"b]` has a quoted name that is not closed");
     refuses("a[0]b", &unexpected("a[0]b", 'b', 5));
     refuses("a]", &unexpected("a]", ']', 2));
-    refuses("items[*].n", "a path finds one value; for several write the JSONPath `$.items[*].n`");
-    refuses("items[].n", "a path finds one value; for several write the JSONPath `$.items[*].n`");
+    refuses("items[*].n", "a path selects one value; to select several, use the JSONPath `$.items[*].n`");
+    refuses("items[].n", "a path selects one value; to select several, use the JSONPath `$.items[*].n`");
     for unfinished in ["$['\\u", "$['\\uD", "$[\"\\ud", "$['\\uD83D\\uD", "$['\\uD83D"] {
-        assert!(Path::parse(unfinished).unwrap_err().contains("is no JSONPath"), "{unfinished}");
+        assert!(Path::parse(unfinished).unwrap_err().contains("is not a valid JSONPath"), "{unfinished}");
     }
     finds("$['result'][\"a.b\"]['c\\u0020d']", json!(1));
-    assert!(Path::parse("$.a[").unwrap_err().starts_with("`$.a[` is no JSONPath: "));
+    assert!(Path::parse("$.a[").unwrap_err().starts_with("`$.a[` is not a valid JSONPath: "));
 }

@@ -15,12 +15,12 @@ fn refused() {
     check(
         "refused: true",
         &Step::error(-32603, "oops"),
-        "refusal-code [refused] found error -32603, which says that the server broke; a refusal is -32600, -32601, -32602 or -32002",
+        "refusal-code [refused] found error -32603, which blames the server; a refusal has the code -32600, -32601, -32602 or -32002",
     );
     check(
         "refused: true",
         &Step::error(-1, "oops"),
-        "refusal-code [refused] found error -1; a refusal is -32600, -32601, -32602 or -32002",
+        "refusal-code [refused] found error -1; a refusal has the code -32600, -32601, -32602 or -32002",
     );
     let mute = "refusal-without-reason [refused] the error has no message";
     check("refused: true", &Step::error(-32602, " "), mute);
@@ -28,18 +28,14 @@ fn refused() {
     check_message("refused: true", &Step::tool_error(""), "the call of `get_user` was refused without a reason");
     check("refused: true", &Step::call(json!({})), "refused [refused] found no refusal");
     let stack = Step::tool_error("Traceback (most recent call last):\n  File \"a.py\", line 3");
-    check(
-        "refused: true",
-        &stack,
-        "refusal-with-stack [refused] helps no caller, and shows what the server is made of",
-    );
-    check_message("not: { refused: true }", &stack, "the answer is what it must not be");
+    check("refused: true", &stack, "refusal-with-stack [refused] helps no caller, and reveals the server's internals");
+    check_message("not: { refused: true }", &stack, "the answer matches an expectation under `not`");
 }
 
 #[test]
 fn what_was_served_says_what_forbids_it() {
     let mut served = Step::value(json!({"name": "Ann"}));
-    check_message("refused: true", &served, "the call of `get_user` was served, and must be refused");
+    check_message("refused: true", &served, "the call of `get_user` was served, but must be refused");
     served.catalog.tools[0].raw["inputSchema"]["properties"] = json!({"id": {"type": "string", "maxLength": 3}});
     check(
         "refused: true",
@@ -59,7 +55,7 @@ fn what_was_served_says_what_forbids_it() {
     served.params = json!({"name": "zebra", "arguments": {}});
     check_message("refused: true", &served, "the call of `zebra` was served although the server lists no such tool");
     let other = Step { method: "no/such", params: json!({}), ..served };
-    check_message("refused: true", &other, "`no/such` was served, and must be refused");
+    check_message("refused: true", &other, "`no/such` was served, but must be refused");
 }
 
 /// What only warns fails nothing, inside of other expectations neither.
@@ -86,11 +82,11 @@ fn refused_or_ignored() {
     check("refused_or_ignored: true", &raw(json!([error])), "");
     let served = raw(json!([error, {"jsonrpc": "2.0", "id": 1, "result": {}}]));
     check("refused_or_ignored: true", &served, "malformed-served [refused_or_ignored] answered with a success");
-    check_message("refused_or_ignored: should", &served, "a message that is no valid request was served");
+    check_message("refused_or_ignored: should", &served, "a message that is not a valid request was served");
     check("refused_or_ignored: true", &Step::tool_error("no"), "");
     check_message(
         "refused_or_ignored: true",
         &Step::value(json!(1)),
-        "the call of `get_user` was served, and must not be",
+        "the call of `get_user` was served, but must not be",
     );
 }

@@ -13,7 +13,7 @@ fn text_and_structured_content() {
         let step = Step::result(json!({"content": content, "structuredContent": told}));
         check("output_schema: true", &step, expected);
     };
-    let diverges = "text-divergence [output_schema] clients that know no structured content read the text";
+    let diverges = "text-divergence [output_schema] clients without support for structured content read the text";
     check(&[], "");
     check(&["Ann is 3"], "");
     check(&["3"], "");
@@ -42,7 +42,7 @@ fn structured_content_as_text() {
     check(&[r#"{"result": ["red wine", 3.0]}"#], "");
     check(&["here it is", r#"["red wine", 3]"#], "");
     check(&["red wine", "3"], "");
-    check(&["it is done"], "structured-text [structured_text] this text is no JSON");
+    check(&["it is done"], "structured-text [structured_text] this text is not JSON");
     check(&["it is done", r#"{"result": []}"#], "structured-text [structured_text] this text holds other JSON");
     check(&[], "structured-text [structured_text] there is no text");
     super::check("structured_text: true", &Step::error(-1, "x"), "structured-text [structured_text] found no success");

@@ -53,7 +53,7 @@ fn contains() {
     at("contains: x", json!("Ann"), "contains [x] not found in 3 characters");
     at("contains: { a: 1 }", json!([{"a": 1, "b": 2}]), "contains [contains] not found in 1 element");
     at("contains: a", json!({"a": 1}), "contains [a] found an object; for fields write `includes`");
-    at("contains: 1", json!(12), "contains [1] found 12; `contains` looks into texts and arrays");
+    at("contains: 1", json!(12), "contains [1] found 12; `contains` checks texts and arrays");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn matches() {
     at("matches: ^u\\d+$", json!("u12"), "");
     at("matches: ^1", json!(12), "");
     at("matches: ^u", json!("x"), "matches [^u] found \"x\"");
-    at("matches: u", json!(["u"]), "matches [u] found an array; a pattern looks into texts");
+    at("matches: u", json!(["u"]), "matches [u] found an array; `matches` checks texts");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn missing_values_name_what_is_there() {
     check_message(
         "{ at: '$.result[?@.x].y', equals: 1 }",
         &step,
-        "`$.result[?@.x].y` finds nothing; the fields of `result` are `content`, `structuredContent`",
+        "`$.result[?@.x].y` matches nothing; the fields of `result` are `content`, `structuredContent`",
     );
 }
 

@@ -7,7 +7,7 @@ use super::{Absence, Check, Checks, Matcher, Place, VALUE_SHAPE, conjunction};
 use crate::source::{shape::Shape, shape::key};
 
 pub(super) static MATCHER: Matcher = Matcher {
-    key: key("all", Shape::List(&VALUE_SHAPE), "Every one of these mappings of matchers holds."),
+    key: key("all", Shape::List(&VALUE_SHAPE), "All of these mappings of matchers must hold."),
     judges: |_| &[],
     build: |key, node, found| Some(Box::new(All(Checks::build_list(key, node, found)?))),
 };

@@ -8,7 +8,7 @@ use super::{Absence, Check, Checks, Matcher, Place, VALUE_SHAPE};
 use crate::source::{Span, shape::Shape, shape::key};
 
 pub(super) static MATCHER: Matcher = Matcher {
-    key: key("any", Shape::List(&VALUE_SHAPE), "At least one of these mappings of matchers holds."),
+    key: key("any", Shape::List(&VALUE_SHAPE), "At least one of these mappings of matchers must hold."),
     judges: |_| &[],
     build: |key, node, found| {
         Some(Box::new(Any { alternatives: Checks::build_list(key, node, found)?, span: key.span }))
@@ -36,7 +36,7 @@ impl Check for Any {
         }
         let alternatives = show::count(self.alternatives.len(), "alternative");
         found.push(
-            Mismatch::new("any", self.span, format!("{place} fits none of the {alternatives}"), reasons.join("; "))
+            Mismatch::new("any", self.span, format!("{place} matches none of the {alternatives}"), reasons.join("; "))
                 .with_path(place.path())
                 .with_actual(show::compact(value)),
         );

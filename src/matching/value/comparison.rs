@@ -15,7 +15,7 @@ pub(super) static GREATER_THAN: Matcher = Matcher {
 };
 
 pub(super) static AT_LEAST: Matcher = Matcher {
-    key: key("at_least", read::NUMBER, "The number is this one or a greater one."),
+    key: key("at_least", read::NUMBER, "The number is greater than or equal to this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &GREATER_OR_EQUAL),
 };
@@ -27,7 +27,7 @@ pub(super) static LESS_THAN: Matcher = Matcher {
 };
 
 pub(super) static AT_MOST: Matcher = Matcher {
-    key: key("at_most", read::NUMBER, "The number is this one or a lesser one."),
+    key: key("at_most", read::NUMBER, "The number is less than or equal to this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &LESS_OR_EQUAL),
 };

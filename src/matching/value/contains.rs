@@ -20,7 +20,7 @@ struct Contains {
 
 fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
     if node.text() == Some("") {
-        read::nothing_expected(key, "every text contains the empty one; write the part that must be there", found);
+        read::nothing_expected(key, "every text contains the empty text; write the part that must be present", found);
         return None;
     }
     Some(Box::new(Contains { part: node.to_json(), span: read::mark(key, node) }))
@@ -35,7 +35,7 @@ impl Check for Contains {
             Json::Array(items) => format!("not found in {}", show::count(items.len(), "element")),
             Json::Object(_) => "found an object; for fields write `includes`".to_owned(),
             Json::Null | Json::Bool(_) | Json::Number(_) => {
-                format!("found {}; `contains` looks into texts and arrays", show::inline(value))
+                format!("found {}; `contains` checks texts and arrays", show::inline(value))
             }
         };
         found.push(

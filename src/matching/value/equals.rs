@@ -11,7 +11,7 @@ pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "equals",
         Shape::Any,
-        "The value is this one; `1` and `1.0` are equal, the order of fields does not count.",
+        "The value equals this one; `1` and `1.0` are equal, and the order of fields does not matter.",
     ),
     judges: |_| RESULT,
     build: |key, node, _| Some(Box::new(Equals { expected: node.to_json(), span: read::mark(key, node) })),
@@ -32,7 +32,7 @@ impl Check for Equals {
         let message = if is_short {
             format!("{place} is {value}, not {}", self.expected)
         } else {
-            format!("{place} is not what is expected")
+            format!("{place} differs from the expected value")
         };
         let label = label(&self.expected, value);
         found.push(

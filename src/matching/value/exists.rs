@@ -7,7 +7,7 @@ use super::{Absence, Check, LOST, Matcher, Place};
 use crate::source::{Span, shape::key};
 
 pub(super) static MATCHER: Matcher = Matcher {
-    key: key("exists", read::FLAG, "Whether there is anything at the path; `null` is something."),
+    key: key("exists", read::FLAG, "Whether the path exists; a `null` value exists."),
     judges: |_| LOST,
     build: |_, node, _| Some(Box::new(Exists { expected: node.flag()?, span: node.span })),
 };
@@ -25,7 +25,7 @@ impl Check for Exists {
         }
         let label = format!("found {}", show::inline(value));
         found.push(
-            Mismatch::new("exists", self.span, format!("{place} is there, and must not be"), label)
+            Mismatch::new("exists", self.span, format!("{place} exists, but must not"), label)
                 .with_path(place.path())
                 .with_actual(show::compact(value)),
         );

@@ -33,7 +33,7 @@ impl Check for Formed {
             Ok(true) => return,
             Ok(false) => {}
             Err(reason) => {
-                let message = format!("whether {place} is {noun} is not known");
+                let message = format!("cannot tell whether {place} is {noun}");
                 return found.push(Mismatch::unjudged(self.span, message, reason).with_path(place.path()));
             }
         }

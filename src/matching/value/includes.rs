@@ -16,7 +16,7 @@ pub(super) static MATCHER: Matcher = Matcher {
 fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
     let expected = node.to_json();
     if expected.as_object().is_some_and(serde_json::Map::is_empty) || expected.as_array().is_some_and(Vec::is_empty) {
-        read::nothing_expected(key, "list at least one field or element; `type` checks the kind alone", found);
+        read::nothing_expected(key, "list at least one field or element; to check only the type, use `type`", found);
         return None;
     }
     Some(Box::new(Includes { expected, span: read::mark(key, node) }))
@@ -35,7 +35,7 @@ impl Check for Includes {
         }
         let label = differences(&self.expected, value, Extent::Part);
         found.push(
-            Mismatch::new("includes", self.span, format!("{place} does not include what is listed"), label)
+            Mismatch::new("includes", self.span, format!("{place} does not include every listed part"), label)
                 .with_path(place.path())
                 .with_values(&self.expected, &spoken_of(&self.expected, value)),
         );

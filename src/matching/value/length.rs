@@ -20,10 +20,10 @@ pub(in super::super) const RANGE: Shape = Shape::Either(&[Shape::Whole, Shape::T
 
 static LIMITS: Object = Object {
     name: "a range",
-    doc: "How many there may be.",
+    doc: "A minimum, a maximum, or both.",
     keys: &[&[
-        key("min", read::WHOLE, "The least number; left out, none."),
-        key("max", read::WHOLE, "The greatest number; left out, any."),
+        key("min", read::WHOLE, "The minimum; by default 0."),
+        key("max", read::WHOLE, "The maximum; by default unlimited."),
     ]],
 };
 

@@ -8,7 +8,7 @@ use super::{Check, Matcher, Place, WRONG};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template::text_of};
 
 pub(super) static MATCHER: Matcher = Matcher {
-    key: key("matches", Shape::Text, "The regular expression finds something in the text; `^` and `$` anchor it."),
+    key: key("matches", Shape::Text, "The text contains a match of this regular expression; `^` and `$` anchor it."),
     judges: |_| WRONG,
     build,
 };
@@ -29,12 +29,8 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         Ok(pattern) => Some(Box::new(Matches { pattern, span: node.span })),
         Err(error) => {
             found.push(
-                Diagnostic::error(
-                    "bad-regex",
-                    format!("the regular expression is wrong: {}", reason(&error)),
-                    node.span,
-                )
-                .with_help("special characters such as `(` and `[` are written `\\(` and `\\[`".to_owned()),
+                Diagnostic::error("bad-regex", format!("invalid regular expression: {}", reason(&error)), node.span)
+                    .with_help("special characters such as `(` and `[` are written `\\(` and `\\[`".to_owned()),
             );
             None
         }
@@ -52,7 +48,7 @@ impl Check for Matches {
     fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
         let label = match value {
             Json::String(text) if self.pattern.is_match(text) => return,
-            Json::Array(_) | Json::Object(_) => format!("found {}; a pattern looks into texts", show::kind(value)),
+            Json::Array(_) | Json::Object(_) => format!("found {}; `matches` checks texts", show::kind(value)),
             Json::String(_) => format!("found {}", show::inline(value)),
             Json::Null | Json::Bool(_) | Json::Number(_) if self.pattern.is_match(&text_of(value)) => return,
             Json::Null | Json::Bool(_) | Json::Number(_) => format!("found {value}"),

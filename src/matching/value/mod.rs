@@ -75,7 +75,7 @@ pub(super) static LOGIC_KEYS: [Key; 3] = keys(&LOGIC);
 /// The grammar of a mapping of value matchers.
 pub(super) static VALUE: Object = Object {
     name: "a value check",
-    doc: "What one value of an answer must be like; several keys must all hold.",
+    doc: "Matchers of one value; all keys must hold.",
     keys: &[&SIMPLE_KEYS, &ELEMENT_KEYS, &LOGIC_KEYS],
 };
 

@@ -7,8 +7,11 @@ use super::super::show;
 use super::{Absence, Check, Checks, Matcher, Place, VALUE};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher =
-    Matcher { key: key("not", Shape::Object(&VALUE), "The matchers within do not all hold."), judges: |_| &[], build };
+pub(super) static MATCHER: Matcher = Matcher {
+    key: key("not", Shape::Object(&VALUE), "At least one of the nested matchers must fail."),
+    judges: |_| &[],
+    build,
+};
 
 #[derive(Debug)]
 struct Not {
@@ -31,7 +34,7 @@ impl Check for Not {
         }
         let label = format!("found {}", show::inline(value));
         found.push(
-            Mismatch::new("not", self.span, format!("{place} is what it must not be"), label)
+            Mismatch::new("not", self.span, format!("{place} matches an expectation under `not`"), label)
                 .with_path(place.path())
                 .with_expected(self.expected.clone())
                 .with_actual(show::compact(value)),

@@ -23,7 +23,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         return None;
     }
     if node.items().is_empty() {
-        read::nothing_expected(key, "list the values that may be there", found);
+        read::nothing_expected(key, "list the allowed values", found);
         return None;
     }
     Some(Box::new(OneOf { choices: node.items().iter().map(Node::to_json).collect(), span: key.span }))
@@ -34,8 +34,8 @@ impl Check for OneOf {
         if self.choices.iter().any(|choice| same(choice, value)) {
             return;
         }
-        let values = show::count(self.choices.len(), "value");
-        let message = format!("{place} is none of the {values} that may be there");
+        let values = show::count(self.choices.len(), "allowed value");
+        let message = format!("{place} is none of the {values}");
         found.push(
             Mismatch::new("one-of", self.span, message, format!("found {}", show::inline(value)))
                 .with_path(place.path())

@@ -21,10 +21,10 @@ pub(super) static MATCHER: Matcher = Matcher {
 };
 
 /// Why a value takes too long.
-pub(in super::super) const TOO_LONG: &str = "references and alternatives lead to the same places again and again";
+pub(in super::super) const TOO_LONG: &str = "its references and alternatives multiply without bound";
 
 /// What is said where the ways in which a value breaks a schema cannot be told.
-const TOO_MANY: &str = "no alternative takes it, for more reasons than can be told";
+const TOO_MANY: &str = "no alternative accepts it, for too many reasons to list";
 
 struct Schema {
     judge: Judge,
@@ -52,7 +52,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         Err(error) => {
             let place = node_at(node, error.instance_path().as_str()).map_or(key.span, |node| node.span);
             let problem = if matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
-                "a `$ref` leads to nothing in this schema".to_owned()
+                "a `$ref` points to nothing in this schema".to_owned()
             } else {
                 sentence(&error)
             };
@@ -65,7 +65,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
 }
 
 fn wrong(problem: &str, place: Span) -> Diagnostic {
-    Diagnostic::error("bad-schema", format!("the schema is wrong: {problem}"), place)
+    Diagnostic::error("bad-schema", format!("invalid schema: {problem}"), place)
 }
 
 /// What a schema has against a value.
@@ -136,10 +136,10 @@ impl Check for Schema {
         let mismatch = match complaint(&self.judge, value) {
             None => return,
             Some(Complaint::Broken { first, label }) => {
-                Mismatch::new("schema", self.span, format!("{place} breaks the schema{first}"), label)
+                Mismatch::new("schema", self.span, format!("{place} violates the schema{first}"), label)
             }
             Some(Complaint::TooLong) => {
-                Mismatch::unjudged(self.span, format!("{place} takes too long to be judged by the schema"), TOO_LONG)
+                Mismatch::unjudged(self.span, format!("validating {place} against the schema takes too long"), TOO_LONG)
             }
         };
         found.push(mismatch.with_path(place.path()).with_actual(show::compact(value)));

@@ -37,7 +37,7 @@ impl Check for AtLeastOne {
         if let Some(unjudged) = unjudged {
             return found.push(unjudged);
         }
-        let message = format!("none of the {} of {place} fits", show::count(items.len(), "element"));
+        let message = format!("none of the {} of {place} matches", show::count(items.len(), "element"));
         found.push(
             Mismatch::new("some", self.span, message, first.unwrap_or_default())
                 .with_path(place.path())

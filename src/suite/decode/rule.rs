@@ -66,7 +66,7 @@ fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
     if let Some(expression) = &assert
         && let Some(reason) = expression_problem(&expression.value)
     {
-        found.push(Diagnostic::error("bad-expression", format!("the expression is wrong: {reason}"), expression.span));
+        found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), expression.span));
     }
     if item.entries().is_empty() {
         let help = "say what must be there, for example `{ capability: tools }`".to_owned();

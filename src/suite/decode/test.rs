@@ -86,7 +86,7 @@ fn for_each(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ForEach> {
     let filter = node.get("where").and_then(Node::located_text);
     if let Some(filter) = &filter {
         if let Some(reason) = expression_problem(&filter.value) {
-            found.push(Diagnostic::error("bad-expression", format!("the expression is wrong: {reason}"), filter.span));
+            found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), filter.span));
         }
         if node.get("for_each").is_none() {
             found.push(Diagnostic::error(

@@ -37,7 +37,7 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
     }
     let plain = LITERAL.replace_all(text, "");
     let computed = || INNER.find_iter(&plain).map(|part| part.as_str());
-    let wrong = |problem: &str| Diagnostic::error("bad-template", format!("the template is wrong: {problem}"), span);
+    let wrong = |problem: &str| Diagnostic::error("bad-template", format!("invalid template: {problem}"), span);
     if computed().any(is_too_long) {
         return found.push(wrong(TOO_LONG));
     }
@@ -46,12 +46,12 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
     }
     let environment = environment();
     match environment.template_from_str(&without_constant_products(text, false)) {
-        Err(error) => found.push(wrong(error.detail().unwrap_or("it cannot be read").trim_end_matches('.'))),
+        Err(error) => found.push(wrong(error.detail().unwrap_or("it cannot be parsed").trim_end_matches('.'))),
         Ok(template) => {
             let unknown: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
             for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
                 found.push(
-                    Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
+                    Diagnostic::error("unknown-name", format!("there is no name `{name}`"), span)
                         .with_help(name_help(name, known)),
                 );
             }
@@ -69,12 +69,12 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
 /// How many bytes an expression may have beside its texts: a chain of operators takes a piece of the stack for each.
 const LONGEST: usize = 2000;
 
-const TOO_LONG: &str = "an expression in it has more than 2000 bytes beside its texts";
+const TOO_LONG: &str = "an expression in it has more than 2000 bytes, not counting quoted texts";
 
 /// The same for all expressions of a template: values can be nested as deep as there are statements.
 const LONGEST_IN_ALL: usize = 10_000;
 
-const TOO_LONG_IN_ALL: &str = "its expressions have more than 10,000 bytes beside their texts";
+const TOO_LONG_IN_ALL: &str = "its expressions have more than 10,000 bytes, not counting quoted texts";
 
 pub(super) fn is_too_long(expression: &str) -> bool {
     expression.len() > LONGEST && length(expression) > LONGEST
@@ -137,7 +137,7 @@ pub fn expression_problem(expression: &str) -> Option<String> {
         return Some(TOO_LONG.to_owned());
     }
     match environment().compile_expression(&without_constant_products(expression, true)) {
-        Err(error) => Some(error.detail().unwrap_or("it cannot be read").to_owned()),
+        Err(error) => Some(error.detail().unwrap_or("it cannot be parsed").to_owned()),
         Ok(_) => unknown_filter(expression),
     }
 }
@@ -153,7 +153,7 @@ pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found:
     let unknown: BTreeSet<String> = compiled.undeclared_variables(false).into_iter().collect();
     for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
         found.push(
-            Diagnostic::error("unknown-name", format!("nothing provides the name `{name}`"), span)
+            Diagnostic::error("unknown-name", format!("there is no name `{name}`"), span)
                 .with_help(did_you_mean(name, known.iter().map(String::as_str))),
         );
     }

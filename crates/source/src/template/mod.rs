@@ -138,13 +138,13 @@ pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
     growth::value(&LENIENT, &compiled, &text, Serde(&*used).into()).map(|value| value.is_true()).map_err(|_| {
         let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
         match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
-            Some((parent, field)) => format!("`{expression}` asks for `{field}` of `{parent}`, which is not there"),
+            Some((parent, field)) => format!("`{expression}` uses `{field}` of `{parent}`, which does not exist"),
             None => format!("`{expression}` cannot be evaluated here"),
         }
     })
 }
 
-/// The names that an expression uses, each with its fields, such as `tool.name`; none where it cannot be read.
+/// The names that an expression uses, each with its fields, such as `tool.name`; none where it cannot be parsed.
 pub fn names_in(expression: &str) -> BTreeSet<String> {
     if check::is_too_long(expression) {
         return BTreeSet::new();
@@ -156,7 +156,7 @@ pub fn names_in(expression: &str) -> BTreeSet<String> {
     used.filter(|name| !is_builtin(environment, name)).collect()
 }
 
-/// The names that the templates in a text use; none where it cannot be read.
+/// The names that the templates in a text use; none where it cannot be parsed.
 pub fn names_of(text: &str) -> BTreeSet<String> {
     let text = growth::without_constant_products(text, false);
     let template = environment().template_from_str(&text);
@@ -258,7 +258,7 @@ fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -
         return Err(nothing_at(expression));
     }
     growth::take_value(&value).map_err(wrong)?;
-    serde_json::to_value(&value).map_err(|error| format!("`{expression}` has no JSON value: {error}"))
+    serde_json::to_value(&value).map_err(|error| format!("`{expression}` cannot be written as JSON: {error}"))
 }
 
 fn leads_somewhere(path: &str, names: &Names) -> bool {

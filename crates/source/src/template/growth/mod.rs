@@ -29,7 +29,7 @@ const MOST_MADE: usize = 32 << 20;
 const ITEM: usize = 32;
 
 /// Why a template is given up.
-pub(super) const TOO_LARGE: &str = "what it makes would take more than 32 MiB";
+pub(super) const TOO_LARGE: &str = "its output would exceed 32 MiB";
 
 thread_local! {
     /// What is left for what is filled in on this thread, which ends before anything else begins.
