@@ -37,8 +37,7 @@ pub use self::mismatch::{Mismatch, Weight};
 pub use self::path::Path;
 pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
-pub use self::unknown::unknown_name_help;
-use self::unknown::unknown_tool;
+pub use self::unknown::{unknown_name_help, unknown_tool};
 
 /// What a step got: everything that an expectation may look at.
 #[derive(Debug, Clone, Copy)]

@@ -41,9 +41,9 @@ pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
     }
 }
 
-/// Says that a tool is not offered, and which one may be meant.
-pub(super) fn unknown_tool(name: &str, catalog: &Catalog) -> String {
-    format!("the server offers no tool `{}`{}", show::quoted(name), show::did_you_mean(name, catalog.tool_names()))
+/// Says that a tool is not listed, and which one may be meant.
+pub fn unknown_tool(name: &str, catalog: &Catalog) -> String {
+    format!("the server lists no tool `{}`{}", show::quoted(name), show::did_you_mean(name, catalog.tool_names()))
 }
 
 fn unlisted<'a>(noun: &str, name: &str, offered: impl Iterator<Item = &'a str>) -> String {
@@ -107,7 +107,7 @@ mod tests {
                 "tools/call",
                 call("get_usr", json!({})),
                 &error,
-                Some("the server offers no tool `get_usr`; did you mean `get_user`?"),
+                Some("the server lists no tool `get_usr`; did you mean `get_user`?"),
             ),
             ("tools/call", call("get_usr", json!({})), &served, None),
             (

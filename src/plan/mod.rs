@@ -48,3 +48,4 @@ pub use self::serving::Generated;
 pub use self::snapshot::{SnapshotFiles, snapshot_files};
 pub use self::unmatched::{unmatched_places, unmatched_words};
 pub use self::valid::{rests_on_valid_calls, vouched};
+pub(crate) use self::witness::expects_success;

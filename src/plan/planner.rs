@@ -192,7 +192,7 @@ pub(super) fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake 
     let message = if is_pattern {
         format!("no tool that the server offers matches `{}`", name.value)
     } else {
-        format!("the server offers no tool `{}`", name.value)
+        format!("the server lists no tool `{}`", name.value)
     };
     let help = did_you_mean(&name.value, offered.iter().copied());
     Mistake { code: "unknown-tool", message, help, span: name.span }

@@ -274,7 +274,7 @@ impl Making<'_> {
     fn tool(&self, node: &Node) -> Result<&Tool, Unready> {
         let name = text_of(&self.fill(node)?);
         self.catalog.tool(&name).ok_or_else(|| {
-            let message = format!("the server offers no tool `{name}`");
+            let message = format!("the server lists no tool `{name}`");
             let help = did_you_mean(&name, self.catalog.tool_names());
             Unready::Wrong(Mistake { code: "unknown-tool", message, help, span: node.span })
         })

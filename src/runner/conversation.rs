@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::exchange::{Intent, IntentError, Speaker, StepResponse, intend};
 use super::finding::{self, MISSING};
 use super::history::History;
-use super::read_only::permitted;
+use super::read_only::ReadOnlyFilter;
 use super::snapshot::Recorder;
 use super::target::TargetSessions;
 use super::{precondition, raw_http, rounds};
@@ -166,7 +166,11 @@ impl<'a> Conversation<'a> {
         let intent = intent
             .map_err(|unsaid| self.unsaid(unsaid))
             .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()))
-            .and_then(|intent| permitted(intent, (self.suite, &self.speaker.catalog, self.is_derived)));
+            .and_then(|intent| {
+                let filter =
+                    ReadOnlyFilter { suite: self.suite, catalog: &self.speaker.catalog, is_derived: self.is_derived };
+                filter.permit(intent, step)
+            });
         let index = self.exchanges.len();
         if let Some(history) = self.history {
             history.sending(&exchange, &self.speaker.catalog);

@@ -6,37 +6,56 @@ use super::exchange::Intent;
 use super::rounds::MAY_DESTROY;
 use super::target::SessionError;
 use crate::event::{Finding, Reason, StepProblem};
+use crate::matching::unknown_tool;
+use crate::plan::expects_success;
 use crate::plan::made::{Cure, Why};
-use crate::suite::{Hazard, Suite};
+use crate::suite::{Hazard, Step, Suite};
 use crate::wire::{Catalog, Tool};
 
-/// A request, unless the run only reads and this may call a tool that writes; of what somebody wrote, every tool counts
-/// that the server does not list.
-pub(super) fn permitted(
-    intent: Intent,
-    (suite, catalog, is_derived): (&Suite, &Catalog, bool),
-) -> Result<Intent, Finding> {
-    if !suite.read_only {
-        return Ok(intent);
+/// Decides which requests a run with `--read-only` sends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadOnlyFilter<'a> {
+    pub suite: &'a Suite,
+    pub catalog: &'a Catalog,
+    /// Whether mcprove made the case itself, so that it may call a name that the server does not list.
+    pub is_derived: bool,
+}
+
+impl ReadOnlyFilter<'_> {
+    /// Returns the request of a step, unless it may call a tool that writes. A tool that the server does not list is
+    /// never called by a step of the suite: the step fails if it expects a success, else the case is skipped.
+    pub(super) fn permit(self, intent: Intent, step: &Step) -> Result<Intent, Finding> {
+        if !self.suite.read_only {
+            return Ok(intent);
+        }
+        let Some(tool) = self.refused_tool(&intent) else { return Ok(intent) };
+        if self.is_derived || self.catalog.tool(&tool).is_some() {
+            let reason = Why::Hazard(Hazard::ReadOnly).told(&tool, Cure::of(self.suite));
+            return Err(Finding::new(MAY_DESTROY, reason).with_problem(StepProblem::ReadOnly));
+        }
+        let unlisted = Finding::new("unknown-tool", unknown_tool(&tool, self.catalog));
+        if expects_success(step) {
+            let help = "with `--read-only`, only tools that the server lists as read-only are called".to_owned();
+            return Err(Finding { help: Some(help), ..unlisted });
+        }
+        let message = format!("{}, and `--read-only` calls only listed tools", unlisted.message);
+        Err(Finding { message, ..unlisted }.with_problem(StepProblem::ReadOnly))
     }
-    let reads = |name: &str| may_read(catalog, name, is_derived);
-    let refused = match &intent {
-        Intent::Request { method, params }
-        | Intent::Cancel { method, params, .. }
-        | Intent::Notify { method, params } => {
-            let name = params.as_ref().and_then(|params| params["name"].as_str());
-            name.filter(|name| method == "tools/call" && !reads(name)).map(str::to_owned)
+
+    fn refused_tool(self, intent: &Intent) -> Option<String> {
+        let Self { catalog, is_derived, .. } = self;
+        match intent {
+            Intent::Request { method, params }
+            | Intent::Cancel { method, params, .. }
+            | Intent::Notify { method, params } => {
+                let name = params.as_ref().and_then(|params| params["name"].as_str());
+                let refused = |name: &&str| method == "tools/call" && !may_read(catalog, name, is_derived);
+                name.filter(refused).map(str::to_owned)
+            }
+            Intent::Send(message) => writer_in(&message.text(), catalog, is_derived),
+            Intent::Http(request) => writer_in(&request.text(), catalog, is_derived),
+            Intent::List(_) | Intent::Wait(_) => None,
         }
-        Intent::Send(message) => writer_in(&message.text(), catalog, is_derived),
-        Intent::Http(request) => writer_in(&request.text(), catalog, is_derived),
-        Intent::List(_) | Intent::Wait(_) => None,
-    };
-    match refused {
-        Some(tool) => {
-            let reason = Why::Hazard(Hazard::ReadOnly).told(&tool, Cure::of(suite));
-            Err(Finding::new(MAY_DESTROY, reason).with_problem(StepProblem::ReadOnly))
-        }
-        None => Ok(intent),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::block::{Block, SuiteSettings};
 use super::generating;
 use super::model::{Action, Capture, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
-use super::rows::{MOST_ROWS, TOO_MANY_ROWS};
+use super::rows::{MOST_ROWS, too_many_rows};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, Node, Span, did_you_mean};
@@ -47,7 +47,7 @@ fn row_count(suite: &Suite, found: &mut Vec<Diagnostic>) {
     for test in &suite.tests {
         rows += test.rows.len();
         if rows > MOST_ROWS {
-            return found.push(Diagnostic::error("bad-rows", TOO_MANY_ROWS, test.name.span));
+            return found.push(too_many_rows(test.name.span));
         }
     }
 }

@@ -8,14 +8,21 @@ use serde_json::Value as Json;
 use super::load::{Files, why_unreadable};
 use super::model::Row;
 use crate::source::template::{Names, text_of};
-use crate::source::{Diagnostic, Node, Value};
+use crate::source::{Diagnostic, Node, Span, Value};
 use crate::wire::beyond;
 
 /// How many rows a test may have, and all tests of a suite together: each becomes a case.
 pub(super) const MOST_ROWS: usize = 50_000;
 
-/// What is said of more.
-pub(super) const TOO_MANY_ROWS: &str = "a suite has at most 50,000 rows";
+const JSON_HELP: &str = "the path is relative to this file; a JSON file is a list of objects, such as `[{\"id\": 1}]`";
+const CSV_HELP: &str =
+    "the path is relative to this file; the first line of a CSV file names the columns, every further line is a row";
+const TOO_MANY_ROWS: &str = "a suite has at most 50,000 rows";
+
+pub(super) fn too_many_rows(place: Span) -> Diagnostic {
+    let help = "every row becomes a case; split the rows into several suites, or generate values with `properties`";
+    Diagnostic::error("bad-rows", TOO_MANY_ROWS, place).with_help(help.to_owned())
+}
 
 /// The rows of a test; paths are relative to `folder`.
 pub(super) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
@@ -25,9 +32,13 @@ pub(super) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Ve
             let is_json = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
             let unusable = |reason: String| format!("`{path}` cannot be used: {reason}");
             let rows = if is_json {
-                from_json(&file, files).map_err(|reason| Diagnostic::error("bad-rows", unusable(reason), node.span))
+                from_json(&file, files).map_err(|reason| {
+                    Diagnostic::error("bad-rows", unusable(reason), node.span).with_help(JSON_HELP.to_owned())
+                })
             } else {
-                from_csv(&file, files).map_err(|reason| Diagnostic::error("bad-csv", unusable(reason), node.span))
+                from_csv(&file, files).map_err(|reason| {
+                    Diagnostic::error("bad-csv", unusable(reason), node.span).with_help(CSV_HELP.to_owned())
+                })
             };
             match rows {
                 Ok(rows) => rows,
@@ -39,7 +50,7 @@ pub(super) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Ve
         }
         Value::List(items) => {
             if let Some(beyond) = items.get(MOST_ROWS) {
-                found.push(Diagnostic::error("bad-rows", TOO_MANY_ROWS, beyond.span));
+                found.push(too_many_rows(beyond.span));
                 return Vec::new();
             }
             report_uneven(items, found);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::synonyms::synonym;
-use super::{Diagnostic, Node, Value, did_you_mean, parse_duration};
+use super::{Diagnostic, Located, Node, Value, did_you_mean, parse_duration};
 
 /// What a value may look like.
 #[derive(Debug, Clone, Copy)]
@@ -165,7 +165,7 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
             Some(key) => visit(value, &key.shape, found),
             None => found.push(
                 Diagnostic::error("unknown-key", format!("{} has no key `{}`", object.name, name.value), name.span)
-                    .with_help(meant(&name.value, object)),
+                    .with_help(nested(name, value, node, object).or_else(|| meant(&name.value, object))),
             ),
         }
     }
@@ -184,6 +184,25 @@ fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
     let is_known = |name: &str| object.all_keys().any(|key| key.name == name);
     let mut unknown = node.entries().iter().filter(|(name, _)| !is_known(&name.value));
     unknown.any(|(typed, _)| meant(&typed.value, object).is_some_and(|help| meant_so.contains(&help)))
+}
+
+/// How to write a key that belongs inside the mapping of another key beside it, such as `then` inside `send`.
+fn nested(typed: &Located<String>, value: &Node, node: &Node, object: &Object) -> Option<String> {
+    node.entries().iter().find_map(|(name, sibling)| {
+        let key = object.all_keys().find(|key| key.name == name.value)?;
+        let inner = match key.shape {
+            Shape::Object(inner) => inner,
+            Shape::Either(shapes) => shapes.iter().find_map(|shape| match shape {
+                Shape::Object(inner) => Some(*inner),
+                _ => None,
+            })?,
+            _ => return None,
+        };
+        inner.all_keys().find(|key| key.name == typed.value)?;
+        let first = sibling.entries().first().map_or(inner.all_keys().next()?.name, |(first, _)| first.value.as_str());
+        let (outer, typed, shown) = (&name.value, &typed.value, value.text().unwrap_or("…"));
+        Some(format!("put it inside `{outer}`: `{outer}: {{ {first}: …, {typed}: {shown} }}`"))
+    })
 }
 
 /// The key that may be meant: what another tool calls it, or what is spelt alike.

@@ -88,7 +88,7 @@ impl Readable {
         }
         if let Some(tool) = self.suggests.as_ref().filter(|tool| answer.catalog.tool(tool).is_none()) {
             let hint = show::did_you_mean(tool, answer.catalog.tool_names());
-            deficits.push(format!("the server offers no tool `{tool}` to suggest{hint}"));
+            deficits.push(format!("the server lists no tool `{tool}` to suggest{hint}"));
         }
         // A text that names nothing is not worth calling short as well.
         if let Some(fault) = fault.filter(|fault| *fault != TOO_SHORT || deficits.is_empty()) {

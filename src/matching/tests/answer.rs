@@ -83,7 +83,7 @@ fn readable_error() {
     check(
         "readable_error: { suggests: list_usrs }",
         &Step::tool_error("no user nope; see list_usrs"),
-        &label("the server offers no tool `list_usrs` to suggest; did you mean `list_users`?"),
+        &label("the server lists no tool `list_usrs` to suggest; did you mean `list_users`?"),
     );
     let unnamed = "does not name any value or parameter of the call";
     for (text, reason) in [
@@ -156,7 +156,7 @@ fn output_schema() {
     check_message(
         "output_schema: true",
         &of("get_usr"),
-        "the server offers no tool `get_usr`; did you mean `get_user`?",
+        "the server lists no tool `get_usr`; did you mean `get_user`?",
     );
     let read = Step { method: "resources/read", ..Step::value(json!({})) };
     check_message("output_schema: true", &read, "`resources/read` does not call a tool, so it has no output schema");
