@@ -82,7 +82,7 @@ pub(super) static STATE: Kind = later(
     &["test-isolation"],
 );
 
-pub(super) static TORTURE: Kind = later(key("torture", Shape::Map(&Shape::Any), "Handles the server roughly."), &[]);
+pub(super) static TORTURE: Kind = later(key("torture", Shape::Map(&Shape::Any), "Stresses the server."), &[]);
 
 pub(super) static CONFIG: Kind = later(
     key(
@@ -151,7 +151,7 @@ static FAULT_KEYS: Object = Object {
     doc: "A fault to plant in the traffic.",
     keys: &[&[
         required("name", Shape::Text, "The fault's name, for `inject`."),
-        required("type", Shape::Text, "What it does: `latency`, `lost_response`, …"),
+        required("type", Shape::Text, "The kind of fault: `latency`, `lost_response`, …"),
         key("tools", TOOLS, "The tools it strikes."),
         key("added", Shape::Time, "The delay that `latency` adds."),
         key("share", Shape::Number, "The share of calls that it strikes."),
@@ -166,16 +166,16 @@ static AGENT_KEYS: Object = Object {
     doc: "An agent that must reach a goal with the server's tools.",
     keys: &[&[
         required("name", Shape::Text, "A name for reports."),
-        key("provider", Shape::Any, "Who plays the model."),
+        key("provider", Shape::Any, "The provider of the model."),
         key("prompt", Shape::Text, "The goal."),
         key("inject", Shape::List(&Shape::Text), "Faults of `faults:` to plant."),
         key("recovery", Shape::Any, "How soon the agent must recover."),
         key("trajectory", Shape::Any, "The calls that it must make."),
-        key("golden_path", Shape::Any, "The ways that are good."),
+        key("golden_path", Shape::Any, "The good sequences of calls."),
         key("distractors", Shape::Any, "Tools that it must leave alone."),
-        key("equal_function", Shape::Any, "Tools that serve alike."),
-        key("expect", Shape::Any, "What must hold in the end."),
-        key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Why it is not run."),
+        key("equal_function", Shape::Any, "Tools that are equally good."),
+        key("expect", Shape::Any, "Expectations of the end."),
+        key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "The reason why it is not run."),
         key("tags", Shape::List(&Shape::Text), "Words to select it by."),
     ]],
 };

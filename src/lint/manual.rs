@@ -9,15 +9,16 @@ use super::rules::SUBJECTS;
 use super::{Level, Lint, MAX_TOKENS, Provider, lints};
 
 const HEAD: &str = "\
-# What `schema_lint:` and `mcprove lint` look for
+# Lints
 
-Made from the code; `UPDATE=1 cargo test generated` writes it anew.
+The checks of `schema_lint:` and `mcprove lint`; [Linting tools](../guides/linting.md) says how to run them.
+This page is made from the code; `UPDATE=1 cargo test generated` writes it anew.
 
-Each lint looks at the tools that a server lists and calls none of them.
-An *error* breaks the specification; a *warning* is what the specification advises against or what models and clients are known to stumble over; *advice* is told beside the verdict and never changes it.
-What a model provider refuses is a warning, and an error where the provider is named (`providers: [openai]`, `--provider openai`).
+Each lint reads the tools that a server lists and calls none of them.
+An *error* breaks the specification; a *warning* goes against the advice of the specification, or is a known problem for models and clients; *advice* is shown beside the verdict and never changes it.
+A refusal by a model provider is a warning, and an error if the provider is named (`providers: [openai]`, `--provider openai`).
 Every example is a test: the lint finds something in the bad one and nothing in the good one.
-Examples say only what is different about this tool:
+Examples have only the differences to this tool:
 
 ```json
 ";
@@ -29,7 +30,7 @@ pub fn manual() -> String {
     let _ = writeln!(page, "{}\n```\n", serde_json::to_string_pretty(&right()).unwrap_or_default());
     let _ = writeln!(
         page,
-        "`\"times\": 9` stands for so many tools, `\"repeat\": [\"text\", 9]` for a text so many times over, `null` for what is not there.\n\
+        "`\"times\": 9` stands for that number of tools, `\"repeat\": [\"text\", 9]` for a text repeated that often, `null` for a missing value.\n\
          Tokens are estimated: a token for four bytes of a tool's name, description and input schema as compact JSON.\n\
          Without `max_tokens` a list may cost {MAX_TOKENS}.\n"
     );
@@ -52,7 +53,7 @@ fn providers() -> String {
         let _ = writeln!(text, "| `{}` | {when} | {} |", provider.as_str(), own.join(", "));
     }
     text + "\nClients rewrite schemas for strict mode and for `parameters`, or do not use them; \
-            so these two are shown below the cases, and judged only where they are named.\n\n"
+            so these two are shown below the cases, and judged only if they are named.\n\n"
 }
 
 fn section(lint: &Lint) -> String {

@@ -17,16 +17,16 @@ This page is made from `src/taxonomy/registry.yml`; `UPDATE=1 cargo test generat
 A family is a category of faults, a leaf is one fault, a variant is one way in which a leaf shows in real servers.
 `mcprove fault-coverage` counts leaves; `mcprove run` also counts the variants that cases judged.
 The weighted figure spreads the weight of a family, its fault threads in arXiv 2606.05339, evenly over its leaves.
-A variant that *must* not occur fails a case, one that *should* not occur warns, and a *heuristic* says what experience expects.
+A variant that *must* not occur fails a case, one that *should* not occur warns, and a *heuristic* rests on experience.
 
-A mutant is one imitation of a variant, a change to what a server sent in a recorded run.
+A mutant is one imitation of a variant, a change to the messages of a server in a recorded run.
 
-Tiers say what it takes to imitate a variant: W changes frames one by one, S needs memory of earlier frames, L needs \
+Tiers say how a variant can be imitated: W changes frames one by one, S needs memory of earlier frames, L needs \
 control over how the server starts and ends, C needs a companion such as a canary file or a second server, and N cannot \
 be imitated.
 
-Where the column *server* says yes, `mcprove serve faulty --fault VARIANT` serves the demo server with that variant \
-written into it, over each of its transports.
+If the column *server* says yes, `mcprove serve faulty --fault VARIANT` serves the demo server with that variant, \
+over each of its transports.
 ";
 
 const MUTANTS: &str = "
@@ -34,10 +34,10 @@ const MUTANTS: &str = "
 
 A mutant has an `id`, a `meaning`, and a fault: `on` says which exchanges it changes, `does` says how.
 Paths are dotted, with `[*]` for every item of a list, `*` for every member, and `json()` for JSON within a text; \
-those that start with `params` are looked for in the notifications that came with the answer.
-`shown_by` is what a healthy server shows that has the fault anyway, so that the mutant says nothing about a suite.
-`needs` is what a server must offer for the mutant to make sense.
-A registry of your own may leave the fault out; such a mutant is named and never planted.
+those that start with `params` apply to the notifications that came with the answer.
+`shown_by` matches the answer of a healthy server that has the fault anyway, so that the mutant proves nothing about a suite.
+`needs` lists the things that a server must offer for the mutant to make sense.
+Your own registry may leave the fault out; such a mutant is named and never planted.
 
 ```yaml
 mutants:

@@ -36,12 +36,12 @@ static KEYS: Object = Object {
         key(
             "hints",
             Shape::Map(&Shape::Any),
-            "What rules are tested with that need a tool or a token, such as `slow_tool: export` or `progress_tool: { name: export, arguments: { steps: 3 } }`.",
+            "Tools or tokens that some rules need, such as `slow_tool: export` or `progress_tool: { name: export, arguments: { steps: 3 } }`.",
         ),
         key(
             "baseline",
             Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
-            "Rules that are known to be broken: ids, or ids with reasons. One that holds after all fails.",
+            "Rules that are known to be broken: ids, or ids with reasons. A listed rule that holds fails.",
         ),
         key(
             "rules",

@@ -39,17 +39,17 @@ static KEYS: Object = Object {
         ),
         key("answers", Shape::Flag, "Whether recorded calls are made again; they are by default."),
         key("tools", TOOLS, "The tools; all by default."),
-        key("ignore", Shape::List(&Shape::Object(&IGNORED)), "Changes that are meant."),
+        key("ignore", Shape::List(&Shape::Object(&IGNORED)), "Changes that are intended."),
     ]],
 };
 
 static IGNORED: Object = Object {
     name: "an ignored change",
-    doc: "A change that is meant; with both `at` and `what`, both must fit.",
+    doc: "An intended change; with both `at` and `what`, both must fit.",
     keys: &[&[
-        key("at", Shape::Text, "Where: `tools/add/input/limit`; `*` stands for anything."),
-        key("what", Shape::Choice(NAMES), "What kind of change."),
-        required("reason", Shape::Text, "Why it is meant."),
+        key("at", Shape::Text, "The place: `tools/add/input/limit`; `*` stands for anything."),
+        key("what", Shape::Choice(NAMES), "The kind of change."),
+        required("reason", Shape::Text, "Why the change is intended."),
     ]],
 };
 

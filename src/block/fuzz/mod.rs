@@ -46,11 +46,11 @@ static KEYS: Object = Object {
     doc: "Generated calls: a case for each tool, each with servers of its own.",
     keys: &[&[
         key("seed", Shape::Whole, "The seed, by default 0; the same seed gives the same calls."),
-        key("cases", Shape::Whole, "How many calls for each tool, by default 200 where no `time` is given."),
+        key("cases", Shape::Whole, "The number of calls for each tool, by default 200 if no `time` is given."),
         key("time", Shape::Time, "How long each tool is called, such as `30s`; it ends with whichever comes first."),
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key("block", TOOLS, "Tools that are not called although they are selected: names and patterns."),
-        key("in_flight", Shape::Whole, "How many calls are under way at a time, 1 to 32, by default 8."),
+        key("in_flight", Shape::Whole, "The number of concurrent calls, 1 to 32, by default 8."),
         key(
             "max_string",
             Shape::Whole,

@@ -36,7 +36,7 @@ pub(super) static TEST_KEYS: &[Key] = &[key(
 
 static KEYS: Object = Object {
     name: "negative_path",
-    doc: "Calls that must be refused; a refusal counts only where a valid call of the same tool was served.",
+    doc: "Calls that must be refused; a refusal counts only if a valid call of the same tool was served.",
     keys: &[&[
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key(
@@ -53,7 +53,7 @@ static KEYS: Object = Object {
             "Which checks; all by default, in a test all but `unknown_method` and `malformed_envelope`, which are about \
              the server as a whole.",
         ),
-        key("cases", Shape::Whole, "How many calls of each tool at most, of each kind some; 24 by default."),
+        key("cases", Shape::Whole, "The largest number of calls of each tool, some of each kind; 24 by default."),
     ]],
 };
 

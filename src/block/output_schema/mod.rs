@@ -21,7 +21,7 @@ pub(super) static KIND: Kind = Kind {
 
 static KEYS: Object = Object {
     name: "a tool selection",
-    doc: "Which tools a block works on.",
+    doc: "The tools of a block.",
     keys: &[&[key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`.")]],
 };
 

@@ -15,27 +15,27 @@ static PROPERTY_KEYS: &[Key] = &[
     key(
         "generate",
         Shape::Map(&Shape::Either(&[Shape::Any, Shape::Object(&ARGUMENTS), Shape::Object(&VALUES)])),
-        "What is generated, by the name that templates use: a JSON Schema, `{ each: VALUES }`, or `{ tool: NAME }` for \
+        "Generated values, by the name that templates use: a JSON Schema, `{ each: VALUES }`, or `{ tool: NAME }` for \
          arguments of that tool, with the keys of [a set of arguments](#a-set-of-arguments).",
     ),
     key(
         "cases",
         Shape::Whole,
-        "How many rounds; by default 100 for what is drawn, and as many as there are for what is listed.",
+        "The number of rounds; by default 100 for generated values, and one for each listed value.",
     ),
-    key("seed", Shape::Whole, "What all draws follow from, 0 by default; the same seed gives the same values."),
+    key("seed", Shape::Whole, "The seed of all random values, 0 by default; the same seed gives the same values."),
     key(
         "severity",
         Shape::Choice(&["low", "medium", "high", "critical"]),
-        "How bad it is where the property does not hold; `medium` by default.",
+        "The severity of a failure; `medium` by default.",
     ),
-    key("why", Shape::Text, "Why it matters, told where it does not hold."),
+    key("why", Shape::Text, "Why it matters, shown with a failure."),
     key(
         "broken",
         Shape::Any,
-        "What a server does that breaks this property, as flaws of the demo server; the program's own tests play it.",
+        "The behaviour of a server that breaks this property, as flaws of the demo server; the program's own tests run it.",
     ),
-    key("reference", Shape::Map(&Shape::Any), "What the demo server and the suite need to show it."),
+    key("reference", Shape::Map(&Shape::Any), "The settings of the demo server and the suite that show it."),
 ];
 
 /// What `generate:` says of a name where it has `each`.
@@ -60,12 +60,12 @@ pub(super) static ARGUMENTS: Object = Object {
         key(
             "put",
             Shape::Either(&[Shape::List(&Shape::Any), Shape::Template]),
-            "Values that take the place of one parameter each, one after another; rounds know them as `payload`.",
+            "Values that replace one parameter each, one after another; rounds know them as `payload`.",
         ),
         key(
             "into",
             Shape::Text,
-            "An expression that picks the parameters for `put` by `parameter.name`, `parameter.words` and `parameter.schema`.",
+            "An expression that selects the parameters for `put` by `parameter.name`, `parameter.words` and `parameter.schema`.",
         ),
     ]],
 };

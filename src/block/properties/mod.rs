@@ -20,7 +20,7 @@ pub(super) static KIND: Kind = Kind {
     key: key(
         "properties",
         Shape::List(&Shape::Object(&keys::PROPERTY)),
-        "What must hold for all calls: tests whose steps run in rounds with generated values.",
+        "Properties that hold for all inputs: tests whose steps run in rounds with generated values.",
     ),
     probes: &[],
     example: Some("properties: [{ name: words come back, generate: { word: { type: string } }, … }]"),

@@ -21,9 +21,9 @@ impl Files for With {
 pub fn packs_manual() -> String {
     let mut page = "# Packs\n\n".to_owned();
     page += "This page is made from the packs under `suites/packs/`.\n";
-    page += "A pack is a suite of [properties](../guides/properties.md) that hold for any server. Include it, and give its variables other values where they do not fit:\n\n";
-    page += "```yaml\nsuite: My server\nserver: { builtin: demo }\ninclude: [builtin:packs/path-traversal, builtin:packs/unicode]\n\n# No user has an id that was made up; `arguments: { get_user: { id: … } }` would give one that is there.\nallow_unjudged: [get_user]\n```\n\n";
-    page += "Every property of a pack is held by the program's tests against a server that breaks it, on which it fails, and against one that does not.\n";
+    page += "A pack is a suite of [properties](../guides/properties.md) that hold for any server.\nInclude it, and set its variables if the defaults do not fit:\n\n";
+    page += "```yaml\nsuite: My server\nserver: { builtin: demo }\ninclude: [builtin:packs/path-traversal, builtin:packs/unicode]\n\n# No user has an invented id; `arguments: { get_user: { id: … } }` would give an existing one.\nallow_unjudged: [get_user]\n```\n\n";
+    page += "The program's tests run every property on a server that breaks it, where it fails, and on one that does not.\n";
     for name in pack_names() {
         page += &pack(name);
     }

@@ -20,7 +20,7 @@ pub(super) static KIND: Kind = Kind {
     key: key(
         "schema_lint",
         Shape::Object(&KEYS),
-        "Looks for tools whose schemas, names and descriptions are wrong, too loose or too long, or that model providers refuse.",
+        "Finds tools with wrong, loose or long schemas, names and descriptions, and tools that model providers refuse.",
     ),
     probes: &["schema-lint"],
     example: Some("schema_lint: { level: warning }"),
@@ -30,25 +30,29 @@ pub(super) static KIND: Kind = Kind {
 
 static KEYS: Object = Object {
     name: "schema_lint",
-    doc: "What is wrong, loose or costly about the tools as they are listed; no tool is called.",
+    doc: "Checks of the tools as they are listed; no tool is called.",
     keys: &[&[
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key(
             "providers",
             Shape::List(&Shape::Choice(Provider::NAMES)),
-            "Model providers that must take the tools: what one of these refuses fails. By default it is a warning for `openai`, `anthropic` and `gemini`.",
+            "Model providers that must accept the tools: a refusal by one of these fails. By default it is a warning for `openai`, `anthropic` and `gemini`.",
         ),
         key(
             "level",
             Shape::Choice(Level::NAMES),
-            "The least that becomes a case; `warning` by default, which leaves advice to the summary.",
+            "The lowest level that becomes a case; `warning` by default, which leaves advice to the summary.",
         ),
         key(
             "allow",
             Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)])),
             "Lints that may find something, with the reason: for all tools, or tool by tool.",
         ),
-        key("max_tokens", Shape::Whole, "The most tokens that the list may cost, by estimate; 25000 by default."),
+        key(
+            "max_tokens",
+            Shape::Whole,
+            "The largest number of tokens that the list may cost, by estimate; 25000 by default.",
+        ),
     ]],
 };
 

@@ -35,7 +35,7 @@ pub static SUITE_KEYS: &[Key] = &[
     key(
         "answers",
         Shape::Object(&server::ANSWERS),
-        "What the client answers when the server asks; without an answer it declines.",
+        "The answers of the client when the server asks; without an answer it declines.",
     ),
     key("arguments", Shape::Map(&Shape::Map(&Shape::Any)), "Valid arguments by tool, for generated cases."),
     key(
@@ -46,13 +46,13 @@ pub static SUITE_KEYS: &[Key] = &[
     key(
         "allow_unjudged",
         Shape::List(&Shape::Text),
-        "Tools that serve no call here, which is known: a run in which no other tool served nothing may pass.",
+        "Tools that are known to serve no call here; they do not keep the run from passing.",
     ),
     key("setup", Shape::List(&Shape::Object(&step::STEP)), "Steps that run when a server's session begins."),
     key(
         "teardown",
         Shape::List(&Shape::Object(&step::STEP)),
-        "Steps that run before a server's session ends, whatever happened.",
+        "Steps that run before a server's session ends, also after failures.",
     ),
 ];
 

@@ -5,7 +5,7 @@ use crate::source::shape::{Key, Object, Shape, key};
 /// Bytes that are no text.
 static BYTES: Object = Object {
     name: "bytes",
-    doc: "Bytes that text cannot hold.",
+    doc: "Bytes that are not text.",
     keys: &[&[key("base64", Shape::Text, "The bytes in base64.")]],
 };
 
@@ -20,28 +20,28 @@ static HEADER: Shape =
 /// How bytes are cut into separate writes.
 static CUTS: &[Key] = &[
     key("split", Shape::List(&Shape::Whole), "Writes the bytes in pieces, cut at these offsets."),
-    key("every", Shape::Whole, "Writes the bytes in pieces of this many."),
+    key("every", Shape::Whole, "Writes the bytes in pieces of this size."),
 ];
 
 pub(super) static HTTP: Object = Object {
     name: "a raw request",
-    doc: "A request of HTTP/1.1 on a connection of its own, byte for byte as it is written here.",
+    doc: "A request of HTTP/1.1 on a connection of its own, byte for byte as it is written.",
     keys: &[
         &[
-            key("method", Shape::Text, "The method; `POST` where there is a body, else `GET`."),
+            key("method", Shape::Text, "The method; `POST` if there is a body, else `GET`."),
             key("path", Shape::Text, "The target with its query; that of the server's `url` by default."),
             key(
                 "headers",
                 Shape::Map(&HEADER),
-                "Headers as they are written; a list repeats one, and nothing leaves out one that is sent by default.",
+                "Headers as they are written; a list repeats a header, and an empty value leaves out one that is sent by default.",
             ),
-            key("bare", Shape::Flag, "Sends no header but those under `headers`."),
+            key("bare", Shape::Flag, "Sends only the headers under `headers`."),
             key("body", Shape::Any, "The body: text as it is, `{ base64: … }`, or a value that is sent as JSON."),
             key("raw", TEXT_OR_BYTES, "The whole request, instead of method, path, headers and body."),
             key(
                 "then",
                 Shape::Choice(&["close_write", "abort"]),
-                "What follows the last byte: `close_write` ends our side of the connection, `abort` all of it.",
+                "The action after the last byte: `close_write` ends our side of the connection, `abort` all of it.",
             ),
             key(
                 "read",
@@ -64,7 +64,7 @@ pub(super) static HTTP: Object = Object {
 static EVENTS: Object = Object {
     name: "some events",
     doc: "The first events of a stream.",
-    keys: &[&[key("events", Shape::Whole, "How many.")]],
+    keys: &[&[key("events", Shape::Whole, "The number of events.")]],
 };
 
 pub(super) static SEND: Object = Object {
@@ -83,7 +83,7 @@ pub(super) static SEND: Object = Object {
             key(
                 "newline",
                 Shape::Either(&[Shape::Flag, Shape::Text]),
-                "What ends each line: `true` is `\"\\n\"`, `false` nothing, and a text itself.",
+                "The end of each line: `true` is `\"\\n\"`, `false` nothing, and a text itself.",
             ),
         ],
         CUTS,
@@ -91,14 +91,14 @@ pub(super) static SEND: Object = Object {
             key(
                 "answers",
                 Shape::Either(&[Shape::Text, Shape::Number, Shape::List(&ID)]),
-                "What to wait for: an id, several, `any` for the next answer, `none` to look for a while; by default the ids of the requests that are sent.",
+                "The answers to wait for: an id, several, `any` for the next answer, `none` to look for a while; by default the ids of the requests that are sent.",
             ),
             key(
                 "then",
                 Shape::Choice(&["close_write"]),
-                "What follows the last byte: `close_write` ends the server's input, and instead of answers the end of the server is awaited.",
+                "The action after the last byte: `close_write` ends the server's input, and waits for the end of the server instead of answers.",
             ),
-            key("for", Shape::Time, "How long to look where no answer is awaited; 300ms by default."),
+            key("for", Shape::Time, "How long to look if no answer is awaited; 300ms by default."),
         ],
     ],
 };
@@ -110,11 +110,11 @@ pub(super) const SEND_SHAPE: Shape = Shape::Either(&[Shape::Text, Shape::Object(
 
 pub(super) static CANCEL: Object = Object {
     name: "a cancellation",
-    doc: "When the request is taken back, and how long the server is watched.",
+    doc: "When the request is cancelled, and how long the server is watched.",
     keys: &[&[
         key("after", Shape::Time, "Cancels after this time."),
-        key("progress", Shape::Whole, "Cancels after so many notifications of progress, which are asked for."),
-        key("reason", Shape::Text, "The reason to give."),
-        key("watch", Shape::Time, "How long to look at what the server still sends; 500ms by default."),
+        key("progress", Shape::Whole, "Cancels after this number of progress notifications, which are requested."),
+        key("reason", Shape::Text, "The reason in the cancellation."),
+        key("watch", Shape::Time, "How long to watch for further messages of the server; 500ms by default."),
     ]],
 };

@@ -9,7 +9,7 @@ const CARRIERS: Shape = Shape::Choice(&["stdio", "http"]);
 
 pub(super) static RULE: Object = Object {
     name: "a rule",
-    doc: "What a specification demands, where a test stands for it.",
+    doc: "A rule of the specification that a test checks.",
     keys: &[&[
         required("id", Shape::Text, "Its id: `B2`."),
         required(
@@ -22,7 +22,7 @@ pub(super) static RULE: Object = Object {
             Shape::Choice(&["must", "should"]),
             "How binding it is, `must` by default; a server that breaks a `should` is warned.",
         ),
-        key("advice", Shape::Text, "Why it is no more than advice, where the sentence has no SHOULD."),
+        key("advice", Shape::Text, "Why the rule is only advice, if the sentence has no SHOULD."),
         key("revisions", Shape::List(&Shape::Choice(REVISIONS)), "The revisions in which it holds; all by default."),
         key("over", CARRIERS, "The transport that it is about; every one by default."),
         required(
@@ -33,54 +33,50 @@ pub(super) static RULE: Object = Object {
         key(
             "source",
             Shape::Text,
-            "Where the sentence stands, if not on the page of `section`: `schema#tool`, or an address.",
+            "The page of the sentence, if that is not the page of `section`: `schema#tool`, or an address.",
         ),
         required("why", Shape::Text, "Why it matters."),
         required("good", Shape::Text, "How a good server answers."),
         key(
             "broken",
             Shape::Any,
-            "What a server does that breaks this rule, as flaws of the demo server; `mcprove serve faulty --rule` plays it.",
+            "The behaviour of a server that breaks this rule, as flaws of the demo server; `mcprove serve faulty --rule` runs it.",
         ),
         key(
             "also_broken",
             Shape::Map(&Shape::Any),
-            "The same for each further variant that the test judges; the program's own tests play it.",
+            "The same for each further variant that the test judges; the program's own tests run it.",
         ),
-        key("reference", Shape::Map(&Shape::Any), "What the demo server and the suite need to show it."),
+        key("reference", Shape::Map(&Shape::Any), "The settings of the demo server and the suite that show it."),
     ]],
 };
 
 static NEED: Object = Object {
     name: "a need",
-    doc: "What must be there before the test says anything about a server; otherwise it is skipped. All that is said must hold.",
+    doc: "Conditions of a test; unless all of them hold, the test is skipped.",
     keys: &[&[
         key("hint", Shape::Text, "A hint under `compliance: { hints: … }`, such as `slow_tool`."),
         key("capability", Shape::Text, "A capability that the server declares, such as `resources.subscribe`."),
         key("no_capability", Shape::Text, "A capability that the server does not declare."),
         key("over", CARRIERS, "The transport."),
-        key("assert", Shape::Text, "An expression that holds; `offer` is what the server offers."),
-        key(
-            "else",
-            Shape::Text,
-            "The reason that is reported where the test is skipped because `assert` does not hold.",
-        ),
+        key("assert", Shape::Text, "An expression that holds; `offer` has the server's lists and capabilities."),
+        key("else", Shape::Text, "The reason that is reported if `assert` does not hold."),
     ]],
 };
 
 /// Keys of a test that stands for a rule, or that does not say something of every server.
 pub static RULE_KEYS: &[Key] = &[
     key("rule", Shape::Object(&RULE), "The rule of the specification for which the test stands."),
-    key("needs", Shape::List(&Shape::Object(&NEED)), "What must be there before the test says anything."),
+    key("needs", Shape::List(&Shape::Object(&NEED)), "Conditions without which the test is skipped."),
     key(
         "witness",
         Shape::List(&Shape::Object(&super::step::STEP)),
-        "Steps that must go well before the others say anything: a sound twin of what must be refused. Otherwise the test is inconclusive.",
+        "Steps that must succeed first, such as a valid twin of the call that must be refused. If they fail, the test is inconclusive.",
     ),
     key(
         "scan",
         Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
-        "Instead of steps: what every frame of every session of the suite is searched for.",
+        "Instead of steps: scans of every frame of every session of the suite.",
     ),
-    key("handshake", Shape::Flag, "`false` begins a session without a handshake; the steps say everything."),
+    key("handshake", Shape::Flag, "`false` begins a session without a handshake; the steps send everything."),
 ];

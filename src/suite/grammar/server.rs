@@ -19,7 +19,7 @@ pub(in crate::suite) static SERVER: Object = Object {
         key(
             "transport",
             Shape::Choice(&["auto", "streamable-http", "sse"]),
-            "Which transport the `url` has: `auto` speaks streamable HTTP, and HTTP+SSE of 2024-11-05 to servers that know nothing else.",
+            "Which transport the `url` has: `auto` speaks streamable HTTP, and HTTP+SSE of 2024-11-05 to servers that speak nothing else.",
         ),
         key("builtin", Shape::Choice(&["demo"]), "A server that is part of mcprove and runs in process."),
         key(
@@ -38,7 +38,7 @@ pub(in crate::suite) static SERVER: Object = Object {
             Shape::Map(&Shape::Text),
             "HTTP headers of every request to the `url`; the values of those that carry credentials appear in no output.",
         ),
-        key("auth", Shape::Object(&AUTH), "The token that the server at the `url` wants, or how to get one."),
+        key("auth", Shape::Object(&AUTH), "The token for the server at the `url`, or how to get one."),
         key("tls", Shape::Object(&TLS), "How the certificate of an `https` server is checked."),
         key(
             "cwd",
@@ -60,7 +60,7 @@ pub(in crate::suite) static SERVER: Object = Object {
 
 static AUTH: Object = Object {
     name: "auth",
-    doc: "The token that a server over HTTP wants: one that is known, or one that is fetched.",
+    doc: "The token for a server over HTTP: a known one, or one that is fetched.",
     keys: &[&[
         key("bearer", Shape::Text, "The token; it appears in no output."),
         key(
@@ -73,14 +73,18 @@ static AUTH: Object = Object {
 
 static CLIENT_CREDENTIALS: Object = Object {
     name: "client_credentials",
-    doc: "What an authorization server wants to know. Without `issuer` and `token_url` the server itself says who that is.",
+    doc: "The parameters for an authorization server. Without `issuer` and `token_url` the tested server names it.",
     keys: &[&[
-        key("issuer", Shape::Text, "The authorization server; what it publishes says where tokens are given."),
-        key("token_url", Shape::Text, "Where tokens are given, if nobody publishes it."),
-        required("client_id", Shape::Text, "Who asks."),
-        required("client_secret", Shape::Text, "What proves it; it appears in no output, nor does the token."),
-        key("scopes", Shape::List(&Shape::Text), "What the token is to allow; by default what the server asks for."),
-        key("resource", Shape::Text, "What the token is for; by default the `url` of the server."),
+        key("issuer", Shape::Text, "The authorization server; its metadata have the token endpoint."),
+        key("token_url", Shape::Text, "The token endpoint, if no metadata name it."),
+        required("client_id", Shape::Text, "The id of the client."),
+        required(
+            "client_secret",
+            Shape::Text,
+            "The secret of the client; it appears in no output, nor does the token.",
+        ),
+        key("scopes", Shape::List(&Shape::Text), "The scopes of the token; by default those that the server asks for."),
+        key("resource", Shape::Text, "The resource that the token is for; by default the `url` of the server."),
     ]],
 };
 
@@ -90,7 +94,7 @@ static TLS: Object = Object {
     keys: &[&[key(
         "ca",
         Shape::Text,
-        "A file in PEM with the certificates that count, instead of the system's; relative to the suite's file.",
+        "A PEM file with the certificates to trust, instead of the system's; relative to the suite's file.",
     )]],
 };
 
@@ -105,33 +109,37 @@ static RUN_OPTION_KEYS: &[Key] = &[
     key(
         "restart_policy",
         Shape::Choice(&["per_suite", "per_test", "never"]),
-        "`per_suite` shares one session, `per_test` gives every case a fresh server, or only a session of its own where the server has a `url` and no `command`, `never` does not start a crashed server again.",
+        "`per_suite` shares one session, `per_test` gives every case a fresh server, or only a session of its own if the server has a `url` and no `command`, `never` does not start a crashed server again.",
     ),
     key(
         "parallel",
         Shape::Whole,
-        "How many cases run at a time, 1024 at most. By default those that somebody wrote run one after another, and as many generated ones as there are processors.",
+        "How many cases run at a time, 1024 at most. By default hand-written cases run one after another, and as many generated ones as there are processors.",
     ),
     key("timeout", Shape::Timeout, "The time that a case may take; 30s by default."),
     key("request_timeout", Shape::Timeout, "The time that one request may take; 10s by default."),
     key("start_timeout", Shape::Timeout, "The time that a server may take to start and shake hands; 30s by default."),
-    key("retries", Shape::Whole, "How often a failed case is tried again; one that passes then is flaky."),
+    key("retries", Shape::Whole, "How often a failed case is retried; one that passes then is flaky."),
     key(
         "order",
         Shape::Choice(&["declared", "shuffled"]),
-        "The order of the cases: as written, or as a seed says, which the run prints and `--shuffle=SEED` takes.",
+        "The order of the cases: as written, or by a seed, which the run prints and `--shuffle=SEED` takes.",
     ),
 ];
 
 pub(super) static ANSWERS: Object = Object {
     name: "answers",
-    doc: "What the client answers when the server asks.",
+    doc: "The answers of the client when the server asks.",
     keys: &[&[
-        key("sampling", ANSWER, "The result of `sampling/createMessage`, or its text; a list is taken in turn."),
+        key(
+            "sampling",
+            ANSWER,
+            "The result of `sampling/createMessage`, or its text; a list has one answer per request.",
+        ),
         key(
             "elicitation",
             ANSWER,
-            "The result of `elicitation/create`, or the content of an accepted form; a list is taken in turn.",
+            "The result of `elicitation/create`, or the content of an accepted form; a list has one answer per request.",
         ),
         key("roots", Shape::List(&Shape::Any), "The roots, as URIs or as `{ uri, name }`."),
     ]],

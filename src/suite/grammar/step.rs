@@ -8,19 +8,19 @@ pub(super) static STEP: Object =
     Object { name: "a step", doc: "One exchange with the server.", keys: &[STEP_NAME, STEP_KEYS] };
 
 static STEP_NAME: &[Key] = &[
-    key("name", Shape::Text, "What the step is for, shown when it fails."),
+    key("name", Shape::Text, "The purpose of the step, shown when it fails."),
     key(
         "needs",
         Shape::List(&Shape::Object(&STEP_NEED)),
-        "What the answer must have for the test to apply; without it the test is skipped.",
+        "Conditions of the answer without which the test is skipped.",
     ),
 ];
 
 static STEP_NEED: Object = Object {
     name: "a need of a step",
-    doc: "Something that servers may have or not.",
+    doc: "A condition of the answer.",
     keys: &[&[
-        required("assert", Shape::Text, "An expression over the answer. Where it is false, the test is skipped."),
+        required("assert", Shape::Text, "An expression over the answer. If it is false, the test is skipped."),
         required("else", Shape::Text, "The reason that is reported for the skip."),
     ]],
 };
@@ -48,7 +48,7 @@ pub static STEP_KEYS: &[Key] = &[
     key(
         "alive",
         Shape::Flag,
-        "Asks whether the server still answers: with `ping`, since 2026-07-28 with `server/discover`.",
+        "Checks that the server still answers: with `ping`, since 2026-07-28 with `server/discover`.",
     ),
     key("restart", Shape::Flag, "Ends the server and starts it again; not for one that has a `url` and no `command`."),
     key("send", raw::SEND_SHAPE, "Writes a raw message on the session's stream."),
@@ -56,7 +56,7 @@ pub static STEP_KEYS: &[Key] = &[
     key(
         "expect",
         Shape::List(&Shape::Object(&EXPECTATION)),
-        "What must hold for the answer; `[]` says on purpose that nothing must.",
+        "Expectations of the answer; `[]` says on purpose that there are none.",
     ),
     key(
         "capture",
@@ -70,7 +70,7 @@ pub static STEP_KEYS: &[Key] = &[
     ),
     key("timeout", Shape::Timeout, "The time that this request may take."),
     key("progress", Shape::Flag, "Whether to ask for progress notifications."),
-    key("cancel", Shape::Object(&raw::CANCEL), "Cancels the request while it is under way."),
+    key("cancel", Shape::Object(&raw::CANCEL), "Cancels the running request."),
 ];
 
 static CAPTURE: Object = Object {
@@ -78,20 +78,20 @@ static CAPTURE: Object = Object {
     doc: "A value of the answer.",
     keys: &[&[
         required("at", Shape::Text, "The path of the value."),
-        key("secret", Shape::Flag, "Whether the value appears in no output, as values of the environment do not."),
+        key("secret", Shape::Flag, "Whether the value is secret: it then appears in no output."),
     ]],
 };
 
 static SNAPSHOT: Object = Object {
     name: "a snapshot",
-    doc: "What is recorded of an answer, and where.",
+    doc: "The recorded part of an answer, and its file.",
     keys: &[&[
-        key("name", Shape::Text, "The name of its file; made from the names of test and step by default."),
+        key("name", Shape::Text, "The name of the file; made from the names of test and step by default."),
         key("at", Shape::Text, "The part of the answer that is recorded; `result` by default."),
         key(
             "redact",
             Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
-            "Paths whose values differ from run to run, with a text to stand there; in a list, the type of the value does.",
+            "Paths whose values differ from run to run, with replacement texts; in a list, the type replaces the value.",
         ),
         key("sort", Shape::List(&Shape::Text), "Paths of arrays whose order means nothing."),
         key(
@@ -104,7 +104,7 @@ static SNAPSHOT: Object = Object {
 
 static COMPLETE: Object = Object {
     name: "a completion",
-    doc: "What to complete.",
+    doc: "The argument to complete.",
     keys: &[&[
         required("ref", Shape::Any, "The prompt or resource template: `{ type: ref/prompt, name: … }`."),
         required("argument", Shape::Any, "The argument and what is typed so far: `{ name: …, value: … }`."),

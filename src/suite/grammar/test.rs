@@ -9,12 +9,12 @@ use super::step::STEP;
 pub static TEST_KEYS: &[Key] = &[
     required("name", Shape::Text, "The test's name, unique in the suite."),
     key("tags", Shape::List(&Shape::Text), "Words to select tests by."),
-    key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Why the test is not run."),
+    key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "The reason why the test is not run."),
     key("only", Shape::Flag, "Runs only the tests so marked; refused in CI."),
     key("server", Shape::Text, "The one server on which this test runs."),
     key("setup", Shape::List(&Shape::Object(&STEP)), "Steps before the test."),
     key("steps", Shape::List(&Shape::Object(&STEP)), "The steps, in order."),
-    key("teardown", Shape::List(&Shape::Object(&STEP)), "Steps after the test, whatever happened."),
+    key("teardown", Shape::List(&Shape::Object(&STEP)), "Steps after the test, also after failures."),
     key(
         "rows",
         Shape::Either(&[Shape::List(&Shape::Map(&Shape::Any)), Shape::Text]),
@@ -25,18 +25,18 @@ pub static TEST_KEYS: &[Key] = &[
         Shape::Choice(&["tools", "resources", "prompts"]),
         "Runs the test once for each thing that the server offers, as `tool`, `resource` or `prompt`.",
     ),
-    key("where", Shape::Text, "An expression that picks among `for_each`."),
+    key("where", Shape::Text, "An expression that filters the things of `for_each`."),
     key(
         "output_schema",
         Shape::Flag,
         "Checks the structured content of every call against the tool's declared schema.",
     ),
-    key("answers", Shape::Object(&ANSWERS), "What the client answers in this test; it gets a session of its own."),
+    key("answers", Shape::Object(&ANSWERS), "The answers of the client in this test; it gets a session of its own."),
     key(
         "judges",
         Shape::List(&Shape::Text),
-        "Variants of the fault taxonomy that this test judges beyond what its expectations say.",
+        "Variants of the fault taxonomy that this test judges beyond those of its expectations.",
     ),
-    key("retries", Shape::Whole, "How often this test is tried again."),
+    key("retries", Shape::Whole, "How often this test is retried."),
     key("inject", Shape::List(&Shape::Text), "Faults of `faults:` to plant during this test."),
 ];

@@ -6,11 +6,11 @@ use super::super::Revision;
 use super::table::{SCANS, Scan};
 
 const HEAD: &str = "\
-# What every run scans for
+# Scans
 
-Made from the code; `UPDATE=1 cargo test generated` writes it anew.
+The rules for messages that every run checks, with any suite; [Semantics](../semantics.md#scans) says to which case a violation belongs.
+This page is made from the code; `UPDATE=1 cargo test generated` writes it anew.
 
-A server must not do any of these, whatever a suite asks of it; [semantics](../semantics.md#judging) says whose finding it is.
 The second column ends the sentence \"a server must not …\".
 Sections are those below `https://modelcontextprotocol.io/specification/REVISION/`, in 2025-11-25 for revisions with sessions and in 2026-07-28.
 

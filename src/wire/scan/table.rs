@@ -62,7 +62,7 @@ const CONTENT: &str = "SCHEMA-INVALID-CONTENT-BLOCK";
 scans! {
     // The stream.
     StrayOutput, "stray-output", NOISE, V2024_11_05, "basic/transports#stdio", "basic/transports/stdio#receiving-messages",
-        "write to standard output what is no message";
+        "write to standard output anything but messages";
     SplitMessage, "split-message", ENVELOPE, V2024_11_05, "basic/transports#stdio", "basic/transports/stdio#sending-messages",
         "break a message over several lines";
     // Envelopes.
@@ -82,7 +82,7 @@ scans! {
         "use an id for two requests of its own";
     // Answers.
     WrongId, "wrong-id", CORRELATION, V2024_11_05, "basic#result-responses", "basic#result-responses",
-        "answer with an id that nobody asked with, or with the same id in another type";
+        "answer with an id that matches no request, or with the same id in another type";
     AnsweredTwice, "answered-twice", CORRELATION, V2024_11_05, "basic#responses", "basic#responses",
         "answer a request twice";
     AnswerWithoutId, "answer-without-id", CORRELATION, V2024_11_05, "basic#error-responses", "basic#error-responses",
@@ -136,7 +136,7 @@ scans! {
         "report progress of a request that is answered";
     ForeignCancel, "foreign-cancel", NOTICE, V2024_11_05, "basic/utilities/cancellation#behavior-requirements",
         "basic/patterns/cancellation#behavior-requirements",
-        "cancel what is not a request of its own or, in 2026-07-28, no `subscriptions/listen`";
+        "cancel anything but a request of its own or, in 2026-07-28, a `subscriptions/listen`";
     UndeclaredLog, "undeclared-log", CAPABILITY, V2024_11_05, "server/utilities/logging#capabilities",
         "server/utilities/logging#capabilities",
         "send log messages without the capability `logging`";
@@ -178,7 +178,7 @@ scans! {
         "server/prompts#embedded-resources",
         "send the contents of a resource without `uri`, or without `text` and `blob`";
     BadUri, "bad-uri", CONTENT, V2024_11_05, "server/resources#custom-uri-schemes", "server/resources#custom-uri-schemes",
-        "name a resource by what is no URI of RFC 3986";
+        "name a resource by anything but a URI of RFC 3986";
     BadUriTemplate, "bad-uri-template", CONTENT, V2024_11_05, "server/resources#resource-templates",
         "server/resources#resource-templates",
         "list a template that is no URI template of RFC 6570";
