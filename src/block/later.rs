@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::event::Reason;
 use crate::plan::planner::{Planner, not_available};
-use crate::plan::{Block, Body, Case, CaseSource, Offer, SkipReason};
+use crate::plan::{Block, Body, Case, CaseSource, Offer};
 use crate::source::Node;
 use crate::source::shape::{Key, Object, Shape, key, required};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, skip_reason};
@@ -36,7 +37,7 @@ impl CaseSource for Later {
             let fallback =
                 if self.0.len() > 1 { format!("{} {}", block.key, number + 1) } else { block.key.to_owned() };
             let name = item.name.as_ref().map_or(fallback, |name| format!("{}: {name}", block.key));
-            let asked = item.skip.clone().map(SkipReason::Asked).or_else(|| planner.passed_over());
+            let asked = item.skip.clone().map(Reason::SkippedBySuite).or_else(|| planner.passed_over());
             let reason = asked.unwrap_or_else(|| not_available(block.key));
             let mut case = planner.case(&name, None, block.span, Body::Skipped(reason));
             case.probes.extend(block.probes.iter().chain(&item.probes).map(|probe| (*probe).to_owned()));

@@ -172,10 +172,13 @@ pub struct Attempt {
 /// A request and what came back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
-    /// `setup`, `teardown`, or empty for a step of the case itself.
-    pub phase: String,
+    /// The part of the case that sent it; empty for its own steps.
+    pub phase: Phase,
     /// The method, with the tool, resource or prompt: `tools/call get_user`.
     pub title: String,
+    /// The tool of a call; nothing for any other request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// The arguments or parameters as compact JSON, long ones cut.
     pub sent: String,
     /// The answer as compact JSON, long ones cut; empty where none came.
@@ -186,4 +189,42 @@ pub struct Exchange {
     pub answer_frame: Option<u32>,
     /// From request to answer, in microseconds.
     pub elapsed_us: u64,
+}
+
+/// The part of a case or suite that a step belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub enum Phase {
+    /// The steps of the case itself.
+    #[default]
+    #[serde(rename = "")]
+    Steps,
+    /// The setup of the case.
+    #[serde(rename = "setup")]
+    Setup,
+    /// Steps and calls that must succeed before the others prove anything.
+    #[serde(rename = "witness")]
+    Precondition,
+    /// The teardown of the case.
+    #[serde(rename = "teardown")]
+    Teardown,
+    /// The setup of the suite.
+    #[serde(rename = "suite setup")]
+    SuiteSetup,
+    /// The teardown of the suite.
+    #[serde(rename = "suite teardown")]
+    SuiteTeardown,
+}
+
+impl Phase {
+    /// The words in reports; empty for the steps of the case itself.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Steps => "",
+            Self::Setup => "setup",
+            Self::Precondition => "witness",
+            Self::Teardown => "teardown",
+            Self::SuiteSetup => "suite setup",
+            Self::SuiteTeardown => "suite teardown",
+        }
+    }
 }

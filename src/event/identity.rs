@@ -73,7 +73,8 @@ impl CaseResult {
     pub fn identity(&self, finding: &Finding) -> Identity {
         let kind = self.kind_of(finding);
         let tool = finding.reproduction.as_ref().and_then(|found| found.tool.clone());
-        let asked = || self.exchange_of(finding).map(|exchange| told(&exchange.title));
+        let asked =
+            || self.exchange_of(finding).map(|exchange| exchange.tool.as_ref().unwrap_or(&exchange.title).clone());
         let tool = tool.or_else(asked).unwrap_or_default();
         let signature = finding.signature(kind);
         // What a suite says of answers is told apart by who says it.
@@ -126,11 +127,6 @@ impl SessionJudged {
         let id = id([&self.suite, &self.server, kind.as_str(), "", &signature, ""]);
         Identity { id, kind, tool: String::new(), signature }
     }
-}
-
-/// The tool of an exchange, or its method.
-fn told(title: &str) -> String {
-    title.strip_prefix("tools/call ").unwrap_or(title).to_owned()
 }
 
 fn id(parts: [&str; 6]) -> String {

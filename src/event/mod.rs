@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::taxonomy::score::Score;
 
-pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome};
+pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
 pub use self::failure::{FailureClass, Finding, Level, StepProblem};
 pub use self::identity::{Identity, NOT_ISOLATED};

@@ -196,6 +196,12 @@ impl Reason {
     }
 }
 
+impl From<String> for Reason {
+    fn from(text: String) -> Self {
+        Self::NotApplicable(text)
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -100,7 +100,8 @@ fn case(result: &mut CaseResult, change: &dyn Fn(&str) -> String) {
     let earlier =
         result.earlier.iter_mut().chain(&mut result.repetitions).flat_map(|Attempt { findings, .. }| findings);
     earlier.chain(&mut result.findings).for_each(|found| finding(found, change));
-    for Exchange { title, sent, received, .. } in &mut result.exchanges {
+    for Exchange { title, tool, sent, received, .. } in &mut result.exchanges {
+        option(tool, change);
         for text in [title, sent, received] {
             *text = change(text);
         }

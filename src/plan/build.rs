@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::block::{self, Block, CaseSource};
-use super::case::{Body, Case, Lane, Plan, SkipReason, SuitePlan};
+use super::case::{Body, Case, Lane, Plan, SuitePlan};
 use super::planner::Planner;
 use super::{Selection, snapshot};
+use crate::event::Reason;
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::{LoadedSuite, Suite, Test};
 use crate::taxonomy::Registry;
@@ -52,11 +53,8 @@ pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
         | Body::Check(_)
         | Body::Scan(_)
         | Body::Template(_)
-        | Body::Skipped(SkipReason::NotAvailable(_)) => true,
-        Body::Failed(_)
-        | Body::Skipped(SkipReason::Asked(_) | SkipReason::NotApplicable(_) | SkipReason::ToolNotAllowed { .. }) => {
-            false
-        }
+        | Body::Skipped(Reason::NotAvailable(_)) => true,
+        Body::Failed(_) | Body::Skipped(_) => false,
     });
     counted.fold(Default::default(), |(mut probes, mut variants): (BTreeSet<_>, BTreeSet<_>), case| {
         probes.extend(case.probes.iter().cloned());

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::{Check, Rounds, Selection};
+use crate::event::Reason;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{Answers, Handshake, Hazard, Protocol, Rule, Step, Suite, Test};
+use crate::suite::{Answers, Handshake, Protocol, Rule, Step, Suite, Test};
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -154,7 +155,7 @@ pub enum Body {
     /// It looks for these in every frame of the lane, once all other cases are over.
     Scan(Vec<String>),
     /// It does not run.
-    Skipped(SkipReason),
+    Skipped(Reason),
     /// It becomes cases once the server's catalog is known.
     Template(Box<Template>),
     /// It fails without running: what it asks for is not there.
@@ -172,40 +173,6 @@ pub struct Mistake {
     pub help: Option<String>,
     /// What to quote.
     pub span: Span,
-}
-
-/// Why a case does not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SkipReason {
-    /// The suite says so.
-    Asked(String),
-    /// This version cannot run it; holds what it would need.
-    NotAvailable(String),
-    /// It would need something that is not there.
-    NotApplicable(String),
-    /// It would call a tool that may do something that nobody allowed.
-    ToolNotAllowed {
-        /// What the tool may do.
-        hazard: Hazard,
-        /// A sentence with what to type next.
-        text: String,
-    },
-}
-
-impl From<String> for SkipReason {
-    fn from(text: String) -> Self {
-        Self::NotApplicable(text)
-    }
-}
-
-impl SkipReason {
-    /// The reason in reports.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Asked(text) | Self::NotApplicable(text) | Self::ToolNotAllowed { text, .. } => text.clone(),
-            Self::NotAvailable(what) => format!("{what} is not available yet"),
-        }
-    }
 }
 
 /// The steps of a case.

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::case::{Body, Case, Mistake, SkipReason, SuitePlan, Template};
+use super::case::{Body, Case, Mistake, SuitePlan, Template};
 use super::planner::{Planner, script_of};
 use super::{Offer, Plan, needs, valid};
+use crate::event::Reason;
 use crate::source::Span;
 use crate::source::template::{Names, holds, is_template};
 use crate::suite::{Loop, Row, Test};
@@ -36,7 +37,7 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
     };
     if cases.is_empty() {
         let reason = "the server offers nothing that this applies to".to_owned();
-        cases.push(Case { body: Body::Skipped(SkipReason::NotApplicable(reason)), ..(**case).clone() });
+        cases.push(Case { body: Body::Skipped(Reason::NotApplicable(reason)), ..(**case).clone() });
     }
     cases.splice(..0, valid::cases(&planner, suite, case, catalog));
     let is_derived = matches!(&**template, Template::Block(block) if block.test.is_none());

@@ -31,9 +31,7 @@ pub(crate) mod witness;
 
 pub use self::block::{Block, CaseSource, GeneratedCalls, ReviewTarget};
 pub use self::build::{build, declared};
-pub use self::case::{
-    Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed, SkipReason, SuitePlan, Template, Vouched,
-};
+pub use self::case::{Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed, SuitePlan, Template, Vouched};
 pub use self::check::{Check, CheckContext, Eventually, Servers};
 pub use self::chosen::{ChosenTools, chosen_tools};
 pub use self::expand::expand;

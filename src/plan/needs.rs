@@ -5,10 +5,11 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Offer;
-use super::case::{Body, Case, Mistake, SkipReason};
+use super::case::{Body, Case, Mistake};
 use super::expand::for_each;
 use super::planner::{Planner, script};
 use super::property::prepared;
+use crate::event::Reason;
 use crate::source::template::{Names, fill_text, holds, text_of};
 use crate::source::{Span, did_you_mean};
 use crate::suite::{Carrier, Need, Row, Test};
@@ -38,7 +39,7 @@ pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>,
     };
     if cases.is_empty() {
         let reason = "the server offers nothing that this applies to".to_owned();
-        cases.push(planner.test_case(test, None, Body::Skipped(SkipReason::NotApplicable(reason))));
+        cases.push(planner.test_case(test, None, Body::Skipped(Reason::NotApplicable(reason))));
     }
     for case in &mut cases {
         case.offered = Arc::clone(names);
@@ -60,7 +61,7 @@ fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Optio
         Need::Hint(hint) if is_tool_of_nobody(&names["hints"][hint], hint, offer) => {
             if offer.catalog.tools.is_empty() {
                 let reason = format!("it needs the hint `{hint}`, and the server lists no tools");
-                return Some(Body::Skipped(SkipReason::NotApplicable(reason)));
+                return Some(Body::Skipped(Reason::NotApplicable(reason)));
             }
             let offered: Vec<&str> = offer.catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
             let name = names["hints"][hint]["name"].as_str().unwrap_or_default();
@@ -89,5 +90,5 @@ fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Optio
         },
         Need::Hint(_) | Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) => return None,
     };
-    Some(Body::Skipped(SkipReason::NotApplicable(reason)))
+    Some(Body::Skipped(Reason::NotApplicable(reason)))
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::block::Block;
-use super::case::{Body, Case, Lane, Mistake, Place, Script, SessionNeed, SkipReason, Template};
+use super::case::{Body, Case, Lane, Mistake, Place, Script, SessionNeed, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
 use super::{raw, snapshot};
+use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::{Action, Answers, Handshake, RestartPolicy, Row, Step, Suite, Test, ToolSelection};
@@ -85,7 +86,7 @@ impl Planner<'_> {
 
     fn body_of(&self, test: &Test, body: Body) -> Body {
         if let Some(reason) = &test.skip {
-            return Body::Skipped(SkipReason::Asked(reason.clone()));
+            return Body::Skipped(Reason::SkippedBySuite(reason.clone()));
         }
         if let Some(reason) = self.passed_over().filter(|_| test.only.is_none()) {
             return Body::Skipped(reason);
@@ -97,19 +98,19 @@ impl Planner<'_> {
     }
 
     /// Why nothing runs that is not marked `only`.
-    pub(crate) fn passed_over(&self) -> Option<SkipReason> {
-        self.has_only.then(|| SkipReason::Asked("another test is marked `only`".to_owned()))
+    pub(crate) fn passed_over(&self) -> Option<Reason> {
+        self.has_only.then(|| Reason::SkippedBySuite("another test is marked `only`".to_owned()))
     }
 
     /// Why no case of the suite can run: without its setup a server is not what the cases take it for.
-    pub(super) fn blocked(&self) -> Option<SkipReason> {
+    pub(super) fn blocked(&self) -> Option<Reason> {
         self.unfit(self.suite.setup.iter().chain(&self.suite.teardown))
     }
 
     /// Why steps cannot run on the lane's server.
-    fn unfit<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Option<SkipReason> {
+    fn unfit<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Option<Reason> {
         let server = self.suite.servers.get(&self.lane.server)?;
-        steps.find_map(|step| raw::unfit(step, server)).map(SkipReason::NotApplicable)
+        steps.find_map(|step| raw::unfit(step, server)).map(Reason::NotApplicable)
     }
 
     /// A case with a name and a place and the lane's defaults.
@@ -198,8 +199,8 @@ pub(super) fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake 
     Mistake { code: "unknown-tool", message, help, span: name.span }
 }
 
-pub(crate) fn not_available(key: &str) -> SkipReason {
-    SkipReason::NotAvailable(format!("`{key}`"))
+pub(crate) fn not_available(key: &str) -> Reason {
+    Reason::NotAvailable(format!("`{key}`"))
 }
 
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::case::{Body, Case, Script, SkipReason};
+use super::case::{Body, Case, Script};
 use super::made::{Cure, Why, folder_of};
 use super::planner::Planner;
 use super::witness::known_arguments;
+use crate::event::Reason;
 use crate::source::Node;
 use crate::source::template::{Names, fill_text, text_of};
 use crate::suite::{Hazard, Property, Step, Test};
@@ -29,7 +30,7 @@ pub struct Rounds {
 
 impl Rounds {
     /// Why this tool must not be called; `None` where it may be.
-    pub fn refusal(&self, tool: &str) -> Option<SkipReason> {
+    pub fn refusal(&self, tool: &str) -> Option<Reason> {
         self.forbidden.get(tool).map(|hazard| Why::Hazard(*hazard).skip(tool, Cure::Suite))
     }
 }

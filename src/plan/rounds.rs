@@ -4,11 +4,12 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::case::{Mistake, SkipReason};
+use super::case::Mistake;
 use super::generated::{bare, text_node};
 use super::made::{Cure, Tamer, tamer};
 use super::property::Rounds;
 use super::put;
+use crate::event::Reason;
 use crate::generate::{Draw, Maker};
 use crate::source::template::{Names, UNFILLED, Unfilled, fill, from_json, text_of};
 use crate::source::{Node, did_you_mean};
@@ -22,7 +23,7 @@ const DRAWN: u32 = 100;
 #[derive(Debug)]
 pub enum Unready {
     /// The property says nothing of this server.
-    NotApplicable(SkipReason),
+    NotApplicable(Reason),
     /// The suite asks for what is not there.
     Wrong(Mistake),
 }

@@ -1,11 +1,11 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
-use super::case::SkipReason;
 use super::generated::{bare, text_node};
 use super::given::objection;
 use super::made::{self, Cure};
 use super::planner::Planner;
 use super::raw;
+use crate::event::Reason;
 use crate::source::template::{Names, has_template};
 use crate::source::{Node, Value, words};
 use crate::suite::{Action, Step, Suite, Test};
@@ -21,7 +21,7 @@ pub(crate) struct Witness {
 }
 
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
-pub(crate) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, SkipReason> {
+pub(crate) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, Reason> {
     let suite = planner.suite;
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Err(only_as_task(tool).into());

@@ -77,6 +77,7 @@ fn attempt(attempt: &mut Attempt) {
 }
 
 fn exchange(exchange: &mut Exchange) {
+    option(&mut exchange.tool);
     [&mut exchange.title, &mut exchange.sent, &mut exchange.received].into_iter().for_each(shorten);
 }
 

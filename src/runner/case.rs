@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::case_result::{of_check, skip_reason, to_attempt};
+use super::case_result::{of_check, to_attempt};
 use super::conversation::Conversation;
 use super::exchange::{Speaker, blank};
 use super::options::Stop;
@@ -23,7 +23,7 @@ use super::witness::ValidCallError;
 use super::{Options, check, conversation, crash, finding, rerun, rounds};
 use crate::diagnosis;
 use crate::event::{
-    Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Reason, StepProblem,
+    Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason, StepProblem,
 };
 use crate::plan::made::Cure;
 use crate::plan::{Body, Case, Script, SessionNeed};
@@ -41,7 +41,7 @@ pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: A
     let planned = target.planned();
     let decided = |result| of_check(planned, &case, result, Vec::new());
     let result = match &case.body {
-        Body::Skipped(reason) => return decided(CheckResult::because(Outcome::Skipped, skip_reason(reason))),
+        Body::Skipped(reason) => return decided(CheckResult::because(Outcome::Skipped, reason.clone())),
         Body::Template(_) => return decided(CheckResult::because(Outcome::Skipped, Reason::NothingExpanded)),
         Body::Failed(mistake) => {
             let found = Finding { help: mistake.help.clone(), ..Finding::new(mistake.code, mistake.message.clone()) };
@@ -311,13 +311,13 @@ impl CaseRun<'_> {
     /// Runs setup, preconditions, the valid call and the steps; the first that goes wrong decides.
     async fn check(&self, conversation: &mut Conversation<'_>, script: &Script) -> CheckResult {
         conversation.rounds.clone_from(&script.rounds);
-        if let Err(found) = conversation.all("setup", &script.setup).await {
+        if let Err(found) = conversation.all(Phase::Setup, &script.setup).await {
             return skipped_by(&found).unwrap_or_else(|| CheckResult {
                 reason: Some(Reason::SetupFailed),
                 ..CheckResult::found(Outcome::Errored, found)
             });
         }
-        if let Err(found) = conversation.all("witness", &script.preconditions).await {
+        if let Err(found) = conversation.all(Phase::Precondition, &script.preconditions).await {
             return skipped_by(&found).unwrap_or_else(|| precondition_failed(&found, &script.preconditions));
         }
         match conversation.witness(&script.witness).await {
@@ -335,7 +335,7 @@ impl CaseRun<'_> {
         }
         let done = match self.case.rule {
             Some(_) => conversation.judge_all(&script.steps).await,
-            None => conversation.all("", &script.steps).await,
+            None => conversation.all(Phase::Steps, &script.steps).await,
         };
         done.map_or_else(of_findings, |()| CheckResult::new(Outcome::Passed))
     }
@@ -380,8 +380,11 @@ impl CaseRun<'_> {
     }
 
     async fn tear_down(&self, conversation: &mut Conversation<'_>) -> Vec<Finding> {
-        let torn_down =
-            self.limits.stop.bound(self.limits.timeout, conversation.every("teardown", &self.script.teardown)).await;
+        let torn_down = self
+            .limits
+            .stop
+            .bound(self.limits.timeout, conversation.every(Phase::Teardown, &self.script.teardown))
+            .await;
         let found = torn_down.unwrap_or_else(|limit| {
             vec![Finding::failure(FailureClass::Timeout, format!("teardown took longer than {}", duration_text(limit)))]
         });
@@ -468,7 +471,7 @@ fn join_parts(earlier: Option<CheckResult>, mut later: CheckResult) -> CheckResu
     for found in &mut later.findings {
         found.exchange = found.exchange.map(|index| index + offset);
     }
-    earlier.exchanges.push(blank("", "restart".to_owned()));
+    earlier.exchanges.push(blank(Phase::Steps, "restart".to_owned()));
     earlier.exchanges.append(&mut later.exchanges);
     later.exchanges = earlier.exchanges;
     if later.outcome == Outcome::Passed || (later.outcome, earlier.outcome) == (Outcome::Warned, Outcome::Inconclusive)

@@ -7,9 +7,9 @@ use super::{finding, isolation, micros, rerun};
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CheckResult, FailureClass, Finding, Outcome, Reason, RuleInfo, RuleLevel, RunEnd,
 };
-use crate::plan::{Case, Plan, SkipReason, SuitePlan};
+use crate::plan::{Case, Plan, SuitePlan};
 use crate::source::{Span, duration_text};
-use crate::suite::{Hazard, Level, Rule};
+use crate::suite::{Level, Rule};
 
 /// The result of a case from that of its last attempt.
 pub(super) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, earlier: Vec<Attempt>) -> CaseResult {
@@ -36,19 +36,6 @@ pub(super) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, ear
 /// An attempt that another one follows.
 pub(super) fn to_attempt(check: &CheckResult) -> Attempt {
     Attempt { outcome: check.outcome, duration_us: micros(check.duration), findings: check.findings.clone() }
-}
-
-/// The reason of a plan to skip a case, as events have it.
-pub(super) fn skip_reason(reason: &SkipReason) -> Reason {
-    match reason {
-        SkipReason::Asked(text) => Reason::SkippedBySuite(text.clone()),
-        SkipReason::NotAvailable(what) => Reason::NotAvailable(what.clone()),
-        SkipReason::NotApplicable(text) => Reason::NotApplicable(text.clone()),
-        SkipReason::ToolNotAllowed { hazard: Hazard::ReadOnly, text } => Reason::ReadOnly(text.clone()),
-        SkipReason::ToolNotAllowed { hazard: Hazard::Destroys | Hazard::Writes, text } => {
-            Reason::ToolNotAllowed(text.clone())
-        }
-    }
 }
 
 /// The result of a template whose cases could not be made in time.

@@ -8,7 +8,7 @@ use super::exchange::Speaker;
 use super::target::{OpenSession, TargetSessions};
 use super::{SessionFrames, case, case_result, finding};
 use crate::diagnosis;
-use crate::event::{CheckResult, Event, FailureClass, Finding, Outcome, SessionJudged};
+use crate::event::{CheckResult, Event, FailureClass, Finding, Outcome, Phase, SessionJudged};
 use crate::plan::Case;
 use crate::session::{Closed, OwnedViolation, Session, UnreportedExit};
 use crate::source::duration_text;
@@ -56,7 +56,7 @@ impl TargetSessions {
         }
         let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, opened.names.clone(), self);
-        let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every("suite teardown", steps)).await;
+        let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every(Phase::SuiteTeardown, steps)).await;
         let mut found = torn_down.unwrap_or_else(|limit| {
             vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
         });

@@ -13,7 +13,7 @@ use super::read_only::ReadOnlyFilter;
 use super::snapshot::Recorder;
 use super::target::TargetSessions;
 use super::{precondition, raw_http, rounds};
-use crate::event::{Exchange, Finding, Level, Reason, StepProblem};
+use crate::event::{Exchange, Finding, Level, Phase, Reason, StepProblem};
 use crate::matching::{Answer, Weight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
@@ -94,7 +94,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does steps until one goes wrong.
-    pub(super) async fn all(&mut self, phase: &str, steps: &[Step]) -> Result<(), Vec<Finding>> {
+    pub(super) async fn all(&mut self, phase: Phase, steps: &[Step]) -> Result<(), Vec<Finding>> {
         for step in steps {
             let found = self.step(phase, step).await;
             if !found.is_empty() {
@@ -105,7 +105,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does every step, whatever goes wrong; what does is returned.
-    pub(super) async fn every(&mut self, phase: &str, steps: &[Step]) -> Vec<Finding> {
+    pub(super) async fn every(&mut self, phase: Phase, steps: &[Step]) -> Vec<Finding> {
         let mut found = Vec::new();
         for step in steps {
             found.extend(self.step(phase, step).await);
@@ -114,7 +114,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does one step and judges its answer.
-    pub(super) async fn step(&mut self, phase: &str, step: &Step) -> Vec<Finding> {
+    pub(super) async fn step(&mut self, phase: Phase, step: &Step) -> Vec<Finding> {
         let (index, result) = self.speak(phase, step).await;
         let meanwhile = std::mem::take(&mut self.concurrent_failures);
         if !meanwhile.is_empty() {
@@ -149,7 +149,7 @@ impl<'a> Conversation<'a> {
         let meanwhile = async {
             // Whoever reads is there before anything else is said.
             tokio::time::sleep(linger).await;
-            let found = Box::pin(self.all("", steps)).await.err().unwrap_or_default();
+            let found = Box::pin(self.all(Phase::Steps, steps)).await.err().unwrap_or_default();
             tokio::time::sleep(linger).await;
             enough.notify_one();
             found
@@ -161,7 +161,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does one step; its exchange is there from the beginning, so that a step that is cut off can be shown.
-    pub(super) async fn speak(&mut self, phase: &str, step: &Step) -> (usize, Result<Option<StepResponse>, Finding>) {
+    pub(super) async fn speak(&mut self, phase: Phase, step: &Step) -> (usize, Result<Option<StepResponse>, Finding>) {
         let (exchange, intent) = intend(step, &self.names, phase);
         let intent = intent
             .map_err(|unsaid| self.unsaid(unsaid))

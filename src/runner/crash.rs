@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use super::history::CALL;
 use super::resolve::Starts;
 use super::target::{OpenSession, TargetSessions};
 use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, Reason};
@@ -60,7 +59,7 @@ fn may_be_repeated(target: &TargetSessions, attempted: &CheckResult) -> bool {
     let (planned, catalog) = (target.planned(), target.known_catalog());
     let server = &planned.lanes[target.index].server;
     let is_harmless = |tool: &str| catalog.tool(tool).is_none_or(|tool| planned.suite.hazard(server, tool).is_none());
-    let mut called = attempted.exchanges.iter().filter_map(|exchange| exchange.title.strip_prefix(CALL));
+    let mut called = attempted.exchanges.iter().filter_map(|exchange| exchange.tool.as_deref());
     target.starts() == Starts::WithStream && target.tamper.is_none() && called.all(is_harmless)
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{micros, raw, raw_http};
-use crate::event::{Exchange, Finding, StepProblem};
+use crate::event::{Exchange, Finding, Phase, StepProblem};
 use crate::session::{CallFailure, Cancellation, Failure, Reply, Request, Session, When};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
@@ -50,16 +50,23 @@ pub(super) enum IntentError {
 }
 
 /// What a step wants to say, and the exchange that it begins; `Err` says why it cannot be said.
-pub(super) fn intend(step: &Step, names: &Names, phase: &str) -> (Exchange, Result<Intent, IntentError>) {
+pub(super) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Result<Intent, IntentError>) {
     match intent(&step.action, names).and_then(|intent| cancelled(intent, step, names)) {
-        Ok(intent) => (Exchange { sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent)),
+        Ok(intent) => {
+            let tool = called_tool(&intent).map(str::to_owned);
+            (Exchange { tool, sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent))
+        }
         Err(unfilled) => {
             let unsaid = if wants_session_id(step, names) {
                 IntentError::WithoutSessionId
             } else {
                 IntentError::Unfilled(unfilled)
             };
-            (blank(phase, step_title(step)), Err(unsaid))
+            let tool = match &step.action {
+                Action::Call { tool, .. } => tool.text().map(str::to_owned),
+                _ => None,
+            };
+            (Exchange { tool, ..blank(phase, step_title(step)) }, Err(unsaid))
         }
     }
 }
@@ -229,6 +236,16 @@ fn cancelled(intent: Intent, step: &Step, names: &Names) -> Result<Intent, Unfil
     }
 }
 
+/// The tool that a request calls.
+fn called_tool(intent: &Intent) -> Option<&str> {
+    match intent {
+        Intent::Request { method, params: Some(params) } | Intent::Cancel { method, params: Some(params), .. } => {
+            params["name"].as_str().filter(|_| method == "tools/call")
+        }
+        _ => None,
+    }
+}
+
 fn title(intent: &Intent) -> String {
     match intent {
         Intent::Request { method, params } | Intent::Cancel { method, params, .. } => {
@@ -277,10 +294,11 @@ fn step_title(step: &Step) -> String {
     }
 }
 
-pub(super) fn blank(phase: &str, title: String) -> Exchange {
+pub(super) fn blank(phase: Phase, title: String) -> Exchange {
     Exchange {
-        phase: phase.to_owned(),
+        phase,
         title,
+        tool: None,
         sent: String::new(),
         received: String::new(),
         frame: 0,

@@ -7,9 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use crate::event::Exchange;
 use crate::wire::{Catalog, Tool};
 
-/// How the titles of exchanges begin that are calls of tools.
-pub(super) const CALL: &str = "tools/call ";
-
 /// The calls of a target, as far as they decide what a refusal means.
 #[derive(Debug, Default)]
 pub(super) struct History {
@@ -25,7 +22,7 @@ impl History {
         if self.has_written.load(Ordering::Relaxed) {
             return;
         }
-        let only_reads = exchange.title.strip_prefix(CALL).is_none_or(|tool| {
+        let only_reads = exchange.tool.as_deref().is_none_or(|tool| {
             // A tool that the server does not have changes nothing.
             catalog.tool(tool).is_none_or(Tool::only_reads)
         });

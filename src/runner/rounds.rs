@@ -7,16 +7,15 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::case::of_findings;
-use super::case_result::skip_reason;
 use super::conversation::{self, Conversation};
 use super::exchange::Intent;
 use super::finding;
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, Severity, StepProblem};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity, StepProblem};
 use crate::generate::shrink;
-use crate::plan::{Rounds, Script, SkipReason, Unready, Values};
+use crate::plan::{Rounds, Script, Unready, Values};
 use crate::source::duration_text;
 use crate::source::template::Names;
-use crate::suite::{Action, Hazard, Step};
+use crate::suite::{Action, Step};
 
 /// The finding about a call that is not made.
 pub(super) const MAY_DESTROY: &str = "may-destroy";
@@ -47,16 +46,13 @@ pub(super) fn harmless(intent: Intent, rounds: Option<&Rounds>) -> Result<Intent
 }
 
 /// The finding about a call that a property must not make.
-fn not_allowed(reason: &SkipReason) -> Finding {
-    let problem = match reason {
-        SkipReason::ToolNotAllowed { hazard: Hazard::ReadOnly, .. } => StepProblem::ReadOnly,
-        _ => StepProblem::ToolNotAllowed,
-    };
-    Finding::new(MAY_DESTROY, reason.text()).with_problem(problem)
+fn not_allowed(reason: &Reason) -> Finding {
+    let problem = if let Reason::ReadOnly(_) = reason { StepProblem::ReadOnly } else { StepProblem::ToolNotAllowed };
+    Finding::new(MAY_DESTROY, reason.to_string()).with_problem(problem)
 }
 
 /// Why a raw message is not sent that looks like a call of such a tool.
-fn within(text: &str, rounds: &Rounds) -> Option<SkipReason> {
+fn within(text: &str, rounds: &Rounds) -> Option<Reason> {
     let named = rounds.forbidden.keys().find(|tool| text.contains(&format!("\"{tool}\"")))?;
     rounds.refusal(named).filter(|_| text.contains("tools/call"))
 }
@@ -82,7 +78,7 @@ pub(super) async fn run(
     let values = match Values::new(rounds, &conversation.names, &conversation.speaker.catalog) {
         Ok(values) => values,
         Err(Unready::NotApplicable(reason)) => {
-            return CheckResult::because(Outcome::Skipped, skip_reason(&reason));
+            return CheckResult::because(Outcome::Skipped, reason);
         }
         Err(Unready::Wrong(mistake)) => {
             let found = Finding { help: mistake.help, ..Finding::new(mistake.code, mistake.message) };
@@ -94,7 +90,7 @@ pub(super) async fn run(
     };
     let mut last = String::new();
     for step in values.preconditions() {
-        if let (index, Ok(_)) = conversation.speak("witness", step).await {
+        if let (index, Ok(_)) = conversation.speak(Phase::Precondition, step).await {
             last.clone_from(&conversation.exchanges[index].received);
         }
     }
@@ -150,7 +146,7 @@ impl Series<'_, '_> {
         self.conversation.warnings.clear();
         self.conversation.names.clone_from(&self.before);
         self.conversation.names.extend(names.clone());
-        Box::pin(self.conversation.all("", self.steps)).await.err().unwrap_or_default()
+        Box::pin(self.conversation.all(Phase::Steps, self.steps)).await.err().unwrap_or_default()
     }
 
     fn exchanges(&self) -> Vec<Exchange> {

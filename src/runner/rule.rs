@@ -1,7 +1,7 @@
 //! Cases that stand for a rule of the specification: no expectation hides another one, and advice does not fail a server.
 
 use super::conversation::Conversation;
-use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, StepProblem};
+use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, Phase, StepProblem};
 use crate::plan::{Body, Case};
 use crate::suite::{Action, Level as RuleLevel, Step};
 
@@ -15,7 +15,7 @@ impl Conversation<'_> {
             if !(is_possible || self.broken.is_empty()) {
                 continue;
             }
-            let mut found = self.step("", step).await;
+            let mut found = self.step(Phase::Steps, step).await;
             if self.broken.is_empty() && found.iter().any(is_without_verdict) {
                 return Err(found);
             }

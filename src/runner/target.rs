@@ -18,7 +18,7 @@ use super::reuse::ReusableSessions;
 use super::scan::ScanResults;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::diagnosis;
-use crate::event::{Event, Finding, Reason, Review, ServerReady, ToolsChosen};
+use crate::event::{Event, Finding, Phase, Reason, Review, ServerReady, ToolsChosen};
 use crate::plan::{
     Case, ChosenTools, Offer, Plan, ReviewTarget, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls,
 };
@@ -371,7 +371,7 @@ impl TargetSessions {
         }
         let speaker = Speaker { session: &session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, names, self);
-        let failed = Box::pin(conversation.all("suite setup", &suite.setup)).await.err();
+        let failed = Box::pin(conversation.all(Phase::SuiteSetup, &suite.setup)).await.err();
         let names = conversation.learned();
         drop(conversation);
         match failed.and_then(|mut found| if found.is_empty() { None } else { Some(found.remove(0)) }) {

@@ -4,7 +4,7 @@ use super::conversation::{Conversation, is_served};
 use super::exchange::StepResponse;
 use super::history;
 use super::precondition;
-use crate::event::{CallPurpose, Finding, RefusedCall};
+use crate::event::{CallPurpose, Finding, Phase, RefusedCall};
 use crate::matching::{breaks_own_schema, words_of};
 use crate::suite::Step;
 use crate::wire::admitted_failure;
@@ -34,7 +34,7 @@ impl Conversation<'_> {
     pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
         let mut found = Vec::new();
         for step in steps {
-            let phase = if step.expect.is_empty() { "witness" } else { "" };
+            let phase = if step.expect.is_empty() { Phase::Precondition } else { Phase::Steps };
             let (mut index, mut result) = self.speak(phase, step).await;
             if self.has_turned(index, &result) {
                 let first = index;

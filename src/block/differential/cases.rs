@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::Differential;
 use super::compare::DriftCheck;
 use crate::drift::{Identity, Recorded, Subject};
+use crate::event::Reason;
 use crate::plan::made::{Cure, Why};
 use crate::plan::planner::Planner;
-use crate::plan::{Body, Case, Mistake, SkipReason};
+use crate::plan::{Body, Case, Mistake};
 use crate::wire::{Catalog, Tool};
 
 /// The variants that a comparison judges.
@@ -50,7 +51,7 @@ pub(super) fn cases(
         case
     }));
     cases.extend(unanswered(planner, settings, &recorded, catalog).map(|reason| {
-        let body = Body::Skipped(SkipReason::NotApplicable(reason));
+        let body = Body::Skipped(Reason::NotApplicable(reason));
         planner.case(&format!("{}: answers", template.name), None, template.span, body)
     }));
     cases
@@ -71,7 +72,7 @@ fn unanswered(
 }
 
 /// Why a recorded call may not be made again.
-fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<SkipReason> {
+fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<Reason> {
     let Subject::Answers(name) = subject else { return None };
     let hazard = planner.suite.hazard(&planner.lane.server, catalog.tool(name)?)?;
     Some(Why::Hazard(hazard).skip(name, Cure::of(planner.suite)))

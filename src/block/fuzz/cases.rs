@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::Fuzz;
 use super::hazards::Hazards;
 use super::run::FuzzCheck;
+use crate::event::Reason;
 use crate::plan::made::{Cure, Why};
 use crate::plan::planner::Planner;
 use crate::plan::witness::only_as_task;
-use crate::plan::{Body, Case, SkipReason};
+use crate::plan::{Body, Case};
 use crate::wire::{Catalog, Tool};
 
 /// The variants that generated calls judge.
@@ -41,12 +42,12 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>
 }
 
 /// Why a tool is not called.
-fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<SkipReason> {
+fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<Reason> {
     if settings.block.selects(&tool.name) {
-        return Some(SkipReason::Asked(format!("`{}` is blocked", tool.name)));
+        return Some(Reason::SkippedBySuite(format!("`{}` is blocked", tool.name)));
     }
     if tool.raw["execution"]["taskSupport"] == "required" {
-        return Some(SkipReason::NotApplicable(only_as_task(tool)));
+        return Some(Reason::NotApplicable(only_as_task(tool)));
     }
     let hazard = planner.suite.hazard(&planner.lane.server, tool)?;
     Some(Why::Hazard(hazard).skip(&tool.name, Cure::of(planner.suite)))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::calls::{Calls, Made};
 use super::judge::judge;
 use super::problem::{self, Problem};
-use crate::event::{Exchange, Finding};
+use crate::event::{Exchange, Finding, Phase};
 use crate::plan::CheckContext;
 use crate::session::{CallFailure, Failure, Reply, Request, Session, Told};
 use crate::source::beginning;
@@ -66,8 +66,9 @@ pub(super) fn exchange(calls: &Calls, made: &Made, answered: Result<&Reply, &Cal
         Err(failure) => (failure.frame.unwrap_or_default(), None, Duration::ZERO),
     };
     Exchange {
-        phase: String::new(),
+        phase: Phase::Steps,
         title: format!("tools/call {}", calls.callees[made.tool].name),
+        tool: Some(calls.callees[made.tool].name.clone()),
         sent: beginning(&made.arguments.to_string(), SHOWN),
         received: answered.map_or_else(|_| String::new(), |reply| beginning(&reply.message.to_string(), SHOWN)),
         frame,

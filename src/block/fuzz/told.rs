@@ -3,7 +3,7 @@
 use super::Fuzz;
 use super::calls::{Calls, Made};
 use super::ledger::{Known, Stage};
-use crate::event::{Call, Doubt, Exchange, Finding, Kind, Level, Reproduction};
+use crate::event::{Call, Doubt, Exchange, Finding, Kind, Level, Phase, Reproduction};
 use crate::source::beginning;
 
 /// How many calls of a sequence are shown.
@@ -77,8 +77,9 @@ fn lines(sequence: &[Made], calls: &Calls) -> String {
 /// A call of which nothing else is known, since what it showed did not show again.
 fn unseen(made: &Made, calls: &Calls) -> Exchange {
     Exchange {
-        phase: String::new(),
+        phase: Phase::Steps,
         title: format!("tools/call {}", calls.callees[made.tool].name),
+        tool: Some(calls.callees[made.tool].name.clone()),
         sent: beginning(&made.arguments.to_string(), 600),
         received: String::new(),
         frame: 1,

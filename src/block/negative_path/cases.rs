@@ -10,11 +10,12 @@ use serde_json::{Value as Json, json};
 use super::envelope::{Envelope, envelopes};
 use super::forbidden::{self, Derived, Forbidden, derive};
 use super::{NegativeCheck, NegativePath, NegativeTest};
+use crate::event::Reason;
 use crate::generate::Breach;
 use crate::plan::generated::{bare, built, text_node};
 use crate::plan::planner::Planner;
 use crate::plan::witness::{Witness, called_tool, donor_steps, witness};
-use crate::plan::{Body, Case, Offer, Script, SessionNeed, SkipReason};
+use crate::plan::{Body, Case, Offer, Script, SessionNeed};
 use crate::source::template::{Names, from_json};
 use crate::source::{Node, Span};
 use crate::suite::{Action, Step};
@@ -130,7 +131,7 @@ impl Deriver<'_> {
     }
 
     /// Every call of one tool that its schema forbids.
-    fn tool(&self, tool: &Tool, witness: Result<Witness, SkipReason>) -> Vec<Case> {
+    fn tool(&self, tool: &Tool, witness: Result<Witness, Reason>) -> Vec<Case> {
         let witness = match witness {
             Ok(witness) => witness,
             Err(reason) => return vec![self.skipped(&tool.name, reason)],
@@ -172,7 +173,7 @@ impl Deriver<'_> {
         case
     }
 
-    fn skipped(&self, name: &str, reason: impl Into<SkipReason>) -> Case {
+    fn skipped(&self, name: &str, reason: impl Into<Reason>) -> Case {
         self.case(name, Body::Skipped(reason.into()), &[])
     }
 

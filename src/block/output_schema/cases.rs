@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::event::Reason;
 use crate::plan::generated::{OUTPUT_SCHEMA_JUDGES, bare, output_schema, text_node};
 use crate::plan::made::{Tamer, folder_of, tamer};
 use crate::plan::planner::Planner;
 use crate::plan::witness::{Witness, witness};
-use crate::plan::{Body, Case, Script, SkipReason};
+use crate::plan::{Body, Case, Script};
 use crate::source::template::{Names, from_json, has_template};
 use crate::source::{Node, Span};
 use crate::suite::{Action, Step, ToolSelection};
@@ -78,6 +79,6 @@ fn spread(made: Vec<Node>) -> Vec<Node> {
     made.into_iter().enumerate().filter(|(at, _)| is_picked(*at)).map(|(_, args)| args).collect()
 }
 
-fn skipped(reason: impl Into<SkipReason>) -> Body {
+fn skipped(reason: impl Into<Reason>) -> Body {
     Body::Skipped(reason.into())
 }

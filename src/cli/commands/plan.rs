@@ -82,7 +82,7 @@ fn case_line(planned: &SuitePlan, case: &Case) -> String {
         let _ = write!(text, "  @{}/{}", lane.server, lane.protocol.as_str());
     }
     if let Body::Skipped(reason) = &case.body {
-        let _ = write!(text, "  - skipped: {}", visible_line(&reason.text()));
+        let _ = write!(text, "  - skipped: {}", visible_line(&reason.to_string()));
     }
     text + "\n"
 }
@@ -128,7 +128,7 @@ fn as_json(plan: &Plan, registry: &Registry) -> Value {
     let cases = plan.suites.iter().flat_map(|planned| {
         planned.cases.iter().map(|case| {
             let skipped = match &case.body {
-                Body::Skipped(reason) => Value::from(reason.text()),
+                Body::Skipped(reason) => Value::from(reason.to_string()),
                 Body::Script(_) | Body::Check(_) | Body::Scan(_) | Body::Template(_) | Body::Failed(_) => Value::Null,
             };
             json!({

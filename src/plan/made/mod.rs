@@ -9,7 +9,7 @@ mod tame;
 
 pub use self::folder::of as folder_of;
 pub use self::tame::Tamer;
-use super::SkipReason;
+use crate::event::Reason;
 use crate::source::Node;
 use crate::source::template::from_json;
 use crate::suite::{Hazard, Suite};
@@ -74,11 +74,12 @@ impl Cure {
 
 impl Why {
     /// The reason to skip a case that would call the tool.
-    pub fn skip(&self, tool: &str, cure: Cure) -> SkipReason {
+    pub fn skip(&self, tool: &str, cure: Cure) -> Reason {
         let text = self.told(tool, cure);
         match self {
-            Self::Hazard(hazard) => SkipReason::ToolNotAllowed { hazard: *hazard, text },
-            Self::NothingFits(_) => SkipReason::NotApplicable(text),
+            Self::Hazard(Hazard::ReadOnly) => Reason::ReadOnly(text),
+            Self::Hazard(Hazard::Destroys | Hazard::Writes) => Reason::ToolNotAllowed(text),
+            Self::NothingFits(_) => Reason::NotApplicable(text),
         }
     }
 

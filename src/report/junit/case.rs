@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestRerun, XmlString};
 
-use crate::event::{Attempt, CaseResult, Exchange, Outcome, RuleInfo};
+use crate::event::{Attempt, CaseResult, Exchange, Outcome, Phase, RuleInfo};
 use crate::source::{Color, Style};
 
 use super::super::limit::{self, TEXT_LIMIT};
@@ -168,7 +168,7 @@ fn system_out(result: &CaseResult) -> String {
 
 fn exchange(exchange: &Exchange) -> String {
     let Exchange { phase, title, sent, received, frame, answer_frame, .. } = exchange;
-    let phase = if phase.is_empty() { String::new() } else { format!("[{phase}] ") };
+    let phase = if *phase == Phase::Steps { String::new() } else { format!("[{}] ", phase.as_str()) };
     let [title, sent, received] = [title, sent, received].map(|text| limit::cut_to(text, EXCHANGE_LIMIT));
     let answer = answer_frame.map_or("no answer".to_owned(), |frame| format!("frame {frame}"));
     format!("{phase}> {title} {sent}  (frame {frame})\n{phase}< {received}  ({answer})\n")

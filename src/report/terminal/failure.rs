@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
 
-use crate::event::{Attempt, CaseInfo, CaseResult, Exchange, Finding, Outcome};
+use crate::event::{Attempt, CaseInfo, CaseResult, Exchange, Finding, Outcome, Phase};
 use crate::report::cause::{self, Cause};
 use crate::report::wording;
 use crate::source::{Style, duration_text, visible_line};
@@ -206,7 +206,7 @@ fn request(exchange: &Exchange, style: &Style) -> String {
         frame if exchange.elapsed_us == 0 => format!("frame {frame}"),
         frame => format!("frame {frame}, {took}"),
     };
-    let phase = if exchange.phase.is_empty() { String::new() } else { format!("{}: ", exchange.phase) };
+    let phase = if exchange.phase == Phase::Steps { String::new() } else { format!("{}: ", exchange.phase.as_str()) };
     let left = format!("{phase}{} {}", exchange.title, exchange.sent);
     let room = style.width.saturating_sub(right.len() + 11);
     if style.width < NARROW && layout::columns(left.trim_end()) > room {

@@ -2,7 +2,7 @@
 
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Figure, Finding, Gate,
-    Level, Outcome, Reason, RunFinished, RunStarted, ServerReady, ServerStarts, SessionJudged, SuiteInfo,
+    Level, Outcome, Phase, Reason, RunFinished, RunStarted, ServerReady, ServerStarts, SessionJudged, SuiteInfo,
 };
 use crate::source::Quote;
 use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally};
@@ -177,8 +177,9 @@ pub(in super::super) fn passed(line: usize, name: &str, row: Option<&str>) -> Ca
 
 fn exchange(tool: &str, sent: &str, received: &str) -> Exchange {
     Exchange {
-        phase: String::new(),
+        phase: Phase::Steps,
         title: format!("tools/call {tool}"),
+        tool: Some(tool.to_owned()),
         sent: sent.into(),
         received: received.into(),
         frame: 14,
