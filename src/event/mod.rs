@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::taxonomy::score::Score;
+use crate::transport::TransportKind;
 
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
@@ -111,8 +112,8 @@ pub struct ServerReady {
     pub file: String,
     /// The server's name in the suite.
     pub server: String,
-    /// The transport: `stdio` or `memory`.
-    pub transport: String,
+    /// How messages travel.
+    pub transport: TransportKind,
     /// The negotiated revision.
     pub revision: String,
     /// The name and version that the server gives itself.

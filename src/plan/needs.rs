@@ -13,6 +13,7 @@ use crate::event::Reason;
 use crate::source::template::{Names, fill_text, holds, text_of};
 use crate::source::{Span, did_you_mean};
 use crate::suite::{Carrier, Need, Row, Test};
+use crate::transport::TransportKind;
 
 /// The cases of a test of a suite's own that says something only of some servers.
 pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
@@ -73,12 +74,15 @@ fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Optio
         Need::NoCapability(path) if offer.declares(path) => {
             format!("it is about servers that do not declare `{path}`, and this one does")
         }
-        Need::Over(carrier) if Carrier::of(offer.transport) != *carrier => {
+        Need::Over(carrier) if offer.transport.map_or(Carrier::Stdio, Carrier::of) != *carrier => {
             let word = match carrier {
                 Carrier::Http => "HTTP",
                 Carrier::Stdio => "stdio",
             };
-            format!("it is about {word}, and the server is spoken to over {}", offer.transport)
+            format!(
+                "it is about {word}, and the server is spoken to over {}",
+                offer.transport.map_or("", TransportKind::as_str)
+            )
         }
         Need::Assert { expression, reason } => match holds(&expression.value, names) {
             Ok(true) => return None,

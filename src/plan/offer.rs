@@ -7,6 +7,7 @@ use super::planner::Planner;
 use crate::source::Node;
 use crate::source::template::Names;
 use crate::suite::{Suite, Target};
+use crate::transport::TransportKind;
 use crate::wire::{Catalog, Revision, Tool};
 
 /// What a server said in its first session.
@@ -17,7 +18,7 @@ pub struct Offer<'a> {
     /// What it declared.
     pub capabilities: &'a Json,
     /// `stdio`, `memory`, `http` or `sse`; empty where nobody knows.
-    pub transport: &'a str,
+    pub transport: Option<TransportKind>,
     /// The revision that is spoken.
     pub revision: Option<Revision>,
 }
@@ -49,7 +50,7 @@ impl Offer<'_> {
             "resource_templates": self.catalog.resource_templates,
             "prompts": self.catalog.prompts,
             "capabilities": self.capabilities,
-            "transport": self.transport,
+            "transport": self.transport.map_or("", TransportKind::as_str),
             "revision": self.revision.map(Revision::as_str),
             "safe": names,
             "reads": self.named(|tool| tool.only_reads() || is_allowed_reader(suite, tool)),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::recording::Recording;
 use crate::plan::{Body, Case, Offer, Plan, SuitePlan, expand};
+use crate::transport::TransportKind;
 use crate::wire::{Catalog, Revision};
 
 /// The plan with every template replaced by the cases that it stood for; they stay although a mutant changes the offer.
@@ -37,7 +38,7 @@ pub(super) fn frozen(plan: &Plan, recording: &Recording) -> Plan {
 struct Offered {
     catalog: Catalog,
     capabilities: Value,
-    transport: String,
+    transport: Option<TransportKind>,
     revision: Option<Revision>,
 }
 
@@ -47,14 +48,14 @@ impl Offered {
         recorded.map_or_else(Self::default, |lane| Self {
             catalog: lane.catalog(),
             capabilities: lane.capabilities(),
-            transport: lane.transport.clone(),
+            transport: Some(lane.transport),
             revision: Revision::parse(&lane.revision),
         })
     }
 
     fn offer(&self) -> Offer<'_> {
         let Self { catalog, capabilities, transport, revision } = self;
-        Offer { catalog, capabilities, transport, revision: *revision }
+        Offer { catalog, capabilities, transport: *transport, revision: *revision }
     }
 }
 

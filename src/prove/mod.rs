@@ -145,6 +145,7 @@ pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotP
 fn planned(plan: &Plan, beds: &[Bed<'_>]) -> Planned {
     let (probes, variants) = declared(plan);
     let agents = probes.contains("agent");
-    let settings = beds.iter().map(|bed| (bed.recorded.transport.clone(), bed.recorded.revision.clone())).collect();
+    let settings =
+        beds.iter().map(|bed| (bed.recorded.transport.as_str().to_owned(), bed.recorded.revision.clone())).collect();
     Planned { probes, variants, agents, settings, claimed: BTreeSet::new() }
 }

@@ -144,7 +144,7 @@ impl Court<'_> {
 
 /// Whether a variant can occur in a lane.
 pub(super) fn can_occur(variant: &Variant, bed: &Bed<'_>) -> bool {
-    variant.holds_for(&bed.recorded.transport, &bed.recorded.revision)
+    variant.holds_for(bed.recorded.transport.as_str(), &bed.recorded.revision)
 }
 
 impl Suspect<'_> {

@@ -346,7 +346,7 @@ impl CaseRun<'_> {
         let alive = match (session.is_open(), session.server.transport) {
             (false, _) => "gone",
             // Nobody can see from here whether a process runs behind an address.
-            (true, "http" | "sse") => "",
+            (true, kind) if kind.is_over_http() => "",
             (true, _) => "still running",
         };
         let unanswered = conversation.unanswered();

@@ -25,7 +25,7 @@ impl CoverageCollector {
     }
 
     pub(super) fn ready(&mut self, ready: &ServerReady) {
-        self.planned.settings.insert((ready.transport.clone(), ready.revision.clone()));
+        self.planned.settings.insert((ready.transport.as_str().to_owned(), ready.revision.clone()));
     }
 
     pub(super) fn case(&mut self, result: &CaseResult) {

@@ -5,6 +5,7 @@ use std::future::Future;
 use super::resolve::Starts;
 use super::target::{OpenSession, TargetSessions};
 use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, Reason};
+use crate::transport::TransportKind;
 
 /// The attempt itself where it is clear what went wrong; elsewhere the case is tried again alone with a fresh server.
 ///
@@ -18,7 +19,7 @@ pub(super) async fn rerun_to_attribute(
     alone: impl Future<Output = CheckResult>,
 ) -> CheckResult {
     let session = &opened.session;
-    let can_start_again = session.server.transport == "stdio" && target.planned().suite.setup.is_empty();
+    let can_start_again = session.server.transport == TransportKind::Stdio && target.planned().suite.setup.is_empty();
     if !can_start_again || target.stop.is_set() {
         return attempted;
     }

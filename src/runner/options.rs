@@ -13,8 +13,8 @@ use crate::event::Event;
 use crate::redact::Redactor;
 use crate::session::Ending;
 use crate::suite::{MOST_PARALLEL, Order, Suite};
-use crate::transport::Link;
 use crate::transport::stdio::Command;
+use crate::transport::{Link, TransportKind};
 use crate::wire::Frame;
 
 /// Everything about a run that the plan does not say.
@@ -272,7 +272,7 @@ pub struct SessionFrames {
     /// `file@server/revision`, with the revision that was asked for.
     pub lane: String,
     /// `stdio`, `memory`, `http` or `sse`.
-    pub transport: &'static str,
+    pub transport: TransportKind,
     /// The revision that was spoken.
     pub revision: String,
     /// The case for which the session was opened; `None` for a shared one.

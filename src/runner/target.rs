@@ -202,7 +202,7 @@ impl TargetSessions {
         Offer {
             catalog,
             capabilities: identity.map_or(&NOTHING, |identity| &identity.capabilities),
-            transport: identity.map_or("", |identity| identity.transport),
+            transport: identity.map(|identity| identity.transport),
             revision: identity.map(|identity| identity.revision),
         }
     }
@@ -404,7 +404,7 @@ impl TargetSessions {
         self.emitter.event(Event::ServerReady(ServerReady {
             file: planned.suite.file.clone(),
             server: planned.lanes[self.index].server.clone(),
-            transport: session.server.transport.to_owned(),
+            transport: session.server.transport,
             revision: session.server.revision.to_string(),
             implementation: session.server.implementation.clone(),
             ready_us: micros(session.server.ready),

@@ -33,6 +33,7 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use self::peer::Peer;
+use crate::transport::TransportKind;
 use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
@@ -91,7 +92,7 @@ pub struct ServerIdentity {
     /// From start to the end of the handshake.
     pub ready: Duration,
     /// `stdio`, `memory`, `http` or `sse`.
-    pub transport: &'static str,
+    pub transport: TransportKind,
 }
 
 impl Session {
@@ -217,7 +218,7 @@ pub struct Closed {
     /// By code of the scans, how much was looked at that could have broken the rule.
     pub seen: BTreeMap<&'static str, u32>,
     /// `stdio`, `memory`, `http` or `sse`.
-    pub transport: &'static str,
+    pub transport: TransportKind,
     /// How the server ended the conversation; `None` where it did not.
     pub ending: Option<Ending>,
     /// The end of the server's process, where it ended by itself and no failed request reported it.

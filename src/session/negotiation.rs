@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::handshake::{self, UNSUPPORTED_REVISION, discover, identity_of_discovery, initialized};
 use super::peer::{Answered, Peer};
 use super::{CallFailure, Failure, OpenFailure, ServerIdentity, Settings};
-use crate::transport::HttpFailure;
+use crate::transport::{HttpFailure, TransportKind};
 use crate::wire::{Era, Revision};
 
 /// How long the question for the newer era may go unanswered before the older handshake is tried as well.
@@ -36,7 +36,7 @@ pub(super) async fn negotiate(
     deadline: Instant,
 ) -> Result<ServerIdentity, OpenFailure> {
     // HTTP+SSE is older than the newer era.
-    if peer.transport() == "sse" {
+    if peer.transport() == TransportKind::Sse {
         return initialize(peer, settings, deadline).await;
     }
     let mut discovering = pin!(discover(peer, settings, deadline));

@@ -14,7 +14,7 @@ use super::handshake::NOBODY;
 use super::state::{Arrived, State};
 use super::{CallFailure, ClientAnswers, Closed};
 use crate::transport::http::Endpoint;
-use crate::transport::{self, Kind, Link, Stopper};
+use crate::transport::{self, Kind, Link, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
 /// One end of a connection, with or without a handshake.
@@ -92,7 +92,7 @@ impl Peer {
     }
 
     /// How messages travel; known for certain once something has been answered.
-    pub(super) fn transport(&self) -> &'static str {
+    pub(super) fn transport(&self) -> TransportKind {
         self.lock().transport
     }
 
@@ -193,7 +193,7 @@ impl Peer {
     /// How long a process of ours is still to be watched.
     pub(super) fn last_moment(&self, watch: Duration) -> Duration {
         let state = self.lock();
-        let is_ours = state.transport == "stdio" || self.endpoint.as_ref().is_some_and(Endpoint::is_ours);
+        let is_ours = state.transport == TransportKind::Stdio || self.endpoint.as_ref().is_some_and(Endpoint::is_ours);
         let quiet = state.elapsed().saturating_sub(state.transcript.last_at());
         if is_ours { watch.saturating_sub(quiet) } else { Duration::ZERO }
     }

@@ -13,7 +13,7 @@ use super::peer::Peer;
 use super::state::State;
 use super::{CallFailure, Failure, RawExchange, Session};
 use crate::transport::http::{Ended, Endpoint, Until};
-use crate::transport::{Break, HttpFailure, Outgoing, Refusal, pauses};
+use crate::transport::{Break, HttpFailure, Outgoing, Refusal, TransportKind, pauses};
 use crate::wire::{Id, Message, classify};
 
 /// How long the end of a server of ours may take to become known.
@@ -105,7 +105,7 @@ impl State {
             messages_in(value).iter().all(|message| !matches!(classify(message), Message::Invalid(_)))
         });
         // Over HTTP what is said of it comes in its own response.
-        if !is_sound && self.transport != "http" {
+        if !is_sound && self.transport != TransportKind::Http {
             self.scanner.expect_complaints();
         }
         let Some(value) = value else { return };
@@ -141,7 +141,7 @@ impl Session {
         if self.peer.endpoint.is_some() {
             self.post_raw(&message, deadline, &mut collected).await?;
             // Where nothing is awaited, the server is watched for as long as was asked.
-            if self.peer.transport() != "sse" && message.awaited != Awaited::Nothing {
+            if self.peer.transport() != TransportKind::Sse && message.awaited != Awaited::Nothing {
                 return self.concluded(collected, begun, limit);
             }
         } else {
@@ -219,7 +219,7 @@ impl Session {
         }
         // Over HTTP+SSE the answer comes on a stream; where nothing is awaited, a refusal is welcome.
         let is_elsewhere = |refusal: &HttpFailure| {
-            self.peer.transport() == "sse" && matches!(refusal, HttpFailure::StreamEnded { .. })
+            self.peer.transport() == TransportKind::Sse && matches!(refusal, HttpFailure::StreamEnded { .. })
         };
         match exchanged.refusal().filter(|refusal| !is_elsewhere(refusal)) {
             Some(refusal) if collected.awaited != Awaited::Nothing => Err(self.http_failure("send", frame, refusal)),

@@ -14,7 +14,7 @@ use super::headers::Headers;
 use super::owned::{MOST_VIOLATIONS, OwnedViolation};
 use super::peer;
 use super::raw::Listener;
-use crate::transport::{self, HttpFailure, Kind, Outgoing};
+use crate::transport::{self, HttpFailure, Kind, Outgoing, TransportKind};
 use crate::wire::{
     Beyond, Channel, Direction, Era, Id, Members, Message, Scanner, Transcript, Violation, classify, close_weight,
     id_of_unreadable, response_line,
@@ -85,7 +85,7 @@ pub(super) struct State {
     /// Whoever hears everything that comes.
     pub(super) listener: Option<Listener>,
     /// `stdio`, `memory`, `http` or `sse`.
-    pub(super) transport: &'static str,
+    pub(super) transport: TransportKind,
     started: Instant,
     waiting: BTreeMap<Id, Waiting>,
     next_id: i64,
@@ -97,7 +97,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(answers: ClientAnswers, transport: &'static str) -> Self {
+    pub(super) fn new(answers: ClientAnswers, transport: TransportKind) -> Self {
         Self {
             transcript: Transcript::default(),
             ended: None,
@@ -131,7 +131,7 @@ impl State {
 
     /// Whether messages travel over HTTP.
     pub(super) fn is_http(&self) -> bool {
-        matches!(self.transport, "http" | "sse")
+        self.transport.is_over_http()
     }
 
     pub(super) fn elapsed(&self) -> Duration {

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
-use super::{Exit, Incoming, Link, Stopper, lines};
+use super::{Exit, Incoming, Link, Stopper, TransportKind, lines};
 
 /// How many bytes may wait on their way to a server, and on the way back.
 const BUFFER: usize = 256 << 10;
@@ -33,7 +33,7 @@ where
         reading.abort();
         drop(asked);
     });
-    Link { outgoing, incoming, stop, transport: "memory", endpoint: None }
+    Link { outgoing, incoming, stop, transport: TransportKind::Memory, endpoint: None }
 }
 
 /// Runs a server in a task of its own and connects to it; it ends with the connection.
@@ -56,7 +56,7 @@ where
         from_server,
     };
     tokio::spawn(hosted.attend(asked));
-    Link { outgoing, incoming, stop, transport: "memory", endpoint: None }
+    Link { outgoing, incoming, stop, transport: TransportKind::Memory, endpoint: None }
 }
 
 /// The tasks of a server in this process.

@@ -6,6 +6,7 @@
 //! Start reading in [`Link`].
 
 pub mod http;
+mod kind;
 mod lines;
 pub mod memory;
 mod pieces;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 pub use self::http::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::kind::TransportKind;
 pub use self::pieces::pauses;
 pub use self::schedule::Played;
 use crate::source::duration_text;
@@ -37,8 +39,8 @@ pub struct Link {
     pub incoming: mpsc::Receiver<Incoming>,
     /// The way to end it.
     pub stop: Stopper,
-    /// `stdio`, `memory`, `http` or `sse`.
-    pub transport: &'static str,
+    /// How messages travel.
+    pub transport: TransportKind,
     /// Where the server is, over HTTP.
     pub endpoint: Option<http::Endpoint>,
 }
@@ -147,8 +149,8 @@ pub enum Incoming {
         /// Its body.
         body: Vec<u8>,
     },
-    /// The server knows another transport only: `sse`.
-    Speaks(&'static str),
+    /// The server knows another transport only.
+    Speaks(TransportKind),
     /// The connection as a whole is of no use any more.
     Lost(HttpFailure),
     /// The server ended; nothing follows.

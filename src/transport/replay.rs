@@ -5,7 +5,7 @@
 use tokio::sync::mpsc;
 
 use super::schedule::{Played, Schedule};
-use super::{Incoming, Link, Message, Outgoing, Stopper, lines};
+use super::{Incoming, Link, Message, Outgoing, Stopper, TransportKind, lines};
 
 /// Says what comes for what is sent.
 pub trait Player: Send + 'static {
@@ -17,7 +17,7 @@ pub trait Player: Send + 'static {
 }
 
 /// Connects to a server that is played back; `transport` is what it was recorded over.
-pub fn connect(transport: &'static str, player: impl Player) -> Link {
+pub fn connect(transport: TransportKind, player: impl Player) -> Link {
     let (outgoing, asked) = mpsc::unbounded_channel();
     let (told, incoming) = mpsc::channel(lines::WAITING_LINES);
     let (stop, mut stopped) = Stopper::new();
@@ -93,7 +93,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_due_first_comes_first() {
-        let mut link = connect("stdio", Echo);
+        let mut link = connect(TransportKind::Stdio, Echo);
         for word in ["late", "one", "two"] {
             link.outgoing.send(Outgoing::Raw { pieces: vec![word.into()], owner: String::new() }).unwrap();
         }

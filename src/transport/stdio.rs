@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::process::{Group, Streams, supervise};
 use super::strays::Server;
-use super::{ConnectError, Incoming, Link, Stopper, lines};
+use super::{ConnectError, Incoming, Link, Stopper, TransportKind, lines};
 
 /// A program, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
         has_input: true,
     };
     tokio::spawn(supervise(group, streams, asked, from_server));
-    Ok(Link { outgoing, incoming, stop, transport: "stdio", endpoint: None })
+    Ok(Link { outgoing, incoming, stop, transport: TransportKind::Stdio, endpoint: None })
 }
 
 /// Starts a program that is spoken to some other way; whatever it writes is a log. The task ends with the process.

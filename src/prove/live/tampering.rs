@@ -14,7 +14,7 @@ use super::super::replay::{Heard, Log, Moment, Wording};
 use super::overlay::{Overlay, Script};
 use crate::fault::{Asked, Exchange, Fault, Reply, What};
 use crate::transport::relay::Between;
-use crate::transport::{Incoming, Kind, Message, Outgoing, Played};
+use crate::transport::{Incoming, Kind, Message, Outgoing, Played, TransportKind};
 use crate::wire::{Http, Message as Meaning, classify};
 
 /// What a mutant knows of a server before it stands in front of it.
@@ -39,7 +39,7 @@ pub(super) struct Shared {
 pub(super) struct Tampering {
     around: Surroundings,
     lane: String,
-    transport: &'static str,
+    transport: TransportKind,
     overlay: Overlay,
     pending: Vec<Pending>,
     asked: BTreeMap<Key, u32>,
@@ -65,7 +65,7 @@ struct Pending {
 }
 
 impl Tampering {
-    pub(super) fn new(around: Surroundings, lane: &str, transport: &'static str) -> Self {
+    pub(super) fn new(around: Surroundings, lane: &str, transport: TransportKind) -> Self {
         let overlay = Overlay::new(Arc::clone(&around.script));
         Self {
             around,

@@ -11,7 +11,7 @@ use super::*;
 use crate::fault;
 use crate::redact::Redactor;
 use crate::source::{SourceFile, Sources, parse};
-use crate::transport::{Incoming, Kind, Link, Message, Outgoing, memory};
+use crate::transport::{Incoming, Kind, Link, Message, Outgoing, TransportKind, memory};
 use crate::wire::{Catalog, Era};
 
 /// How a server ends once its input has ended.
@@ -51,7 +51,7 @@ fn named(name: &str, yaml: &str) -> Fault {
 fn fronted(link: Link, fault: Option<Fault>) -> Link {
     let script = Script::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
     let around = Surroundings { fault, script: Arc::new(script), expected: Arc::default(), shared: Arc::default() };
-    relayed(link, Tampering::new(around, "lane", "memory"))
+    relayed(link, Tampering::new(around, "lane", TransportKind::Memory))
 }
 
 fn request(id: i64, method: &str) -> Outgoing {
@@ -177,7 +177,7 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
                 let script = Script::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
                 let (script, shared) = (Arc::new(script), Arc::clone(shared));
                 let around = Surroundings { fault: Some(fault.clone()), script, expected: Arc::default(), shared };
-                link = relayed(link, Tampering::new(around, lane, "memory"));
+                link = relayed(link, Tampering::new(around, lane, TransportKind::Memory));
             }
             link
         },

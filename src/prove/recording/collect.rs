@@ -49,12 +49,12 @@ impl Recorder {
         let lane = self.recording.lanes.entry(session.lane.clone()).or_insert_with(|| LaneRecording {
             file: session.file.clone(),
             server: session.server.clone(),
-            transport: session.transport.to_owned(),
+            transport: session.transport,
             ..LaneRecording::default()
         });
         if session.has_begun {
             lane.revision.clone_from(&session.revision);
-            session.transport.clone_into(&mut lane.transport);
+            lane.transport = session.transport;
         }
         lane.exchanges.append(&mut told.exchanges);
         lane.unplayable.append(&mut told.unplayable);

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::LaneRecording;
 use crate::event::Outcome;
 use crate::fault::{Asked, Ended, Exchange, Reply, What};
+use crate::transport::TransportKind;
 use crate::wire::Http;
 
 pub(super) fn lane_json(name: &str, lane: &LaneRecording) -> Value {
@@ -27,7 +28,7 @@ pub(super) fn lane_from(line: &Map<String, Value>) -> Option<LaneRecording> {
     Some(LaneRecording {
         file: text("file")?,
         server: text("server")?,
-        transport: text("transport")?,
+        transport: TransportKind::parse(line.get("transport")?.as_str()?)?,
         revision: text("revision")?,
         exchanges: Vec::new(),
         unplayable: unplayable

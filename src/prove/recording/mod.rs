@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::event::Outcome;
 use crate::fault::{Asked, Exchange, Reply, What};
 use crate::redact::Redactor;
+use crate::transport::TransportKind;
 use crate::wire::{Catalog, Http, ListKind, Tool};
 
 pub use self::collect::Recorder;
@@ -39,8 +40,8 @@ pub struct LaneRecording {
     pub file: String,
     /// The server's name in the suite.
     pub server: String,
-    /// `stdio`, `memory`, `http` or `sse`.
-    pub transport: String,
+    /// How messages travelled.
+    pub transport: TransportKind,
     /// The revision that was spoken.
     pub revision: String,
     /// What travelled, session by session, in the order in which it was asked.

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::file::{Of, fingerprint, read, write};
 use super::*;
 use crate::fault::{Asked, Ended, Reply};
+use crate::transport::TransportKind;
 use crate::wire::Http;
 
 fn recording() -> Recording {
@@ -25,7 +26,7 @@ fn recording() -> Recording {
     let lane = LaneRecording {
         file: "a.yml".to_owned(),
         server: "s".to_owned(),
-        transport: "stdio".to_owned(),
+        transport: TransportKind::Stdio,
         revision: "2025-11-25".to_owned(),
         exchanges: vec![
             exchange(

@@ -102,7 +102,7 @@ impl Stage {
 
     /// Connects to a fresh session of a lane.
     pub(super) fn connect(self: &Arc<Self>, lane: &str) -> Link {
-        let transport = self.indexed.recording.lanes.get(lane).map_or("memory", |lane| wording::transport(lane));
+        let transport = self.indexed.recording.lanes.get(lane).map(|lane| lane.transport).unwrap_or_default();
         replay::connect(transport, LanePlayer::new(Arc::clone(self), lane, transport))
     }
 

@@ -9,9 +9,9 @@ use super::super::recording::{Key, LaneRecording, Said, asked};
 use super::wording::{Wording, asked_text};
 use super::{Moment, Stage};
 use crate::fault::{Asked, Reply, What};
-use crate::transport::Played;
 use crate::transport::replay::Player;
 use crate::transport::{Kind, Message};
+use crate::transport::{Played, TransportKind};
 
 /// What a request gets that the recording does not know.
 const NOT_RECORDED: &str = "the recording holds no answer to this";
@@ -19,7 +19,7 @@ const NOT_RECORDED: &str = "the recording holds no answer to this";
 pub(super) struct LanePlayer {
     stage: Arc<Stage>,
     lane: String,
-    transport: &'static str,
+    transport: TransportKind,
     /// The session of each owner.
     ordinals: BTreeMap<String, u32>,
     asked: BTreeMap<Key, u32>,
@@ -39,7 +39,7 @@ enum State {
 }
 
 impl LanePlayer {
-    pub(super) fn new(stage: Arc<Stage>, lane: &str, transport: &'static str) -> Self {
+    pub(super) fn new(stage: Arc<Stage>, lane: &str, transport: TransportKind) -> Self {
         Self {
             stage,
             lane: lane.to_owned(),

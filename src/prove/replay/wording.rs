@@ -5,18 +5,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::recording::LaneRecording;
 use super::player::Heard;
 use crate::fault::{Asked, Ended, Reply, What};
 use crate::transport::http::{Body, Posted, weigh};
 
-use crate::transport::{Break, Exit, HttpFailure, Incoming, Origin, Played};
+use crate::transport::{Break, Exit, HttpFailure, Incoming, Origin, Played, TransportKind};
 use crate::wire::Http;
-
-/// The transport of a recorded lane.
-pub(super) fn transport(lane: &LaneRecording) -> &'static str {
-    ["stdio", "http", "sse"].into_iter().find(|known| *known == lane.transport).unwrap_or("memory")
-}
 
 /// What was asked, in a few words.
 pub(super) fn asked_text(asked: &Asked) -> String {
@@ -30,19 +24,19 @@ pub(super) fn asked_text(asked: &Asked) -> String {
 }
 
 pub(in crate::prove) struct Wording<'a> {
-    transport: &'static str,
+    transport: TransportKind,
     ids: &'a [(Value, Value)],
     heard: Heard,
 }
 
 impl<'a> Wording<'a> {
     /// `ids` are pairs of a recorded id and the one that stands for it now, the latest last.
-    pub(in crate::prove) fn new(transport: &'static str, ids: &'a [(Value, Value)], heard: Heard) -> Self {
+    pub(in crate::prove) fn new(transport: TransportKind, ids: &'a [(Value, Value)], heard: Heard) -> Self {
         Self { transport, ids, heard }
     }
 
     fn is_http(&self) -> bool {
-        matches!(self.transport, "http" | "sse")
+        self.transport.is_over_http()
     }
 
     /// What comes for one reply.
@@ -91,7 +85,7 @@ impl<'a> Wording<'a> {
 
     fn over_http(&self, bytes: Vec<u8>, head: Option<&Arc<Http>>) -> Incoming {
         let http = head.cloned().unwrap_or_else(event_stream);
-        if self.transport == "sse" {
+        if self.transport == TransportKind::Sse {
             return Incoming::Message { bytes, http, origin: Origin::Stream };
         }
         if http.is_success() && is_event_stream(&http) {

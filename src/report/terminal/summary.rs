@@ -108,7 +108,8 @@ fn server(ready: &[&ServerReady], width: usize, style: &Style) -> String {
         1 => format!("ready in {took}"),
         starts => format!("{starts} starts, ready in {took} or less"),
     };
-    let told = [&first.revision, &first.transport, &took, first.implementation.as_deref().unwrap_or_default()];
+    let told =
+        [first.revision.as_str(), first.transport.as_str(), &took, first.implementation.as_deref().unwrap_or_default()];
     let told: Vec<&str> = told.into_iter().filter(|part| !part.is_empty()).collect();
     let name = layout::crop(&first.server, width);
     let gap = " ".repeat(width - layout::columns(&name));

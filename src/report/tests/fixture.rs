@@ -6,6 +6,7 @@ use crate::event::{
 };
 use crate::source::Quote;
 use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally};
+use crate::transport::TransportKind;
 
 /// What hostile servers say: escapes, bidi overrides, markup, the end of CDATA, what XML refuses.
 pub(super) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}gnp.exe\u{2066} <script>alert('x')</script> ]]> \
@@ -88,7 +89,7 @@ fn ready(file: &str, server: &str, revision: &str, ready_us: u64) -> Event {
     Event::ServerReady(ServerReady {
         file: file.into(),
         server: server.into(),
-        transport: "stdio".into(),
+        transport: TransportKind::Stdio,
         revision: revision.into(),
         implementation: Some("users-server 2.1".into()),
         ready_us,

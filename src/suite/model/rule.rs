@@ -1,6 +1,7 @@
 //! Rules of a specification, and what must be there before a test says anything.
 
 use crate::source::{Located, Node, Span};
+use crate::transport::TransportKind;
 use crate::wire::Revision;
 
 /// What a specification demands, where a test stands for it.
@@ -87,9 +88,9 @@ impl Carrier {
         }
     }
 
-    /// What a transport of that name is.
-    pub fn of(transport: &str) -> Self {
-        if matches!(transport, "http" | "sse") { Self::Http } else { Self::Stdio }
+    /// The kind of transport that rules tell apart.
+    pub fn of(transport: TransportKind) -> Self {
+        if transport.is_over_http() { Self::Http } else { Self::Stdio }
     }
 }
 

@@ -30,6 +30,7 @@ use tokio::time::timeout;
 
 use self::token::Needed;
 use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, lines};
+use crate::transport::TransportKind;
 use crate::wire::{Era, Http, address};
 
 pub use self::failure::{Break, HttpFailure, NoToken, Refusal, excerpt};
@@ -136,7 +137,7 @@ fn link(
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
     tokio::spawn(run(shared, to_server, asked, process));
-    let transport = if address.flavour == Flavour::OldSse { "sse" } else { "http" };
+    let transport = if address.flavour == Flavour::OldSse { TransportKind::Sse } else { TransportKind::Http };
     Ok(Link { outgoing, incoming, stop, transport, endpoint })
 }
 

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::failure::{self, Break, HttpFailure};
 use super::{Incoming, Shared, stream};
 use crate::source::visible_line;
-use crate::transport::Origin;
+use crate::transport::{Origin, TransportKind};
 use crate::wire::sse::{Event, Parser};
 
 /// How long the server may take to say where messages go.
@@ -52,7 +52,7 @@ async fn listen(shared: &Shared, found: oneshot::Sender<Result<Url, HttpFailure>
             if event.kind == "endpoint" {
                 let endpoint = endpoint(&shared.url, &event);
                 if endpoint.is_ok() {
-                    shared.tell(Incoming::Speaks("sse")).await;
+                    shared.tell(Incoming::Speaks(TransportKind::Sse)).await;
                 }
                 drop(found.take().map(|found| found.send(endpoint)));
             } else if event.is_message() {

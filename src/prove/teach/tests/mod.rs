@@ -20,6 +20,7 @@ use crate::plan::{CaseSource, Plan, Selection, build};
 use crate::source::{Color, Sources, Style, render_all};
 use crate::suite::{Files, LoadedSuite, Suite};
 use crate::taxonomy::Registry;
+use crate::transport::TransportKind;
 use crate::wire::{Catalog, Tool};
 
 /// A request of a case with its answer.
@@ -82,7 +83,7 @@ impl Trial {
         let lane = LaneRecording {
             file: "users.yml".to_owned(),
             server: "users".to_owned(),
-            transport: "stdio".to_owned(),
+            transport: TransportKind::Stdio,
             revision: "2025-11-25".to_owned(),
             exchanges,
             ..LaneRecording::default()

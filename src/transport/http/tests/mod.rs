@@ -273,7 +273,7 @@ async fn an_older_server_is_found_behind_a_refusal() {
     let server = Server::new(scripts).await;
     let mut link = connect(&address(&server.url)).unwrap();
     link.outgoing.send(message(1, Kind::Handshake, Era::Session)).unwrap();
-    assert_eq!(shown(link.incoming.recv().await.unwrap()), "Speaks(\"sse\")");
+    assert_eq!(shown(link.incoming.recv().await.unwrap()), "Speaks(Sse)");
     assert_eq!(shown(link.incoming.recv().await.unwrap()), format!("stream: {RESULT}"));
     while server.heard().len() < 3 {
         tokio::task::yield_now().await;
