@@ -1,4 +1,5 @@
-//! The jobs in `docs/guides/ci.md` are YAML, and every command in them runs and writes what the job keeps.
+//! The jobs in `docs/guides/ci.md` are YAML, and every command in them, and in the page about known failures, runs and
+//! writes what the job keeps.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::fs;
@@ -25,7 +26,9 @@ fn every_command_of_the_jobs_passes() {
     let scene = Scene::new("ci");
     fs::create_dir_all(scene.folder.join("suites")).unwrap();
     fs::copy(root().join("examples/quickstart.yml"), scene.folder.join("suites/quickstart.yml")).unwrap();
-    let commands = commands(&fs::read_to_string(root().join("docs/guides/ci.md")).unwrap());
+    let pages = ["docs/guides/ci.md", "docs/guides/known-failures.md"];
+    let commands: Vec<String> =
+        pages.iter().flat_map(|page| commands(&fs::read_to_string(root().join(page)).unwrap())).collect();
     assert!(commands.len() > 10, "{commands:#?}");
     for command in &commands {
         let seen = scene.line(command);
