@@ -115,7 +115,7 @@ pub fn main() -> ExitCode {
         // Reading the registry takes as long as reading a large suite; it is wanted after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
     }
-    strays::adopt();
+    strays::adopt_orphans();
     let exit = match arguments.command {
         Command::Run(args) => commands::run::run(&args, &environment, &output),
         Command::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
@@ -139,7 +139,8 @@ pub fn main() -> ExitCode {
 
 /// Says what servers had left running in groups of their own.
 fn tell_strays(output: &Output) {
-    let ended: Vec<String> = strays::ended().into_iter().map(|(name, count)| format!("{count} × `{name}`")).collect();
+    let ended: Vec<String> =
+        strays::killed_orphans().into_iter().map(|(name, count)| format!("{count} × `{name}`")).collect();
     if !ended.is_empty() {
         let told = format!("ended what servers had left running outside of their process groups: {}", ended.join(", "));
         output.note(&visible_line(&told));

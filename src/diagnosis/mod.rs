@@ -9,8 +9,8 @@ mod tests;
 use std::path::Path;
 
 use crate::event::{FailureClass, Finding, StepProblem};
-use crate::session::{CallFailure, Failure, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
-use crate::transport::{ConnectError, HttpFailure, Refusal};
+use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
+use crate::transport::{ConnectError, HttpFailure, HttpRefusal};
 use crate::wire::Frame;
 
 /// The evidence of an exit that names the case that spoke last.
@@ -24,8 +24,8 @@ const QUOTED: usize = 300;
 
 impl From<&CallFailure> for Finding {
     fn from(failed: &CallFailure) -> Self {
-        let finding = match &failed.failure {
-            Failure::Timeout(_) => {
+        let finding = match &failed.reason {
+            FailureReason::Timeout(_) => {
                 let server = match (failed.alive, failed.is_local) {
                     (false, _) => "gone",
                     (true, true) => "still running",
@@ -34,16 +34,16 @@ impl From<&CallFailure> for Finding {
                 };
                 Self::failure(FailureClass::Timeout, failed.to_string()).with_evidence("server", server)
             }
-            Failure::Exited(exit) => {
+            FailureReason::Exited(exit) => {
                 Self::failure(FailureClass::ProcessExited, failed.to_string()).with_evidence("exit", exit.to_string())
             }
-            Failure::Protocol(_) | Failure::RefusedWhole(_) => {
+            FailureReason::Protocol(_) | FailureReason::RefusedWhole(_) => {
                 Self::failure(FailureClass::ProtocolError, failed.to_string())
             }
-            Failure::NotRead(beyond) => {
+            FailureReason::NotRead(beyond) => {
                 Self::new(beyond.code(), failed.to_string()).with_problem(StepProblem::AnswerNotRead)
             }
-            Failure::Http(failure) => of_http(failure, &failed.method),
+            FailureReason::Http(failure) => of_http(failure, &failed.method),
         };
         let finding = Self { frame: failed.frame, ..finding };
         with_output(finding, &failed.stderr, &failed.stray)
@@ -55,7 +55,7 @@ impl From<&OpenFailure> for Finding {
         match failed {
             OpenFailure::Connect(error) => of_connect(error),
             OpenFailure::Handshake(failure) => {
-                let limit = if let Failure::Timeout(_) = failure.failure { " (`start_timeout`)" } else { "" };
+                let limit = if let FailureReason::Timeout(_) = failure.reason { " (`start_timeout`)" } else { "" };
                 Self { message: format!("{failed}{limit}"), ..Self::from(failure) }
             }
             OpenFailure::Refused { stderr, .. } => {
@@ -102,7 +102,7 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
         "no-token".clone_into(&mut finding.code);
         finding = finding.with_problem(StepProblem::NoToken).with_evidence("asked", none.asked.join("\n"));
     }
-    if let Some(Refusal { retry_after, www_authenticate, .. }) = failure.refusal() {
+    if let Some(HttpRefusal { retry_after, www_authenticate, .. }) = failure.refusal() {
         finding = finding
             .with_evidence("retry-after", retry_after.clone().unwrap_or_default())
             .with_evidence("www-authenticate", www_authenticate.clone().unwrap_or_default());

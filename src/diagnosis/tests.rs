@@ -2,9 +2,9 @@ use std::time::Duration;
 
 use super::*;
 
-fn failed(failure: Failure) -> CallFailure {
+fn failed(failure: FailureReason) -> CallFailure {
     CallFailure {
-        failure,
+        reason: failure,
         method: "initialize".to_owned(),
         frame: Some(3),
         stderr: vec!["panicked".to_owned()],
@@ -16,7 +16,7 @@ fn failed(failure: Failure) -> CallFailure {
 
 #[test]
 fn findings_name_the_limit_of_the_suite() {
-    let silent = failed(Failure::Timeout(Duration::from_secs(30)));
+    let silent = failed(FailureReason::Timeout(Duration::from_secs(30)));
     let finding = Finding::from(&silent);
     assert_eq!((finding.class, finding.frame), (Some(FailureClass::Timeout), Some(3)));
     assert_eq!(finding.message, "`initialize` got no answer within 30 s");
@@ -27,14 +27,14 @@ fn findings_name_the_limit_of_the_suite() {
 
 #[test]
 fn evidence_stands_in_its_order() {
-    let refusal = Refusal {
+    let refusal = HttpRefusal {
         code: 429,
         status: "429 Too Many Requests".to_owned(),
         retry_after: Some("7".to_owned()),
         excerpt: "slow down".to_owned(),
-        ..Refusal::default()
+        ..HttpRefusal::default()
     };
-    let finding = Finding::from(&failed(Failure::Http(HttpFailure::Status(refusal))));
+    let finding = Finding::from(&failed(FailureReason::Http(HttpFailure::Status(refusal))));
     let names: Vec<&str> = finding.evidence.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["retry-after", "body", "stderr"]);
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::exchange::{Ended, Reply, What};
 use crate::source::duration_text;
-use crate::wire::Http;
+use crate::wire::HttpHead;
 
 /// How many differences are told.
 const MOST: usize = 8;
@@ -79,7 +79,7 @@ fn pair(before: &Reply, after: &Reply, found: &mut Vec<String>) {
     }
 }
 
-fn heads(before: &Http, after: &Http, found: &mut Vec<String>) {
+fn heads(before: &HttpHead, after: &HttpHead, found: &mut Vec<String>) {
     if before.status != after.status {
         found.push(format!("status: {} → {}", before.status, after.status));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::wire::{Catalog, Http};
+use crate::wire::{Catalog, HttpHead};
 
 /// One message of the client and everything that came because of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Reply {
     /// What it was.
     pub what: What,
     /// The head of the response that carried it, over HTTP.
-    pub http: Option<Arc<Http>>,
+    pub http: Option<Arc<HttpHead>>,
 }
 
 /// What came from a server.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::event::{Call, Check, FailureClass, Finding, Kind, Reproduction};
 use crate::matching::{Answer, Expectation};
 use crate::plan::Servers;
-use crate::session::{Awaited, OwnedViolation, RawMessage, Reply, Request, Session};
+use crate::session::{Awaited, OwnedViolation, RawMessage, Session, SessionReply, SessionRequest};
 use crate::source::template::{Names, from_json};
 use crate::source::{Node, SourceFile, Sources, Span};
 use crate::wire::{Catalog, canonical};
@@ -98,7 +98,7 @@ struct Played {
     /// The tool or method of the request that each call failure is about.
     failed: Vec<(String, Finding)>,
     /// The answer to the last request.
-    answer: Option<Reply>,
+    answer: Option<SessionReply>,
 }
 
 /// The first session of a text that leaks from one session into another, which stays open for the second; `None` for
@@ -170,7 +170,7 @@ async fn play(
     Ok(played)
 }
 
-async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Option<Reply>, Box<Finding>> {
+async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Option<SessionReply>, Box<Finding>> {
     if let (true, Some(text)) = (call.method.is_empty(), call.params.as_str()) {
         let line = text.as_bytes().to_vec();
         let raw = RawMessage {
@@ -192,7 +192,8 @@ async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Optio
         session.notify(OWNER, &call.method, params.as_ref());
         return Ok(None);
     }
-    let request = Request { owner: OWNER, method: &call.method, params, timeout: Some(patience), progress: false };
+    let request =
+        SessionRequest { owner: OWNER, method: &call.method, params, timeout: Some(patience), progress: false };
     session.request(request).await.map(Some).map_err(|failure| Box::new(Finding::from(&failure)))
 }
 
@@ -222,7 +223,7 @@ fn shown(played: &Played, (wanted, last): (&Reproduction, Option<&Call>), catalo
 }
 
 /// The first thing about an answer that is not as expected.
-fn unmet(expectations: &[Value], call: &Call, reply: &Reply, catalog: &Catalog) -> Option<Finding> {
+fn unmet(expectations: &[Value], call: &Call, reply: &SessionReply, catalog: &Catalog) -> Option<Finding> {
     let names = Names::new();
     let answer = Answer {
         method: &call.method,

@@ -266,6 +266,6 @@ mod tests {
         assert!(matches!(Judge::of(&chain), Err(Unusable::Endless(_))));
         assert!(matches!(crate::generate::Maker::new(&chain), Err(Unusable::Endless(_))));
         let flaw = format::flaw(&chain);
-        assert!(matches!(&flaw, Some(format::Flaw::Unjudged(_))), "{flaw:?}");
+        assert!(matches!(&flaw, Some(format::SchemaError::Unjudged(_))), "{flaw:?}");
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Found, Subject};
 use crate::wire::Tool;
-use crate::wire::format::{Flaw, flaw};
+use crate::wire::format::{SchemaError, flaw};
 
 /// The schemas of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Place<'_> {
 /// A schema that can be read; what is wrong with one that cannot is a lint of its own.
 fn readable(tool: &Tool, member: Member) -> Option<&Value> {
     let schema = tool.raw.get(member.key()).filter(|schema| schema.is_object())?;
-    (!matches!(flaw(schema), Some(Flaw::Broken(_)))).then_some(schema)
+    (!matches!(flaw(schema), Some(SchemaError::Broken(_)))).then_some(schema)
 }
 
 /// Every place of the tool's schemas that can be read, outermost first.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::source::{Ends, difference, nearest};
-use crate::wire::weight_of;
+use crate::wire::value_memory;
 
 /// How many characters of a value are shown as evidence.
 const EVIDENCE: usize = 200;
@@ -124,7 +124,7 @@ pub(super) fn did_you_mean<'a>(typed: &str, offered: impl Iterator<Item = &'a st
 
 /// The difference of two values in the manner of `diff -u`, where one of them is too long for a line.
 pub(super) fn diff(expected: &Json, actual: &Json) -> Option<String> {
-    if is_short(expected) && is_short(actual) || weight_of(expected).max(weight_of(actual)) > COMPARED_WEIGHT {
+    if is_short(expected) && is_short(actual) || value_memory(expected).max(value_memory(actual)) > COMPARED_WEIGHT {
         return None;
     }
     let (expected, actual) = match (expected, actual) {

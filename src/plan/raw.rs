@@ -6,7 +6,7 @@ use crate::matching::Expectation;
 use crate::source::Node;
 use crate::source::template::{Names, has_template};
 use crate::suite::{Action, Payload, RawHttp, Server, Step, Target, Wanted};
-use crate::wire::{Message, classify};
+use crate::wire::{RpcMessage, classify};
 
 /// Whether a step needs the wire to itself.
 pub(super) fn needs_own_session(step: &Step) -> bool {
@@ -128,5 +128,5 @@ fn makes_no_sense(line: &Payload) -> bool {
     }
     let Ok(bytes) = line.bytes(&Names::new()) else { return false };
     let Ok(value) = serde_json::from_slice::<serde_json::Value>(&bytes) else { return true };
-    value["jsonrpc"] != "2.0" || matches!(classify(&value), Message::Invalid(_))
+    value["jsonrpc"] != "2.0" || matches!(classify(&value), RpcMessage::Invalid(_))
 }

@@ -10,7 +10,7 @@ use super::{SessionFrames, case, case_result, finding};
 use crate::diagnosis;
 use crate::event::{CheckResult, Event, FailureClass, Finding, Outcome, Phase, SessionJudged};
 use crate::plan::Case;
-use crate::session::{Closed, OwnedViolation, Session, UnreportedExit};
+use crate::session::{ClosedSession, OwnedViolation, Session, UnreportedExit};
 use crate::source::duration_text;
 
 /// How long a shared server is watched after its last message, so that a crash right after it is seen.
@@ -87,7 +87,7 @@ impl TargetSessions {
 
     /// Ends a session that nobody used; that it may have ended by itself says nothing.
     pub(super) async fn close_unused(&self, session: &Session) {
-        session.tell_end();
+        session.mark_exit_reported();
         self.close(session).await;
     }
 
@@ -104,7 +104,7 @@ impl TargetSessions {
     }
 
     /// Hands on what is left of a connection without a conversation.
-    pub(super) fn not_begun(&self, revision: &str, closed: Closed) {
+    pub(super) fn not_begun(&self, revision: &str, closed: ClosedSession) {
         let mut found = diagnosis::of_violations(&closed.violations, &closed.frames);
         // A server that does not start often says one thing all the time.
         found.dedup_by(|later, earlier| later.message == earlier.message);
@@ -113,7 +113,7 @@ impl TargetSessions {
         self.emitter().session(SessionFrames { has_begun: false, ..frames });
     }
 
-    pub(super) fn frames_of(&self, revision: String, case: Option<&Case>, closed: Closed) -> SessionFrames {
+    pub(super) fn frames_of(&self, revision: String, case: Option<&Case>, closed: ClosedSession) -> SessionFrames {
         let planned = self.planned();
         SessionFrames {
             file: planned.suite.file.clone(),
@@ -125,7 +125,7 @@ impl TargetSessions {
             has_begun: true,
             frames: closed.frames,
             owners: closed.owners,
-            ending: closed.ending,
+            ending: closed.end,
         }
     }
 

@@ -26,17 +26,17 @@ pub(super) async fn rerun_to_attribute(
     if timed_out(&attempted) && may_be_repeated(target, &attempted) {
         return unless_in_time_alone(attempted, alone.await);
     }
-    if !(ended_the_server(&attempted) && session.ended_among_several()) {
+    if !(ended_the_server(&attempted) && session.has_several_pending_at_exit()) {
         return attempted;
     }
     let again = alone.await;
     match again.outcome {
         Outcome::Failed if ended_the_server(&again) => {
-            session.explain_end(true);
+            session.attribute_exit(true);
             again
         }
         Outcome::Passed | Outcome::Warned => {
-            session.explain_end(false);
+            session.attribute_exit(false);
             let reason = Some(Reason::CrashNotReproduced);
             CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..again }
         }

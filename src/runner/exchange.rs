@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding, Phase, StepProblem};
-use crate::session::{CallFailure, Cancellation, Failure, Reply, Request, Session, When};
+use crate::session::{CallFailure, CancelTrigger, Cancellation, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
@@ -28,7 +28,7 @@ pub(super) struct Speaker<'a> {
 /// An answer, and what was asked.
 pub(super) struct StepResponse {
     pub(super) method: String,
-    pub(super) reply: Reply,
+    pub(super) reply: SessionReply,
 }
 
 /// What a step wants to send, filled in.
@@ -109,7 +109,7 @@ impl Speaker<'_> {
             Intent::Send(message) => Box::pin(message.perform(self.session, self.owner, step.timeout)).await,
             Intent::Cancel { method, params, cancel, reason } => {
                 let (timeout, progress) = (step.timeout, step.progress);
-                let request = Request { owner: self.owner, method: &method, params, timeout, progress };
+                let request = SessionRequest { owner: self.owner, method: &method, params, timeout, progress };
                 let heard = Box::pin(self.cancel(request, &cancel, reason)).await;
                 return note(exchange, heard, begun).and_then(|heard| too_soon(heard, exchange));
             }
@@ -119,7 +119,7 @@ impl Speaker<'_> {
             }
             Intent::Request { method, params } => {
                 let (timeout, progress) = (step.timeout, step.progress);
-                let request = Request { owner: self.owner, method: &method, params, timeout, progress };
+                let request = SessionRequest { owner: self.owner, method: &method, params, timeout, progress };
                 self.session.request(request).await.map(|reply| StepResponse { method: method.clone(), reply })
             }
         };
@@ -128,16 +128,17 @@ impl Speaker<'_> {
 
     async fn cancel(
         &self,
-        request: Request<'_>,
+        request: SessionRequest<'_>,
         cancel: &Cancel,
         reason: Option<String>,
     ) -> Result<StepResponse, CallFailure> {
         let method = request.method.to_owned();
         let when = match cancel.when {
-            CancelWhen::After(time) => When::After(time),
-            CancelWhen::Progress(count) => When::Progress(count),
+            CancelWhen::After(time) => CancelTrigger::After(time),
+            CancelWhen::Progress(count) => CancelTrigger::Progress(count),
         };
-        let cancelled = self.session.cancel(Cancellation { request, when, reason, watch: cancel.watch }).await?;
+        let cancelled =
+            self.session.cancel(Cancellation { request, trigger: when, reason, watch: cancel.watch }).await?;
         let answer = json!({
             "cancelled": cancelled.is_cancelled,
             "answered": !cancelled.late.is_empty(),
@@ -146,7 +147,7 @@ impl Speaker<'_> {
             "watched_ms": u64::try_from(cancel.watch.as_millis()).unwrap_or(u64::MAX),
         });
         let made = raw::made(Arc::new(answer), (cancelled.frame, None), cancelled.elapsed);
-        Ok(StepResponse { method, reply: Reply { params: cancelled.params, ..made } })
+        Ok(StepResponse { method, reply: SessionReply { params: cancelled.params, ..made } })
     }
 }
 
@@ -178,7 +179,7 @@ fn note(
         Err(failure) => {
             exchange.frame = failure.frame.unwrap_or(0);
             exchange.elapsed_us = micros(begun.elapsed());
-            if let Failure::RefusedWhole(answer) = &failure.failure {
+            if let FailureReason::RefusedWhole(answer) = &failure.reason {
                 exchange.received = cut_json(&answer["error"]);
             }
             Err(Finding::from(&failure))

@@ -11,7 +11,7 @@ use super::resolve::{self, Reachable, Starts};
 use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{RunMessage, finding, micros};
 use crate::event::{Finding, Reason, ServerStarts};
-use crate::session::{Connector, OpenFailure, Session, Settings};
+use crate::session::{Connector, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{Answers, Handshake, Protocol};
 use crate::transport::{ConnectError, Link};
@@ -58,7 +58,7 @@ impl TargetSessions {
         let names: Names = names.into_iter().chain(own.clone()).collect();
         let answers = resolve::answers(answers, &names).map_err(unfilled)?;
         let start_timeout = self.start_timeout();
-        let settings = Settings {
+        let settings = SessionSettings {
             revision: match self.planned().lanes[self.index].protocol {
                 Protocol::Auto => None,
                 Protocol::Fixed(revision) => Some(revision),
@@ -125,7 +125,7 @@ impl TargetSessions {
 
 /// A session whose server has started; without a handshake, a server on a stream may still be at it.
 fn started(session: Session, permit: Option<OwnedSemaphorePermit>) -> Session {
-    if let Some(permit) = permit.filter(|_| !session.has_shaken_hands()) {
+    if let Some(permit) = permit.filter(|_| !session.has_handshake()) {
         session.hold_while_starting(permit);
     }
     session

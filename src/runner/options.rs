@@ -11,9 +11,9 @@ use super::Snapshots;
 use crate::baseline::Baseline;
 use crate::event::Event;
 use crate::redact::Redactor;
-use crate::session::Ending;
+use crate::session::SessionEnd;
 use crate::suite::{MOST_PARALLEL, Order, Suite};
-use crate::transport::stdio::Command;
+use crate::transport::stdio::ServerCommand;
 use crate::transport::{Link, TransportKind};
 use crate::wire::Frame;
 
@@ -174,19 +174,19 @@ pub struct Tamper {
     link: Arc<Linking>,
 }
 
-type Starting = dyn Fn(&str, &mut Command) + Send + Sync;
+type Starting = dyn Fn(&str, &mut ServerCommand) + Send + Sync;
 type Linking = dyn Fn(&str, Link) -> Link + Send + Sync;
 
 impl Tamper {
     /// `start` may change how a server is started, `link` what travels.
     pub fn new(
-        start: impl Fn(&str, &mut Command) + Send + Sync + 'static,
+        start: impl Fn(&str, &mut ServerCommand) + Send + Sync + 'static,
         link: impl Fn(&str, Link) -> Link + Send + Sync + 'static,
     ) -> Self {
         Self { start: Arc::new(start), link: Arc::new(link) }
     }
 
-    pub(super) fn start(&self, lane: &str, command: &mut Command) {
+    pub(super) fn start(&self, lane: &str, command: &mut ServerCommand) {
         (self.start)(lane, command);
     }
 
@@ -284,5 +284,5 @@ pub struct SessionFrames {
     /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
     pub owners: BTreeMap<String, Vec<u32>>,
     /// How the server ended the conversation; `None` where it did not.
-    pub ending: Option<Ending>,
+    pub ending: Option<SessionEnd>,
 }

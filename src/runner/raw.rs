@@ -8,11 +8,11 @@ use tokio::time::Instant;
 
 use super::exchange::StepResponse;
 use crate::event::{Exchange, FailureClass, Finding};
-use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Reply, Session, ids_in};
+use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Session, SessionReply, ids_in};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, Value as Written, duration_text};
 use crate::suite::{Action, Payload, RawSend, Step, Wanted};
-use crate::transport::pauses;
+use crate::transport::time_of_pauses;
 
 /// A raw message, filled in.
 pub(super) struct FilledSend {
@@ -83,7 +83,7 @@ impl FilledSend {
     }
 }
 
-fn answer(reply: &RawReply, shape: AnswerShape) -> Reply {
+fn answer(reply: &RawReply, shape: AnswerShape) -> SessionReply {
     let message = match (shape, reply.answers.first()) {
         (AnswerShape::One, Some(message)) => Arc::clone(message),
         _ => Arc::new(everything(reply)),
@@ -106,15 +106,15 @@ fn everything(reply: &RawReply) -> Value {
 }
 
 /// A reply to a step that sent no ordinary request.
-pub(super) fn made(message: Arc<Value>, (frame, answer): (u32, Option<u32>), elapsed: Duration) -> Reply {
+pub(super) fn made(message: Arc<Value>, (frame, answer): (u32, Option<u32>), elapsed: Duration) -> SessionReply {
     let params = Value::Object(Map::new());
-    Reply { message, params, frame, answer_frame: answer.unwrap_or(frame), elapsed, notifications: Vec::new() }
+    SessionReply { message, params, frame, answer_frame: answer.unwrap_or(frame), elapsed, notifications: Vec::new() }
 }
 
 /// The deadline of a step that writes so many pieces, and the time that it allows; our own pauses are not the server's.
 pub(super) fn deadline(session: &Session, step: &Step, pieces: usize) -> (Instant, Duration) {
     let limit = step.timeout.unwrap_or(session.request_timeout());
-    (Instant::now() + limit + pauses(pieces), limit)
+    (Instant::now() + limit + time_of_pauses(pieces), limit)
 }
 
 /// The failure of a step that got nothing, or not all of it, in time.

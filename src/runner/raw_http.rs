@@ -14,10 +14,10 @@ use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, RawExchange, Session};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::suite::{Cuts, Defaults, Extent, RawHttp, Step, Then};
-use crate::transport::http::{End, Ended, Endpoint, RawRequest, Until};
+use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ReadUntil};
 use crate::transport::{Break, HttpFailure};
 use crate::wire::json::read_bytes;
-use crate::wire::{Http, is_response};
+use crate::wire::{HttpHead, is_response};
 
 /// A request of HTTP, filled in.
 pub(super) struct FilledHttp {
@@ -28,8 +28,8 @@ pub(super) struct FilledHttp {
     body: Option<Vec<u8>>,
     raw: Option<Vec<u8>>,
     cuts: Cuts,
-    end: End,
-    until: Until,
+    end: AfterRequest,
+    until: ReadUntil,
     /// Ends the reading.
     enough: Option<Arc<Notify>>,
 }
@@ -60,15 +60,15 @@ impl FilledHttp {
             raw,
             cuts: http.cuts.clone(),
             end: match http.then {
-                Then::Read => End::Open,
-                Then::CloseWrite => End::CloseWrite,
-                Then::Abort => End::Abort,
+                Then::Read => AfterRequest::Open,
+                Then::CloseWrite => AfterRequest::CloseWrite,
+                Then::Abort => AfterRequest::Abort,
             },
             until: match http.read {
-                Extent::Answer if http.during.is_empty() => Until::Answer,
-                Extent::Head => Until::Head,
-                Extent::Answer | Extent::Body => Until::Body,
-                Extent::Events(count) => Until::Events(count),
+                Extent::Answer if http.during.is_empty() => ReadUntil::Answer,
+                Extent::Head => ReadUntil::Head,
+                Extent::Answer | Extent::Body => ReadUntil::Body,
+                Extent::Events(count) => ReadUntil::Events(count),
             },
             enough: None,
         })
@@ -112,7 +112,7 @@ impl FilledHttp {
         let request = RawRequest {
             pieces,
             method: self.method.clone(),
-            end: self.end,
+            after: self.end,
             until: self.until,
             deadline,
             enough: self.enough.clone(),
@@ -181,18 +181,18 @@ fn judged(
         Err(Finding { frame: Some(exchanged.frame), ..finding })
     };
     match (&exchanged.ended, head) {
-        (Ended::Failed(failure), _) => return broken(failure),
-        (Ended::Closed, head) if !looks_at(step, "closed") => {
+        (ExchangeEnd::Failed(failure), _) => return broken(failure),
+        (ExchangeEnd::Closed, head) if !looks_at(step, "closed") => {
             let at = if head.is_none() { Break::BeforeHeaders } else { Break::AfterHeaders };
             return broken(&HttpFailure::Reset(at));
         }
-        (Ended::TimedOut, None) if !looks_at(step, "silent") && !wants_closing(step) => {
+        (ExchangeEnd::TimedOut, None) if !looks_at(step, "silent") && !wants_closing(step) => {
             return Err(raw::too_slow(exchange, &format!("`{title}` got no response"), limit));
         }
-        (Ended::TimedOut, Some(_)) if !exchanged.response.is_stream() => {
+        (ExchangeEnd::TimedOut, Some(_)) if !exchanged.response.is_stream() => {
             return Err(raw::too_slow(exchange, &format!("the response to `{title}` was not whole"), limit));
         }
-        (Ended::Complete | Ended::Closed | Ended::TimedOut | Ended::Aborted, _) => {}
+        (ExchangeEnd::Complete | ExchangeEnd::Closed | ExchangeEnd::TimedOut | ExchangeEnd::Aborted, _) => {}
     }
     let reply = made(Arc::new(answer(exchanged)), (exchanged.frame, exchanged.answer_frame), elapsed);
     Ok(StepResponse { method: title.clone(), reply })
@@ -211,14 +211,14 @@ fn answer(exchanged: &RawExchange) -> Value {
     }
     if response.is_stream() {
         answer.insert("events".to_owned(), response.events.iter().map(event).collect());
-        answer.insert("open".to_owned(), (exchanged.ended == Ended::TimedOut).into());
+        answer.insert("open".to_owned(), (exchanged.ended == ExchangeEnd::TimedOut).into());
     }
     if let Some(json) = json_of(exchanged) {
         answer.insert("json".to_owned(), json);
     }
-    answer.insert("closed".to_owned(), (exchanged.ended == Ended::Closed).into());
-    answer.insert("silent".to_owned(), (exchanged.ended == Ended::TimedOut && response.head.is_none()).into());
-    if exchanged.ended == Ended::Aborted {
+    answer.insert("closed".to_owned(), (exchanged.ended == ExchangeEnd::Closed).into());
+    answer.insert("silent".to_owned(), (exchanged.ended == ExchangeEnd::TimedOut && response.head.is_none()).into());
+    if exchanged.ended == ExchangeEnd::Aborted {
         answer.insert("aborted".to_owned(), true.into());
     }
     answer.into()
@@ -247,7 +247,7 @@ fn event((id, kind, data): &(Option<String>, String, Vec<u8>)) -> Value {
 }
 
 /// Headers by name; one that is repeated has a list.
-fn headers(http: &Http) -> Value {
+fn headers(http: &HttpHead) -> Value {
     let mut headers: Map<String, Value> = Map::new();
     for (name, value) in &http.headers {
         match headers.get_mut(name) {

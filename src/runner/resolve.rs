@@ -14,8 +14,8 @@ use crate::session::ClientAnswers;
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Located, Node, file};
 use crate::suite::{self, Answers, Auth, Http, HttpFlavour, Server, Target, why_unreadable};
-use crate::transport::http::{self, Address, ClientCredentials, Flavour, Tls, Tokens};
-use crate::transport::stdio::Command;
+use crate::transport::http::{self, ClientCredentialsGrant, HttpAddress, HttpTransport, TokenSource, TrustedRoots};
+use crate::transport::stdio::ServerCommand;
 use crate::transport::{ConnectError, Link, memory, stdio};
 
 /// What every child gets of our environment.
@@ -28,13 +28,13 @@ const MEMORY_BUFFER: usize = 256 << 10;
 #[derive(Debug, Clone)]
 pub(super) enum Reachable {
     /// A program.
-    Command(Command),
+    Command(ServerCommand),
     /// The demo server, in process.
     Demo,
     /// A server of whoever runs the suite, in process.
     InProcess(InProcess),
     /// A server over HTTP that runs already.
-    Http(Address),
+    Http(HttpAddress),
     /// A server over HTTP that is started for every connection, with a port of its own.
     Served(Box<Served>),
 }
@@ -110,13 +110,13 @@ impl Reachable {
 
 impl Served {
     /// The program as it is started with one port and with another.
-    pub(super) fn two_starts(&self) -> Option<(Command, Command)> {
+    pub(super) fn two_starts(&self) -> Option<(ServerCommand, ServerCommand)> {
         let start = |port: u16| self.with_port(port).ok().map(|(command, _)| command);
         start(1).zip(start(2))
     }
 
     /// The program and the address for one start.
-    fn with_port(&self, port: u16) -> Result<(Command, Address), Finding> {
+    fn with_port(&self, port: u16) -> Result<(ServerCommand, HttpAddress), Finding> {
         let Target::Url(http) = &self.server.target else {
             return Err(finding::unfilled("the server has no `url`".to_owned()));
         };
@@ -140,7 +140,7 @@ fn command(
     words: &[Node],
     names: &Names,
     environment: &BTreeMap<String, String>,
-) -> Result<Command, Finding> {
+) -> Result<ServerCommand, Finding> {
     let mut words = words.iter().map(|word| filled(word, names)).collect::<Result<Vec<_>, _>>()?.into_iter();
     let mut env: BTreeMap<String, String> = if server.inherit_env {
         environment.clone()
@@ -152,7 +152,7 @@ fn command(
         env.insert(name.value.clone(), filled(value, names)?);
     }
     let cwd = server.cwd.as_ref().map(|cwd| filled(cwd, names)).transpose()?.map(PathBuf::from);
-    Ok(Command {
+    Ok(ServerCommand {
         program: words.next().unwrap_or_default(),
         args: words.collect(),
         env: env.into_iter().collect(),
@@ -160,7 +160,7 @@ fn command(
     })
 }
 
-fn address(server: &Server, written: &Http, names: &Names, redactor: &Redactor) -> Result<Address, Finding> {
+fn address(server: &Server, written: &Http, names: &Names, redactor: &Redactor) -> Result<HttpAddress, Finding> {
     let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), filled(value, names)?));
     let mut headers = written.headers.iter().map(header).collect::<Result<Vec<_>, Finding>>()?;
     let mut tokens = None;
@@ -169,7 +169,7 @@ fn address(server: &Server, written: &Http, names: &Names, redactor: &Redactor) 
             headers.push(("authorization".to_owned(), format!("Bearer {}", filled(token, names)?)));
         }
         Some(Auth::ClientCredentials(client)) => {
-            tokens = Some(Arc::new(Tokens::new(credentials(client, names)?, redactor.clone())));
+            tokens = Some(Arc::new(TokenSource::new(credentials(client, names)?, redactor.clone())));
         }
         None => {}
     }
@@ -180,22 +180,22 @@ fn address(server: &Server, written: &Http, names: &Names, redactor: &Redactor) 
             headers.push(("authorization".to_owned(), user.header));
         }
     }
-    Ok(Address {
+    Ok(HttpAddress {
         url,
         headers,
         tokens,
         flavour: match written.flavour {
-            HttpFlavour::Auto => Flavour::Auto,
-            HttpFlavour::Streamable => Flavour::Streamable,
-            HttpFlavour::OldSse => Flavour::OldSse,
+            HttpFlavour::Auto => HttpTransport::Auto,
+            HttpFlavour::Streamable => HttpTransport::Streamable,
+            HttpFlavour::OldSse => HttpTransport::OldSse,
         },
-        tls: written.ca.as_ref().map_or(Ok(Tls::System), |ca| roots(server, &filled(ca, names)?))?,
+        tls: written.ca.as_ref().map_or(Ok(TrustedRoots::System), |ca| roots(server, &filled(ca, names)?))?,
     })
 }
 
-fn credentials(written: &suite::ClientCredentials, names: &Names) -> Result<ClientCredentials, Finding> {
+fn credentials(written: &suite::ClientCredentials, names: &Names) -> Result<ClientCredentialsGrant, Finding> {
     let text = |node: &Option<Node>| node.as_ref().map(|node| filled(node, names)).transpose();
-    Ok(ClientCredentials {
+    Ok(ClientCredentialsGrant {
         issuer: text(&written.issuer)?,
         token_url: text(&written.token_url)?,
         client_id: filled(&written.client_id, names)?,
@@ -205,7 +205,7 @@ fn credentials(written: &suite::ClientCredentials, names: &Names) -> Result<Clie
     })
 }
 
-fn roots(server: &Server, named: &str) -> Result<Tls, Finding> {
+fn roots(server: &Server, named: &str) -> Result<TrustedRoots, Finding> {
     let unreadable = |error: std::io::Error| {
         let message = format!("`{named}` under `tls: {{ ca }}` cannot be read: {}", why_unreadable(&error));
         Finding {
@@ -213,7 +213,7 @@ fn roots(server: &Server, named: &str) -> Result<Tls, Finding> {
             ..Finding::new("bad-certificate", message)
         }
     };
-    file::read_bytes(&server.folder.join(named), file::WRITTEN).map(Tls::Roots).map_err(unreadable)
+    file::read_bytes(&server.folder.join(named), file::WRITTEN).map(TrustedRoots::Roots).map_err(unreadable)
 }
 
 /// Connects to a fresh server; one over HTTP that is started here has `within` to listen.

@@ -19,7 +19,7 @@ use super::resolve::Starts;
 use super::target::{OpenSession, TargetSessions};
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::Case;
-use crate::session::{Closed, Session};
+use crate::session::{ClosedSession, Session};
 use crate::suite::Handshake;
 
 /// The sessions of a target that cases use one after another.
@@ -83,7 +83,7 @@ impl ReusableSessions {
 /// A session in which a case did not pass, and that may be to blame itself.
 struct DiscardedSession {
     revision: String,
-    closed: Closed,
+    closed: ClosedSession,
 }
 
 /// Runs a script with a server that earlier cases left intact, or else with a fresh one.
@@ -174,7 +174,7 @@ impl TargetSessions {
         let start = self.identity().map(|identity| identity.ready).unwrap_or_default();
         loop {
             // Whoever does without a handshake needs the address only.
-            let will_do = |opened: &OpenSession| case.handshake == Handshake::Left || opened.session.has_shaken_hands();
+            let will_do = |opened: &OpenSession| case.handshake == Handshake::Left || opened.session.has_handshake();
             match self.reusable.take(start, will_do).await {
                 (_, Some(opened)) if !opened.session.is_open() => self.close(&opened.session).await,
                 taken => return taken,
@@ -198,9 +198,9 @@ impl TargetSessions {
     }
 
     /// Ends a session; unless its last case passed, the end of its server is still to be told, whoever saw it.
-    async fn closed(&self, session: &Session, has_passed: bool) -> Closed {
+    async fn closed(&self, session: &Session, has_passed: bool) -> ClosedSession {
         if !has_passed {
-            session.explain_end(false);
+            session.attribute_exit(false);
         }
         let closed = session.close(OWN_WATCH).await;
         self.scan_results.count(&closed.seen);

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::resolve::{self, Reachable};
 use super::{Options, names};
 use crate::plan::Plan;
-use crate::transport::stdio::Command;
+use crate::transport::stdio::ServerCommand;
 
 /// How a server is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
     /// The command.
-    pub command: Command,
+    pub command: ServerCommand,
     /// The places of arguments that differ from start to start, such as a port.
     pub varying: Vec<usize>,
     /// The names of the variables that the suite sets.

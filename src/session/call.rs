@@ -6,16 +6,16 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::peer::{Answered, Outgoing};
-use super::{CallFailure, Failure, Session};
+use super::peer::{OutgoingRequest, RequestAnswer};
+use super::{CallFailure, FailureReason, Session};
 use crate::wire::Era;
 
 /// How many rounds of questions one request may take (2026-07-28, multi round-trip requests).
-const MOST_ROUNDS: usize = 16;
+const MAX_ROUNDS: usize = 16;
 
 /// A request of a case.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct SessionRequest<'a> {
     /// The case id: frames and violations of the exchange belong to it.
     pub owner: &'a str,
     /// The method.
@@ -30,7 +30,7 @@ pub struct Request<'a> {
 
 /// An answer, well or badly formed.
 #[derive(Debug, Clone)]
-pub struct Reply {
+pub struct SessionReply {
     /// The whole message.
     pub message: Arc<Value>,
     /// The parameters as they were sent.
@@ -47,14 +47,14 @@ pub struct Reply {
 
 impl Session {
     /// Sends a request and waits for its answer; questions of the server on the way are answered.
-    pub async fn request(&self, request: Request<'_>) -> Result<Reply, CallFailure> {
+    pub async fn request(&self, request: SessionRequest<'_>) -> Result<SessionReply, CallFailure> {
         let allowed = request.timeout.unwrap_or(self.settings.request_timeout);
         let deadline = Instant::now() + allowed;
         let original = self.with_era(request.params);
         let mut params = original.clone();
-        let mut reply: Option<Reply> = None;
-        for _ in 0..MOST_ROUNDS {
-            let outgoing = Outgoing {
+        let mut reply: Option<SessionReply> = None;
+        for _ in 0..MAX_ROUNDS {
+            let outgoing = OutgoingRequest {
                 owner: request.owner,
                 method: request.method,
                 params: params.take(),
@@ -70,9 +70,9 @@ impl Session {
             }
             reply = Some(whole);
         }
-        let reason = format!("`{}` asked for more input {MOST_ROUNDS} times and never completed", request.method);
+        let reason = format!("`{}` asked for more input {MAX_ROUNDS} times and never completed", request.method);
         let frame = reply.map(|reply| reply.frame);
-        Err(self.peer.lock().failure(Failure::Protocol(reason), frame))
+        Err(self.peer.lock().failure(FailureReason::Protocol(reason), frame))
     }
 
     /// Sends a notification and returns its frame.
@@ -110,7 +110,7 @@ impl Session {
         let mut responses = Map::new();
         for (key, question) in questions {
             let method = question["method"].as_str().unwrap_or_default();
-            let answer = self.peer.lock().answer_question(method)?;
+            let answer = self.peer.lock().answer_input_request(method)?;
             responses.insert(key, answer);
         }
         if !responses.is_empty() {
@@ -133,10 +133,10 @@ pub(super) fn era_meta(revision: &str, capabilities: &Value) -> Value {
 }
 
 /// One reply of several rounds: the first request, the last answer, everything in between.
-fn merged(earlier: Option<Reply>, answered: Answered) -> Reply {
+fn merged(earlier: Option<SessionReply>, answered: RequestAnswer) -> SessionReply {
     let params = answered.params.unwrap_or_else(|| json!({}));
     match earlier {
-        None => Reply {
+        None => SessionReply {
             message: answered.message,
             params,
             frame: answered.frame,
@@ -144,7 +144,7 @@ fn merged(earlier: Option<Reply>, answered: Answered) -> Reply {
             elapsed: answered.elapsed,
             notifications: answered.notifications,
         },
-        Some(earlier) => Reply {
+        Some(earlier) => SessionReply {
             message: answered.message,
             answer_frame: answered.answer_frame,
             elapsed: earlier.elapsed + answered.elapsed,

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::peer::{Outgoing, Pending};
-use super::raw::{Heard, is_answer};
-use super::state::Arrived;
-use super::{CallFailure, Failure, Request, Session};
+use super::peer::{CancellationGuard, OutgoingRequest};
+use super::raw::{MessageReceiver, is_answer};
+use super::state::Arrival;
+use super::{CallFailure, FailureReason, Session, SessionRequest};
 use crate::transport;
 use crate::wire::{Era, Id};
 
@@ -17,9 +17,9 @@ use crate::wire::{Era, Id};
 #[derive(Debug)]
 pub struct Cancellation<'a> {
     /// The request.
-    pub request: Request<'a>,
+    pub request: SessionRequest<'a>,
     /// When it is taken back.
-    pub when: When,
+    pub trigger: CancelTrigger,
     /// The reason to give.
     pub reason: Option<String>,
     /// How long the server is watched.
@@ -28,7 +28,7 @@ pub struct Cancellation<'a> {
 
 /// What comes before a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum CancelTrigger {
     /// This time.
     After(Duration),
     /// So many notifications of progress.
@@ -53,9 +53,9 @@ pub struct Cancelled {
 }
 
 /// What is known of a request that is under way.
-struct Watched {
+struct CancelWatch {
     id: Id,
-    heard: Heard,
+    heard: MessageReceiver,
     progress: usize,
     answers: Vec<Arc<Value>>,
 }
@@ -63,21 +63,21 @@ struct Watched {
 impl Session {
     /// Sends a request, takes it back, and looks at what still comes.
     pub async fn cancel(&self, cancellation: Cancellation<'_>) -> Result<Cancelled, CallFailure> {
-        let Cancellation { request, when, reason, watch } = cancellation;
+        let Cancellation { request, trigger: when, reason, watch } = cancellation;
         let begun = Instant::now();
         let limit = request.timeout.unwrap_or(self.settings.request_timeout);
-        let mut outgoing = Outgoing {
+        let mut outgoing = OutgoingRequest {
             owner: request.owner,
             method: request.method,
             params: self.with_era(request.params),
             deadline: begun + limit,
             limit,
-            progress: request.progress || matches!(when, When::Progress(_)),
+            progress: request.progress || matches!(when, CancelTrigger::Progress(_)),
         };
         let heard = self.peer.lock().listen(request.owner);
         let (id, params, frame, waiting) = self.peer.send(&mut outgoing);
-        let mut watched = Watched { id: id.clone(), heard, progress: 0, answers: Vec::new() };
-        let pending = Pending {
+        let mut watched = CancelWatch { id: id.clone(), heard, progress: 0, answers: Vec::new() };
+        let pending = CancellationGuard {
             peer: &self.peer,
             owner: request.owner,
             method: request.method,
@@ -88,16 +88,16 @@ impl Session {
         let arrived = tokio::select! {
             biased;
             arrived = waiting => Some(arrived),
-            is_time = watched.time(when, outgoing.deadline) => {
+            is_time = watched.wait_for_trigger(when, outgoing.deadline) => {
                 if is_time { None } else { return Err(self.peer.lock().timed_out(request.method, frame, limit)) }
             }
         };
         let (params, elapsed) = (params.unwrap_or_default(), begun.elapsed());
         let early = Cancelled { frame, params, is_cancelled: false, late: Vec::new(), progress_after: 0, elapsed };
         if let Some(arrived) = arrived {
-            return self.arrived(arrived.ok(), (request.method, frame)).map(|()| early);
+            return self.finish_early(arrived.ok(), (request.method, frame)).map(|()| early);
         }
-        watched.start_afresh();
+        watched.reset();
         // Nobody waits any more, so nobody has to be told when `pending` goes.
         let is_answered = self.peer.lock().forget(&watched.id).is_none();
         drop(pending);
@@ -105,8 +105,8 @@ impl Session {
             self.peer.lock().listener = None;
             return Ok(early);
         }
-        self.take_back(request.owner, &watched.id, (frame, reason));
-        let is_ended = watched.look(Instant::now() + watch).await;
+        self.send_cancellation(request.owner, &watched.id, (frame, reason));
+        let is_ended = watched.watch_until(Instant::now() + watch).await;
         // What is left of the response is of no use.
         let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
         let mut state = self.peer.lock();
@@ -118,14 +118,14 @@ impl Session {
     }
 
     /// What came before the cancellation: an answer, or the reason why there is none.
-    fn arrived(&self, arrived: Option<Arrived>, (method, frame): (&str, u32)) -> Result<(), CallFailure> {
+    fn finish_early(&self, arrived: Option<Arrival>, (method, frame): (&str, u32)) -> Result<(), CallFailure> {
         let mut state = self.peer.lock();
         state.listener = None;
         let failure = match arrived {
-            Some(Arrived::Answer { .. }) => return Ok(()),
-            Some(Arrived::Failed(failure)) => state.failure(Failure::Http(failure), Some(frame)),
-            Some(Arrived::Beyond(beyond)) => state.failure(Failure::NotRead(beyond), Some(frame)),
-            Some(Arrived::Garbled(reason)) => state.failure(Failure::Protocol(reason), Some(frame)),
+            Some(Arrival::Answer { .. }) => return Ok(()),
+            Some(Arrival::Failed(failure)) => state.failure(FailureReason::Http(failure), Some(frame)),
+            Some(Arrival::Beyond(beyond)) => state.failure(FailureReason::NotRead(beyond), Some(frame)),
+            Some(Arrival::Garbled(reason)) => state.failure(FailureReason::Protocol(reason), Some(frame)),
             None => state.ended_failure(method, frame),
         };
         Err(CallFailure { method: method.to_owned(), ..failure })
@@ -139,7 +139,7 @@ impl Session {
     }
 
     /// Closes the response where that cancels; everywhere else a notification does.
-    fn take_back(&self, owner: &str, id: &Id, (frame, reason): (u32, Option<String>)) {
+    fn send_cancellation(&self, owner: &str, id: &Id, (frame, reason): (u32, Option<String>)) {
         if self.cancels_by_closing() {
             // A closed channel shows as an ended server.
             let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
@@ -151,12 +151,12 @@ impl Session {
     }
 }
 
-impl Watched {
+impl CancelWatch {
     /// Waits until it is time to cancel; `false` where the time for the request was over before.
-    async fn time(&mut self, when: When, deadline: Instant) -> bool {
+    async fn wait_for_trigger(&mut self, when: CancelTrigger, deadline: Instant) -> bool {
         let count = match when {
-            When::After(time) => return timeout_at(deadline, sleep(time)).await.is_ok(),
-            When::Progress(count) => count,
+            CancelTrigger::After(time) => return timeout_at(deadline, sleep(time)).await.is_ok(),
+            CancelTrigger::Progress(count) => count,
         };
         while self.progress < count {
             match timeout_at(deadline, self.heard.recv()).await {
@@ -170,14 +170,14 @@ impl Watched {
     }
 
     /// Forgets what came before the cancellation.
-    fn start_afresh(&mut self) {
+    fn reset(&mut self) {
         while self.heard.try_recv().is_ok() {}
         self.progress = 0;
         self.answers.clear();
     }
 
     /// Looks at everything that comes until then; `true` where the server ended.
-    async fn look(&mut self, until: Instant) -> bool {
+    async fn watch_until(&mut self, until: Instant) -> bool {
         loop {
             match timeout_at(until, self.heard.recv()).await {
                 Ok(Some((_, message))) => self.take(message),

@@ -6,31 +6,31 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-use super::failure::End;
-use super::handshake::NOBODY;
-use super::state::State;
-use crate::transport::{Incoming, Kind, Outgoing};
+use super::failure::EndReason;
+use super::handshake::NO_OWNER;
+use super::state::SessionState;
+use crate::transport::{Incoming, MessageRole, Outgoing};
 
 /// How long after the end of its output a process may take to say how it ended.
-const AFTER_OUTPUT: Duration = Duration::from_millis(300);
+const EXIT_GRACE: Duration = Duration::from_millis(300);
 
 /// What comes from a server, and whether more can come.
 #[derive(Debug)]
 pub(super) struct Intake {
     incoming: mpsc::Receiver<Incoming>,
-    output: Output,
+    output: OutputState,
 }
 
 impl Intake {
     pub(super) fn new(incoming: mpsc::Receiver<Incoming>) -> Self {
-        Self { incoming, output: Output::Open }
+        Self { incoming, output: OutputState::Open }
     }
 
     /// What comes next; `None` where nothing does.
     pub(super) async fn next(&mut self) -> Option<Incoming> {
         match self.output {
-            Output::Open => self.incoming.recv().await,
-            Output::Closed => timeout(AFTER_OUTPUT, self.incoming.recv()).await.ok().flatten(),
+            OutputState::Open => self.incoming.recv().await,
+            OutputState::Closed => timeout(EXIT_GRACE, self.incoming.recv()).await.ok().flatten(),
         }
     }
 
@@ -40,23 +40,23 @@ impl Intake {
     }
 
     /// Takes in anything but a line of the protocol stream.
-    pub(super) fn take(&mut self, item: Option<Incoming>, state: &mut State) -> Flow {
+    pub(super) fn take(&mut self, item: Option<Incoming>, state: &mut SessionState) -> Flow {
         match item {
             Some(Incoming::Line(line) | Incoming::TornLine(line)) => state.record_unjudged(&line),
             Some(Incoming::Message { .. }) => {}
             Some(Incoming::Undelivered { frame, failure, shown }) => state.undelivered(frame, *failure, shown),
             Some(Incoming::Refused { frame, http, body }) => state.refused_token(frame, &http, &body),
             Some(Incoming::Speaks(transport)) => state.transport = transport,
-            Some(Incoming::Lost(failure)) => state.end(End::Lost(failure)),
+            Some(Incoming::Lost(failure)) => state.end_with(EndReason::Lost(failure)),
             Some(Incoming::Stderr(line)) => state.record_stderr(&line),
-            Some(Incoming::Closed) => self.output = Output::Closed,
-            Some(Incoming::EndlessLine) => state.end(End::EndlessLine),
+            Some(Incoming::Closed) => self.output = OutputState::Closed,
+            Some(Incoming::EndlessLine) => state.end_with(EndReason::EndlessLine),
             Some(Incoming::Exited(exit)) => {
-                state.end(End::Exited(exit));
+                state.end_with(EndReason::Exited(exit));
                 return Flow::Over;
             }
             None => {
-                state.end(End::Closed);
+                state.end_with(EndReason::Closed);
                 return Flow::Over;
             }
         }
@@ -75,7 +75,7 @@ pub(super) enum Flow {
 pub(super) async fn run(
     mut intake: Intake,
     outgoing: mpsc::UnboundedSender<Outgoing>,
-    (state, wanted): (Arc<Mutex<State>>, Arc<Notify>),
+    (state, wanted): (Arc<Mutex<SessionState>>, Arc<Notify>),
 ) -> Option<Intake> {
     loop {
         let item = tokio::select! {
@@ -86,12 +86,12 @@ pub(super) async fn run(
         let mut state = lock(&state);
         match item {
             // Whoever asked the server to end tore the line, not the server.
-            Some(Incoming::TornLine(line)) if state.asked_to_end => state.record_unjudged(&line),
+            Some(Incoming::TornLine(line)) if state.is_end_requested => state.record_unjudged(&line),
             Some(Incoming::Line(line) | Incoming::TornLine(line)) => {
                 let replies = state.receive(&line);
                 answer(&state, replies, &outgoing);
             }
-            Some(Incoming::Message { bytes, http, origin }) => {
+            Some(Incoming::Message { bytes, http, delivery: origin }) => {
                 let replies = state.receive_http(&bytes, &http, origin);
                 answer(&state, replies, &outgoing);
             }
@@ -102,25 +102,25 @@ pub(super) async fn run(
             }
         }
         if state.flood().is_some() {
-            state.end(End::Flooded);
+            state.end_with(EndReason::Flooded);
             return None;
         }
     }
 }
 
-pub(super) fn answer(state: &State, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
+pub(super) fn answer(state: &SessionState, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
     for reply in replies {
         // A server that is gone needs no answer.
-        let _ = outgoing.send(state.outgoing(NOBODY, Kind::Response, reply, ("", None)));
+        let _ = outgoing.send(state.outgoing_message(NO_OWNER, MessageRole::Response, reply, ("", None)));
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Output {
+enum OutputState {
     Open,
     Closed,
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<SessionState>) -> MutexGuard<'_, SessionState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::state::State;
+use super::state::SessionState;
 use crate::source::{duration_text, visible_line};
-use crate::transport::{ConnectError, Exit, HttpFailure, Link};
-use crate::wire::{Beyond, Revision};
+use crate::transport::{ConnectError, HttpFailure, Link, ServerExit};
+use crate::wire::{ReadLimit, Revision};
 
 /// How many lines of standard error are shown.
 pub(super) const STDERR_LINES: usize = 12;
@@ -22,9 +22,9 @@ pub type Connector<'a> =
 
 /// Why a server cannot answer any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum EndReason {
     /// The process ended.
-    Exited(Exit),
+    Exited(ServerExit),
     /// It closed its output and runs on.
     Closed,
     /// It wrote a line that has no end.
@@ -37,24 +37,24 @@ pub(super) enum End {
 
 /// How and when a server ended a conversation by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
+pub struct SessionEnd {
     /// How its process ended; `None` where it only fell silent, or cannot be seen.
-    pub exit: Option<Exit>,
+    pub exit: Option<ServerExit>,
     /// Counted from the beginning of the conversation.
     pub at: Duration,
 }
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
+pub enum FailureReason {
     /// No answer within the time that was allowed.
     Timeout(Duration),
     /// The process ended.
-    Exited(Exit),
+    Exited(ServerExit),
     /// What came is not the protocol; the sentence says what.
     Protocol(String),
     /// It came, and is not read.
-    NotRead(Beyond),
+    NotRead(ReadLimit),
     /// A raw message was refused as a whole, with this answer that has no id.
     RefusedWhole(Arc<Value>),
     /// The exchange over HTTP went wrong.
@@ -65,7 +65,7 @@ pub enum Failure {
 #[derive(Debug, Clone)]
 pub struct CallFailure {
     /// What went wrong.
-    pub failure: Failure,
+    pub reason: FailureReason,
     /// The method.
     pub method: String,
     /// The frame of the request.
@@ -83,12 +83,14 @@ pub struct CallFailure {
 impl fmt::Display for CallFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let method = &self.method;
-        match &self.failure {
-            Failure::Timeout(after) => write!(formatter, "`{method}` got no answer within {}", duration_text(*after)),
-            Failure::Exited(_) => write!(formatter, "the server ended {}", moment(method)),
-            Failure::Protocol(reason) => formatter.write_str(reason),
-            Failure::NotRead(beyond) => write!(formatter, "the answer to `{method}` {beyond}"),
-            Failure::RefusedWhole(answer) => {
+        match &self.reason {
+            FailureReason::Timeout(after) => {
+                write!(formatter, "`{method}` got no answer within {}", duration_text(*after))
+            }
+            FailureReason::Exited(_) => write!(formatter, "the server ended {}", moment(method)),
+            FailureReason::Protocol(reason) => formatter.write_str(reason),
+            FailureReason::NotRead(beyond) => write!(formatter, "the answer to `{method}` {beyond}"),
+            FailureReason::RefusedWhole(answer) => {
                 let error = &answer["error"];
                 let words: String = error["message"].as_str().unwrap_or_default().chars().take(200).collect();
                 write!(
@@ -98,7 +100,7 @@ impl fmt::Display for CallFailure {
                     visible_line(&words)
                 )
             }
-            Failure::Http(failure) => formatter.write_str(&failure.message(method)),
+            FailureReason::Http(failure) => formatter.write_str(&failure.message(method)),
         }
     }
 }
@@ -138,13 +140,15 @@ impl fmt::Display for OpenFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(error) => write!(formatter, "{error}"),
-            Self::Handshake(failure) => match &failure.failure {
-                Failure::Exited(exit) => write!(formatter, "the server ended while it was starting, with {exit}"),
-                Failure::Timeout(after) => {
+            Self::Handshake(failure) => match &failure.reason {
+                FailureReason::Exited(exit) => write!(formatter, "the server ended while it was starting, with {exit}"),
+                FailureReason::Timeout(after) => {
                     write!(formatter, "the server did not get ready within {}", duration_text(*after))
                 }
-                Failure::Protocol(reason) => write!(formatter, "the handshake failed: {reason}"),
-                Failure::NotRead(_) | Failure::RefusedWhole(_) | Failure::Http(_) => write!(formatter, "{failure}"),
+                FailureReason::Protocol(reason) => write!(formatter, "the handshake failed: {reason}"),
+                FailureReason::NotRead(_) | FailureReason::RefusedWhole(_) | FailureReason::Http(_) => {
+                    write!(formatter, "{failure}")
+                }
             },
             Self::Refused { message, .. } => formatter.write_str(message),
             Self::NotSpoken { asked, speaks } => write!(formatter, "the server speaks {speaks}, not {asked}"),
@@ -156,7 +160,7 @@ impl fmt::Display for OpenFailure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreportedExit {
     /// How the process ended.
-    pub exit: Exit,
+    pub exit: ServerExit,
     /// The owners of the requests that were pending; empty where none was.
     pub pending: Vec<String>,
     /// The owner of the last message, where no request was pending.
@@ -175,27 +179,27 @@ impl fmt::Display for UnreportedExit {
     }
 }
 
-impl State {
+impl SessionState {
     /// How the server ended the conversation, as far as it did.
-    pub(super) fn ending(&self) -> Option<Ending> {
+    pub(super) fn ending(&self) -> Option<SessionEnd> {
         let exit = match self.ended.as_ref()? {
-            End::Exited(exit) => Some(*exit),
-            End::Closed | End::EndlessLine | End::Flooded | End::Lost(_) => None,
+            EndReason::Exited(exit) => Some(*exit),
+            EndReason::Closed | EndReason::EndlessLine | EndReason::Flooded | EndReason::Lost(_) => None,
         };
-        Some(Ending { exit, at: self.ended_at })
+        Some(SessionEnd { exit, at: self.ended_at })
     }
 
     /// The end of the server's process, unless a failed request reported it.
     pub(super) fn unreported_exit(&self) -> Option<UnreportedExit> {
-        let exit = self.ending()?.exit.filter(|_| !self.is_end_told)?;
-        let pending: Vec<String> = self.company.iter().cloned().collect();
+        let exit = self.ending()?.exit.filter(|_| !self.is_exit_reported)?;
+        let pending: Vec<String> = self.pending_at_exit.iter().cloned().collect();
         let last_owner = if pending.is_empty() { self.last_owner() } else { None };
         Some(UnreportedExit { exit, pending, last_owner, stderr: self.transcript.stderr_tail(STDERR_LINES) })
     }
 
-    pub(super) fn failure(&self, failure: Failure, frame: Option<u32>) -> CallFailure {
+    pub(super) fn failure(&self, failure: FailureReason, frame: Option<u32>) -> CallFailure {
         CallFailure {
-            failure,
+            reason: failure,
             method: String::new(),
             frame,
             stderr: self.transcript.stderr_tail(STDERR_LINES),
@@ -206,18 +210,20 @@ impl State {
     }
 
     pub(super) fn timed_out(&self, method: &str, frame: u32, after: Duration) -> CallFailure {
-        CallFailure { method: method.to_owned(), ..self.failure(Failure::Timeout(after), Some(frame)) }
+        CallFailure { method: method.to_owned(), ..self.failure(FailureReason::Timeout(after), Some(frame)) }
     }
 
     pub(super) fn ended_failure(&mut self, method: &str, frame: u32) -> CallFailure {
-        self.is_end_told = true;
+        self.is_exit_reported = true;
         let failure = match &self.ended {
-            Some(End::Exited(exit)) => Failure::Exited(*exit),
-            Some(End::Lost(failure)) => Failure::Http(failure.clone()),
-            Some(End::EndlessLine) => Failure::Protocol("the server wrote a line of more than 64 MiB".to_owned()),
-            Some(End::Flooded) => Failure::Protocol(self.flood().unwrap_or_default()),
-            Some(End::Closed) | None => {
-                Failure::Protocol(format!("the server closed its output {}, and runs on", moment(method)))
+            Some(EndReason::Exited(exit)) => FailureReason::Exited(*exit),
+            Some(EndReason::Lost(failure)) => FailureReason::Http(failure.clone()),
+            Some(EndReason::EndlessLine) => {
+                FailureReason::Protocol("the server wrote a line of more than 64 MiB".to_owned())
+            }
+            Some(EndReason::Flooded) => FailureReason::Protocol(self.flood().unwrap_or_default()),
+            Some(EndReason::Closed) | None => {
+                FailureReason::Protocol(format!("the server closed its output {}, and runs on", moment(method)))
             }
         };
         CallFailure { method: method.to_owned(), ..self.failure(failure, Some(frame)) }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::handshake::NOBODY;
-use super::{CallFailure, Failure, Reply, Request, Session};
+use super::handshake::NO_OWNER;
+use super::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::duration_text;
-use crate::wire::{Catalog, ListKind, Tool, weight_of};
+use crate::wire::{Catalog, ListKind, Tool, value_memory};
 
 /// How many pages a list may have.
 const MOST_PAGES: usize = 1000;
@@ -37,7 +37,7 @@ impl Session {
     /// expectations see one list. A list without an end is a failure.
     ///
     /// An error answer ends the list and is the reply.
-    pub async fn list(&self, owner: &str, kind: ListKind) -> Result<Reply, CallFailure> {
+    pub async fn list(&self, owner: &str, kind: ListKind) -> Result<SessionReply, CallFailure> {
         let (items, reply) = self.pages(owner, kind).await?;
         // What is no object has no place for items, and is for others to judge.
         if !reply.message["result"].is_object() {
@@ -48,11 +48,11 @@ impl Session {
         if let Some(result) = message["result"].as_object_mut() {
             result.shift_remove("nextCursor");
         }
-        Ok(Reply { message: message.into(), ..reply })
+        Ok(SessionReply { message: message.into(), ..reply })
     }
 
     /// The items of all pages, and the reply with the last of them.
-    async fn pages(&self, owner: &str, kind: ListKind) -> Result<(Vec<Value>, Reply), CallFailure> {
+    async fn pages(&self, owner: &str, kind: ListKind) -> Result<(Vec<Value>, SessionReply), CallFailure> {
         let limit = self.settings.request_timeout.saturating_mul(LIST_FACTOR);
         let mut pages = Pages::default();
         let Ok(followed) = timeout(limit, self.follow(owner, kind, &mut pages)).await else {
@@ -67,11 +67,11 @@ impl Session {
         followed.map(|reply| (pages.items, reply))
     }
 
-    async fn follow(&self, owner: &str, kind: ListKind, pages: &mut Pages) -> Result<Reply, CallFailure> {
+    async fn follow(&self, owner: &str, kind: ListKind, pages: &mut Pages) -> Result<SessionReply, CallFailure> {
         let mut cursor: Option<Value> = None;
         loop {
             let params = cursor.take().map(|cursor| json!({"cursor": cursor}));
-            let request = Request { owner, method: kind.method(), params, timeout: None, progress: false };
+            let request = SessionRequest { owner, method: kind.method(), params, timeout: None, progress: false };
             let reply = self.request(request).await?;
             match pages.take(&reply.message["result"], kind) {
                 Ok(None) => return Ok(reply),
@@ -85,7 +85,7 @@ impl Session {
     }
 
     fn broken(&self, kind: ListKind, reason: String, frame: u32) -> CallFailure {
-        let failure = self.peer.lock().failure(Failure::Protocol(reason), Some(frame).filter(|frame| *frame > 0));
+        let failure = self.peer.lock().failure(FailureReason::Protocol(reason), Some(frame).filter(|frame| *frame > 0));
         CallFailure { method: kind.method().to_owned(), ..failure }
     }
 }
@@ -95,7 +95,7 @@ impl Pages {
     fn take(&mut self, result: &Value, kind: ListKind) -> Result<Option<Value>, String> {
         self.count += 1;
         let items = result[kind.member()].as_array().map_or(&[][..], Vec::as_slice);
-        self.held += items.iter().map(weight_of).sum::<usize>();
+        self.held += items.iter().map(value_memory).sum::<usize>();
         if self.held > MOST_HELD {
             let (entries, pages) = (self.items.len() + items.len(), self.count);
             let mebibytes = MOST_HELD >> 20;
@@ -142,7 +142,7 @@ pub(super) async fn catalog(session: &Session) -> Result<Catalog, CallFailure> {
         if session.server.capabilities.get(kind.capability()).is_none() {
             return Ok((Vec::new(), None));
         }
-        let (items, reply) = session.pages(NOBODY, kind).await?;
+        let (items, reply) = session.pages(NO_OWNER, kind).await?;
         // Without its tools nothing could be judged, and nothing would look wrong.
         if let Some(error) = reply.message.get("error").filter(|_| kind == ListKind::Tools) {
             let reason = format!("`tools/list` is refused, although the server says that it has tools: {error}");

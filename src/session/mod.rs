@@ -32,23 +32,23 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
-use self::peer::Peer;
+use self::peer::Connection;
 use crate::transport::TransportKind;
 use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
-pub use self::call::{Reply, Request};
-pub use self::cancel::{Cancellation, Cancelled, When};
-pub use self::failure::{CallFailure, Connector, Ending, Failure, OpenFailure, UnreportedExit};
+pub use self::call::{SessionReply, SessionRequest};
+pub use self::cancel::{CancelTrigger, Cancellation, Cancelled};
+pub use self::failure::{CallFailure, Connector, FailureReason, OpenFailure, SessionEnd, UnreportedExit};
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::owned::OwnedViolation;
-pub use self::pipeline::{Heard, Pipeline, Prepared, Told};
+pub use self::pipeline::{Pipeline, PipelineEvent, PreparedCall, ReceivedLine};
 pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
 
 /// What a session needs to know before it opens.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct SessionSettings {
     /// The revision to speak; `None` finds out.
     pub revision: Option<Revision>,
     /// What is already known of the server's era, so that it is asked only once.
@@ -68,12 +68,12 @@ pub struct Settings {
 /// A conversation after its handshake.
 #[derive(Debug)]
 pub struct Session {
-    peer: Peer,
-    settings: Settings,
+    peer: Connection,
+    settings: SessionSettings,
     /// What the server said of itself.
     pub server: ServerIdentity,
     /// What is left of connections that ended before this one, because of the first question.
-    pub earlier: Vec<Closed>,
+    pub earlier: Vec<ClosedSession>,
     /// Held while a server starts that no handshake waited for.
     starting: Mutex<Option<OwnedSemaphorePermit>>,
 }
@@ -88,7 +88,7 @@ pub struct ServerIdentity {
     /// What it says it can do.
     pub capabilities: Value,
     /// The whole result that says so.
-    pub said: Arc<Value>,
+    pub result: Arc<Value>,
     /// From start to the end of the handshake.
     pub ready: Duration,
     /// `stdio`, `memory`, `http` or `sse`.
@@ -109,15 +109,15 @@ impl Session {
     }
 
     /// Whether requests of several owners were under way when the server ended, so that nobody knows whose ended it.
-    pub fn ended_among_several(&self) -> bool {
-        self.peer.lock().company.len() > 1
+    pub fn has_several_pending_at_exit(&self) -> bool {
+        self.peer.lock().pending_at_exit.len() > 1
     }
 
     /// Says whether it was a request of one owner that ended the server; where it was nobody's, its end is still to be told.
-    pub fn explain_end(&self, is_theirs: bool) {
+    pub fn attribute_exit(&self, is_theirs: bool) {
         let mut state = self.peer.lock();
-        state.is_end_explained |= is_theirs;
-        state.is_end_told = state.is_end_explained;
+        state.is_exit_attributed |= is_theirs;
+        state.is_exit_reported = state.is_exit_attributed;
     }
 
     /// The frames so far.
@@ -146,9 +146,9 @@ impl Session {
     }
 
     /// The time for an answer where nobody says otherwise: without a handshake, the first one has the time of a start, too.
-    fn patience(&self) -> Duration {
-        let Settings { start_timeout, request_timeout, .. } = self.settings;
-        let is_starting = !self.has_shaken_hands() && !self.peer.lock().transcript.has_received();
+    fn answer_timeout(&self) -> Duration {
+        let SessionSettings { start_timeout, request_timeout, .. } = self.settings;
+        let is_starting = !self.has_handshake() && !self.peer.lock().transcript.has_received();
         if is_starting { request_timeout.max(start_timeout) } else { request_timeout }
     }
 
@@ -162,7 +162,7 @@ impl Session {
     }
 
     /// Whether it began with a handshake, or as a revision without one begins.
-    pub fn has_shaken_hands(&self) -> bool {
+    pub fn has_handshake(&self) -> bool {
         self.settings.performs_handshake
     }
 
@@ -178,8 +178,8 @@ impl Session {
     }
 
     /// Takes note that somebody tells of the end of the server, so that it is not told again.
-    pub fn tell_end(&self) {
-        self.peer.lock().is_end_told = true;
+    pub fn mark_exit_reported(&self) {
+        self.peer.lock().is_exit_reported = true;
     }
 
     /// Takes note of where the conversation stands, for [`Self::settle`].
@@ -190,17 +190,17 @@ impl Session {
     /// Watches a process of ours for so long after its last message, and returns everything that was broken. What follows
     /// is judged as if nothing had travelled since the mark; `false` where the conversation cannot go back to it.
     pub async fn settle(&self, watch: Duration) -> (Vec<OwnedViolation>, bool) {
-        tokio::time::sleep(self.peer.last_moment(watch)).await;
+        tokio::time::sleep(self.peer.remaining_watch(watch)).await;
         let mut state = self.peer.lock();
         state.listener = None;
         let found = std::mem::take(&mut state.violations);
-        let is_intact = found.is_empty() && state.ended.is_none() && !state.asked_to_end && state.scanner.rewind();
+        let is_intact = found.is_empty() && state.ended.is_none() && !state.is_end_requested && state.scanner.rewind();
         (found, is_intact)
     }
 
     /// Ends the conversation and the server once a process of ours was watched so long after its last message; returns
     /// when nothing of it is left.
-    pub async fn close(&self, watch: Duration) -> Closed {
+    pub async fn close(&self, watch: Duration) -> ClosedSession {
         self.release_start();
         self.peer.close(watch).await
     }
@@ -208,7 +208,7 @@ impl Session {
 
 /// What is left of a conversation.
 #[derive(Debug, Clone)]
-pub struct Closed {
+pub struct ClosedSession {
     /// Violations that belong to no case.
     pub violations: Vec<OwnedViolation>,
     /// Every frame.
@@ -220,7 +220,7 @@ pub struct Closed {
     /// `stdio`, `memory`, `http` or `sse`.
     pub transport: TransportKind,
     /// How the server ended the conversation; `None` where it did not.
-    pub ending: Option<Ending>,
+    pub end: Option<SessionEnd>,
     /// The end of the server's process, where it ended by itself and no failed request reported it.
     pub unreported_exit: Option<UnreportedExit>,
 }
@@ -231,5 +231,5 @@ pub struct NotOpened {
     /// Why.
     pub failure: OpenFailure,
     /// What is left of its connections, in order: one, or two where the server was started again.
-    pub connections: Vec<Closed>,
+    pub connections: Vec<ClosedSession>,
 }

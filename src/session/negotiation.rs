@@ -11,9 +11,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::handshake::{self, UNSUPPORTED_REVISION, discover, identity_of_discovery, initialized};
-use super::peer::{Answered, Peer};
-use super::{CallFailure, Failure, OpenFailure, ServerIdentity, Settings};
+use super::handshake::{self, UNSUPPORTED_REVISION, discover, identity_of_discovery, judge_initialize};
+use super::peer::{Connection, RequestAnswer};
+use super::{CallFailure, FailureReason, OpenFailure, ServerIdentity, SessionSettings};
 use crate::transport::{HttpFailure, TransportKind};
 use crate::wire::{Era, Revision};
 
@@ -21,7 +21,7 @@ use crate::wire::{Era, Revision};
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What an answer to `server/discover` tells.
-enum Probed {
+enum ServerEra {
     Newer(ServerIdentity),
     Older,
 }
@@ -31,8 +31,8 @@ const OLDER: Revision = Revision::NEWEST_WITH_SESSION;
 
 /// Settles the era within the time for a start.
 pub(super) async fn negotiate(
-    peer: &Peer,
-    settings: &Settings,
+    peer: &Connection,
+    settings: &SessionSettings,
     deadline: Instant,
 ) -> Result<ServerIdentity, OpenFailure> {
     // HTTP+SSE is older than the newer era.
@@ -44,22 +44,24 @@ pub(super) async fn negotiate(
     let Ok(answered) = timeout_at(soon, &mut discovering).await else {
         return ask_both(peer, settings, deadline, discovering).await;
     };
-    match probed(peer, answered)? {
-        Probed::Newer(identity) => Ok(identity),
-        Probed::Older => initialize(peer, settings, deadline).await,
+    match era_of_answer(peer, answered)? {
+        ServerEra::Newer(identity) => Ok(identity),
+        ServerEra::Older => initialize(peer, settings, deadline).await,
     }
 }
 
-fn probed(peer: &Peer, answered: Result<Answered, CallFailure>) -> Result<Probed, OpenFailure> {
+fn era_of_answer(peer: &Connection, answered: Result<RequestAnswer, CallFailure>) -> Result<ServerEra, OpenFailure> {
     match answered {
         Ok(answered) if refuses_newer_request(&answered.message) => Err(OpenFailure::Refused {
             message: format!("the server refused `server/discover`: {}", answered.message["error"]),
             stderr: peer.lock().transcript.stderr_tail(12),
         }),
-        Ok(answered) => Ok(identity_of_discovery(peer, &answered.message).map_or(Probed::Older, Probed::Newer)),
-        Err(CallFailure { failure: Failure::Timeout(_) | Failure::Protocol(_), alive: true, .. }) => Ok(Probed::Older),
-        Err(CallFailure { failure: Failure::Http(failure), alive: true, .. }) if is_of_older(&failure) => {
-            Ok(Probed::Older)
+        Ok(answered) => Ok(identity_of_discovery(peer, &answered.message).map_or(ServerEra::Older, ServerEra::Newer)),
+        Err(CallFailure { reason: FailureReason::Timeout(_) | FailureReason::Protocol(_), alive: true, .. }) => {
+            Ok(ServerEra::Older)
+        }
+        Err(CallFailure { reason: FailureReason::Http(failure), alive: true, .. }) if is_of_older(&failure) => {
+            Ok(ServerEra::Older)
         }
         Err(failure) => Err(OpenFailure::Handshake(failure)),
     }
@@ -77,24 +79,28 @@ fn is_of_older(failure: &HttpFailure) -> bool {
 }
 
 /// The older handshake alone.
-async fn initialize(peer: &Peer, settings: &Settings, deadline: Instant) -> Result<ServerIdentity, OpenFailure> {
-    let answered = handshake::ask_to_initialize(peer, OLDER, settings, deadline).await?;
+async fn initialize(
+    peer: &Connection,
+    settings: &SessionSettings,
+    deadline: Instant,
+) -> Result<ServerIdentity, OpenFailure> {
+    let answered = handshake::send_initialize(peer, OLDER, settings, deadline).await?;
     settle(peer, settings, deadline, &answered.message).await
 }
 
 /// Judges the answer to `initialize`; a refusal that names the newer era leads back to it.
 async fn settle(
-    peer: &Peer,
-    settings: &Settings,
+    peer: &Connection,
+    settings: &SessionSettings,
     deadline: Instant,
     message: &Value,
 ) -> Result<ServerIdentity, OpenFailure> {
     if names_newer_era(message)
-        && let Probed::Newer(identity) = probed(peer, discover(peer, settings, deadline).await)?
+        && let ServerEra::Newer(identity) = era_of_answer(peer, discover(peer, settings, deadline).await)?
     {
         return Ok(identity);
     }
-    initialized(peer, OLDER, settings, message)
+    judge_initialize(peer, OLDER, settings, message)
 }
 
 fn names_newer_era(message: &Value) -> bool {
@@ -106,34 +112,34 @@ fn names_newer_era(message: &Value) -> bool {
 
 /// Waits for the answers to both questions after a silence.
 async fn ask_both<D>(
-    peer: &Peer,
-    settings: &Settings,
+    peer: &Connection,
+    settings: &SessionSettings,
     deadline: Instant,
     mut discovering: Pin<&mut D>,
 ) -> Result<ServerIdentity, OpenFailure>
 where
-    D: Future<Output = Result<Answered, CallFailure>>,
+    D: Future<Output = Result<RequestAnswer, CallFailure>>,
 {
-    let mut initializing = pin!(handshake::ask_to_initialize(peer, OLDER, settings, deadline));
+    let mut initializing = pin!(handshake::send_initialize(peer, OLDER, settings, deadline));
     let answered = tokio::select! {
         biased;
         answered = &mut discovering => {
-            return match probed(peer, answered)? {
-                Probed::Newer(identity) => Ok(identity),
-                Probed::Older => settle(peer, settings, deadline, &initializing.await?.message).await,
+            return match era_of_answer(peer, answered)? {
+                ServerEra::Newer(identity) => Ok(identity),
+                ServerEra::Older => settle(peer, settings, deadline, &initializing.await?.message).await,
             };
         }
         answered = &mut initializing => answered?,
     };
     if answered.message.get("result").is_some() {
-        return initialized(peer, OLDER, settings, &answered.message);
+        return judge_initialize(peer, OLDER, settings, &answered.message);
     }
     // Whoever refuses the older handshake may still be about to answer the newer question.
     let until =
         if names_newer_era(&answered.message) { deadline } else { deadline.min(Instant::now() + PROBE_TIMEOUT) };
-    match timeout_at(until, discovering).await.map(|answered| probed(peer, answered)) {
-        Ok(Ok(Probed::Newer(identity))) => Ok(identity),
+    match timeout_at(until, discovering).await.map(|answered| era_of_answer(peer, answered)) {
+        Ok(Ok(ServerEra::Newer(identity))) => Ok(identity),
         Ok(Err(failure)) => Err(failure),
-        Ok(Ok(Probed::Older)) | Err(_) => settle(peer, settings, deadline, &answered.message).await,
+        Ok(Ok(ServerEra::Older)) | Err(_) => settle(peer, settings, deadline, &answered.message).await,
     }
 }

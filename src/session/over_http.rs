@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::failure::End;
-use super::handshake::NOBODY;
-use super::state::{Arrived, State};
-use crate::transport::{HttpFailure, Origin, excerpt};
-use crate::wire::{Frame, Http, Message, Stream, Violation, classify};
+use super::failure::EndReason;
+use super::handshake::NO_OWNER;
+use super::state::{Arrival, SessionState};
+use crate::transport::{Delivery, HttpFailure, excerpt};
+use crate::wire::{Frame, HttpHead, MessageStream, ProtocolViolation, RpcMessage, classify};
 
 /// The code of a handshake whose end the server refuses to hear of.
 pub const REFUSED_NOTIFICATION: &str = "refused-notification";
 
-impl State {
+impl SessionState {
     /// Takes in a message; returns the lines that answer the server's requests, with their frames.
-    pub(super) fn receive_http(&mut self, bytes: &[u8], http: &Arc<Http>, origin: Origin) -> Vec<(u32, String)> {
+    pub(super) fn receive_http(&mut self, bytes: &[u8], http: &Arc<HttpHead>, origin: Delivery) -> Vec<(u32, String)> {
         let at = self.elapsed();
         let frame = self.transcript.record_http(at, http, bytes);
-        if let Origin::Body(post) = origin
+        if let Delivery::Body(post) = origin
             && frame.beyond().is_none()
             && let Some(failure) = no_message(frame)
         {
@@ -25,18 +25,18 @@ impl State {
             return Vec::new();
         }
         let (post, stream) = match origin {
-            Origin::Body(post) | Origin::Event(post) => (Some(post), Stream::Response(post)),
-            Origin::Stream => (None, Stream::Common),
+            Delivery::Body(post) | Delivery::Event(post) => (Some(post), MessageStream::Response(post)),
+            Delivery::Stream => (None, MessageStream::Common),
         };
         let found = self.scanner.watch_on(frame, stream);
         let (seq, json) = (frame.seq, frame.json());
-        let replies = self.taken(seq, (&json, bytes), found, post);
-        self.count(bytes, replies.answered.as_deref());
+        let replies = self.handle_message(seq, (&json, bytes), found, post);
+        self.count_unrequested(bytes, replies.answered.as_deref());
         replies.lines
     }
 
     /// Nothing can answer the message of that frame any more.
-    pub(super) fn undelivered(&mut self, post: u32, failure: HttpFailure, shown: Option<(Arc<Http>, Vec<u8>)>) {
+    pub(super) fn undelivered(&mut self, post: u32, failure: HttpFailure, shown: Option<(Arc<HttpHead>, Vec<u8>)>) {
         let at = self.elapsed();
         let frame = shown.map(|(http, body)| self.transcript.record_http(at, &http, &body).seq);
         let is_lost = matches!(failure, HttpFailure::SessionLost(_));
@@ -45,12 +45,12 @@ impl State {
         }
         self.fail(post, failure.clone(), frame);
         if is_lost {
-            self.end(End::Lost(failure));
+            self.end_with(EndReason::Lost(failure));
         }
     }
 
     /// A message will be sent again with another token; what refused it is kept to be looked at.
-    pub(super) fn refused_token(&mut self, post: Option<u32>, http: &Arc<Http>, body: &[u8]) {
+    pub(super) fn refused_token(&mut self, post: Option<u32>, http: &Arc<HttpHead>, body: &[u8]) {
         let at = self.elapsed();
         let frame = self.transcript.record_http(at, http, body).seq;
         let owner = post.and_then(|post| self.owner_of(post));
@@ -63,22 +63,23 @@ impl State {
         let Some(method) = self.transcript.notification(post) else { return };
         let owner = self.owner_of(post);
         self.own(frame, owner.as_deref());
-        if owner.as_deref() == Some(NOBODY) && method == "notifications/initialized" {
+        if owner.as_deref() == Some(NO_OWNER) && method == "notifications/initialized" {
             let (code, variant) = (REFUSED_NOTIFICATION, "PROTO-HTTP-CONTRACT");
-            let violation = Violation { code, message: failure.message(&method), variant, frame, request: None };
+            let violation =
+                ProtocolViolation { code, message: failure.message(&method), variant, frame, request: None };
             self.keep(vec![violation], None);
         }
     }
 
     /// Tells whoever waits for an answer to the message of that frame.
     fn fail(&mut self, post: u32, failure: HttpFailure, frame: Option<u32>) {
-        let Some(id) = self.asked_in(post) else { return };
+        let Some(id) = self.request_in_frame(post) else { return };
         let Some(waiting) = self.forget(&id) else { return };
         if let Some(frame) = frame {
             self.own(frame, Some(&waiting.owner));
         }
         // Whoever waited may have gone.
-        let _ = waiting.reply.send(Arrived::Failed(failure));
+        let _ = waiting.reply.send(Arrival::Failed(failure));
     }
 }
 
@@ -88,8 +89,8 @@ fn no_message(frame: &Frame) -> Option<HttpFailure> {
     match frame.json() {
         Err(reason) => Some(HttpFailure::NotJson { reason, excerpt: excerpt() }),
         Ok(json) => match classify(&json) {
-            Message::Invalid(reason) => Some(HttpFailure::NotAMessage { reason, excerpt: excerpt() }),
-            Message::Request { .. } | Message::Notification { .. } | Message::Response { .. } => None,
+            RpcMessage::Invalid(reason) => Some(HttpFailure::NotAMessage { reason, excerpt: excerpt() }),
+            RpcMessage::Request { .. } | RpcMessage::Notification { .. } | RpcMessage::Response { .. } => None,
         },
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::state::State;
-use crate::wire::{Scanner, Violation};
+use super::state::SessionState;
+use crate::wire::{ProtocolViolation, Scanner};
 
 /// How many violations of one session are kept; a server that floods its output would fill the memory.
 pub(super) const MOST_VIOLATIONS: usize = 100;
@@ -14,10 +14,10 @@ pub struct OwnedViolation {
     /// The case; `None` where that cannot be told.
     pub owner: Option<String>,
     /// What was broken.
-    pub violation: Violation,
+    pub violation: ProtocolViolation,
 }
 
-impl State {
+impl SessionState {
     pub(super) fn own(&mut self, seq: u32, owner: Option<&str>) {
         if let Some(owner) = owner {
             match self.frames.get_mut(owner) {
@@ -35,7 +35,7 @@ impl State {
         }
     }
 
-    pub(super) fn keep(&mut self, found: Vec<Violation>, owner: Option<&str>) {
+    pub(super) fn keep(&mut self, found: Vec<ProtocolViolation>, owner: Option<&str>) {
         for violation in found {
             if self.violations.len() < MOST_VIOLATIONS {
                 self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });

@@ -9,18 +9,18 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dispatch::{self, Intake};
-use super::failure::Failure;
-use super::handshake::NOBODY;
-use super::state::{Arrived, State};
-use super::{CallFailure, ClientAnswers, Closed};
+use super::failure::FailureReason;
+use super::handshake::NO_OWNER;
+use super::state::{Arrival, SessionState};
+use super::{CallFailure, ClientAnswers, ClosedSession};
 use crate::transport::http::Endpoint;
-use crate::transport::{self, Kind, Link, Stopper, TransportKind};
+use crate::transport::{self, Link, MessageRole, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
 /// One end of a connection, with or without a handshake.
 #[derive(Debug)]
-pub(super) struct Peer {
-    state: Arc<Mutex<State>>,
+pub(super) struct Connection {
+    state: Arc<Mutex<SessionState>>,
     pub(super) outgoing: mpsc::UnboundedSender<transport::Outgoing>,
     /// Taken by whoever closes the conversation.
     closing: Mutex<Option<Closing>>,
@@ -39,7 +39,7 @@ struct Closing {
 }
 
 /// A request as it is to be sent.
-pub(super) struct Outgoing<'a> {
+pub(super) struct OutgoingRequest<'a> {
     /// The case it belongs to.
     pub(super) owner: &'a str,
     pub(super) method: &'a str,
@@ -52,7 +52,7 @@ pub(super) struct Outgoing<'a> {
 }
 
 /// An answer with what came before it.
-pub(super) struct Answered {
+pub(super) struct RequestAnswer {
     pub(super) message: Arc<Value>,
     pub(super) params: Option<Value>,
     pub(super) frame: u32,
@@ -61,25 +61,25 @@ pub(super) struct Answered {
     pub(super) notifications: Vec<Arc<Value>>,
 }
 
-impl Peer {
+impl Connection {
     pub(super) fn new(link: Link, answers: ClientAnswers) -> Self {
-        let state = Arc::new(Mutex::new(State::new(answers, link.transport)));
+        let state = Arc::new(Mutex::new(SessionState::new(answers, link.transport)));
         let closing = Mutex::new(Some(Closing { stop: link.stop, dispatching: None }));
         let (outgoing, endpoint) = (link.outgoing, link.endpoint);
         let peer = Self { state, outgoing, closing, wanted: Arc::default(), endpoint };
-        peer.give_back(Intake::new(link.incoming));
+        peer.listen(Intake::new(link.incoming));
         peer
     }
 
     /// What comes from the server, for whoever listens from here on; `None` where nothing comes any more.
-    pub(super) async fn take_over(&self) -> Option<Intake> {
+    pub(super) async fn take_intake(&self) -> Option<Intake> {
         let dispatching = self.lock_closing().as_mut().and_then(|closing| closing.dispatching.take())?;
         self.wanted.notify_one();
         dispatching.await.ok().flatten()
     }
 
     /// Listens again.
-    pub(super) fn give_back(&self, intake: Intake) {
+    pub(super) fn listen(&self, intake: Intake) {
         let watched = (Arc::clone(&self.state), Arc::clone(&self.wanted));
         let dispatching = tokio::spawn(dispatch::run(intake, self.outgoing.clone(), watched));
         if let Some(closing) = self.lock_closing().as_mut() {
@@ -96,16 +96,22 @@ impl Peer {
         self.lock().transport
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
-    pub(super) async fn exchange(&self, mut request: Outgoing<'_>) -> Result<Answered, CallFailure> {
+    pub(super) async fn exchange(&self, mut request: OutgoingRequest<'_>) -> Result<RequestAnswer, CallFailure> {
         let begun = Instant::now();
         let (id, params, frame, waiting) = self.send(&mut request);
-        let mut pending =
-            Pending { peer: self, owner: request.owner, method: request.method, id, frame, reason: "interrupted" };
+        let mut pending = CancellationGuard {
+            peer: self,
+            owner: request.owner,
+            method: request.method,
+            id,
+            frame,
+            reason: "interrupted",
+        };
         let arrived = match timeout_at(request.deadline, waiting).await {
             Ok(Ok(arrived)) => arrived,
             Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
@@ -115,16 +121,16 @@ impl Peer {
             }
         };
         match arrived {
-            Arrived::Answer { message, frame: answer_frame, notifications } => {
-                Ok(Answered { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
+            Arrival::Answer { message, frame: answer_frame, notifications } => {
+                Ok(RequestAnswer { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
             }
-            Arrived::Garbled(reason) => Err(self.lock().failure(Failure::Protocol(reason), Some(frame))),
-            Arrived::Beyond(beyond) => {
-                let failure = self.lock().failure(Failure::NotRead(beyond), Some(frame));
+            Arrival::Garbled(reason) => Err(self.lock().failure(FailureReason::Protocol(reason), Some(frame))),
+            Arrival::Beyond(beyond) => {
+                let failure = self.lock().failure(FailureReason::NotRead(beyond), Some(frame));
                 Err(CallFailure { method: request.method.to_owned(), ..failure })
             }
-            Arrived::Failed(failure) => {
-                let failure = self.lock().failure(Failure::Http(failure), Some(frame));
+            Arrival::Failed(failure) => {
+                let failure = self.lock().failure(FailureReason::Http(failure), Some(frame));
                 Err(CallFailure { method: request.method.to_owned(), ..failure })
             }
         }
@@ -132,7 +138,10 @@ impl Peer {
 
     /// Sends a request and takes its parameters; returns its id, the parameters as sent, its frame, and what will
     /// answer it.
-    pub(super) fn send(&self, request: &mut Outgoing<'_>) -> (Id, Option<Value>, u32, oneshot::Receiver<Arrived>) {
+    pub(super) fn send(
+        &self,
+        request: &mut OutgoingRequest<'_>,
+    ) -> (Id, Option<Value>, u32, oneshot::Receiver<Arrival>) {
         let mut state = self.lock();
         let id = state.fresh_id();
         let mut params = request.params.take();
@@ -144,10 +153,14 @@ impl Peer {
         let line = message.to_string();
         let (frame, waiting) = state.register(&id, request, (message, line.as_bytes()));
         // The lock is held, so lines leave in the order of their frames. A closed channel shows as an ended server.
-        let is_handshake = request.owner == NOBODY && request.method == "initialize";
-        let kind = if is_handshake { Kind::Handshake } else { Kind::Request };
-        let _ =
-            self.outgoing.send(state.outgoing(request.owner, kind, (frame, line), (request.method, params.as_ref())));
+        let is_handshake = request.owner == NO_OWNER && request.method == "initialize";
+        let kind = if is_handshake { MessageRole::Handshake } else { MessageRole::Request };
+        let _ = self.outgoing.send(state.outgoing_message(
+            request.owner,
+            kind,
+            (frame, line),
+            (request.method, params.as_ref()),
+        ));
         (id, params, frame, waiting)
     }
 
@@ -156,23 +169,23 @@ impl Peer {
         let line = notification_line(method, params);
         let mut state = self.lock();
         let frame = state.record_sent(Some(owner), line.as_bytes());
-        let is_last = owner == NOBODY && method == "notifications/initialized";
-        let kind = if is_last { Kind::Initialized } else { Kind::Notification };
-        let _ = self.outgoing.send(state.outgoing(owner, kind, (frame, line), (method, params)));
+        let is_last = owner == NO_OWNER && method == "notifications/initialized";
+        let kind = if is_last { MessageRole::Initialized } else { MessageRole::Notification };
+        let _ = self.outgoing.send(state.outgoing_message(owner, kind, (frame, line), (method, params)));
         frame
     }
 
     /// Ends the conversation once the server was watched so long after its last message; what is left of it is handed
     /// out once.
-    pub(super) async fn close(&self, watch: Duration) -> Closed {
+    pub(super) async fn close(&self, watch: Duration) -> ClosedSession {
         let closing = self.lock_closing().take();
         let (mut ending, mut unreported_exit) = (None, None);
         if let Some(Closing { stop, dispatching }) = closing {
             let mut dispatching = dispatching.unwrap_or_else(|| tokio::spawn(async { None }));
-            let is_over = timeout(self.last_moment(watch), &mut dispatching).await.is_ok();
+            let is_over = timeout(self.remaining_watch(watch), &mut dispatching).await.is_ok();
             (ending, unreported_exit) = {
                 let mut state = self.lock();
-                state.asked_to_end = true;
+                state.is_end_requested = true;
                 (state.ending(), state.unreported_exit())
             };
             stop.stop().await;
@@ -183,15 +196,15 @@ impl Peer {
         }
         let mut state = self.lock();
         let mut violations = state.take_violations(None);
-        violations.extend(state.take_violations(Some(NOBODY)));
+        violations.extend(state.take_violations(Some(NO_OWNER)));
         let owners = std::mem::take(&mut state.frames);
         let seen = state.scanner.seen();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
-        Closed { violations, frames, owners, seen, transport, ending, unreported_exit }
+        ClosedSession { violations, frames, owners, seen, transport, end: ending, unreported_exit }
     }
 
     /// How long a process of ours is still to be watched.
-    pub(super) fn last_moment(&self, watch: Duration) -> Duration {
+    pub(super) fn remaining_watch(&self, watch: Duration) -> Duration {
         let state = self.lock();
         let is_ours = state.transport == TransportKind::Stdio || self.endpoint.as_ref().is_some_and(Endpoint::is_ours);
         let quiet = state.elapsed().saturating_sub(state.transcript.last_at());
@@ -200,8 +213,8 @@ impl Peer {
 }
 
 /// A request that somebody waits for; when nobody does any more, the server is told.
-pub(super) struct Pending<'a> {
-    pub(super) peer: &'a Peer,
+pub(super) struct CancellationGuard<'a> {
+    pub(super) peer: &'a Connection,
     pub(super) owner: &'a str,
     pub(super) method: &'a str,
     pub(super) id: Id,
@@ -209,7 +222,7 @@ pub(super) struct Pending<'a> {
     pub(super) reason: &'static str,
 }
 
-impl Drop for Pending<'_> {
+impl Drop for CancellationGuard<'_> {
     fn drop(&mut self) {
         // Nothing is forgotten where the answer came or the server ended.
         let (was_waiting, is_told) = {

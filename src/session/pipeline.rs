@@ -12,28 +12,28 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::dispatch::{self, Flow, Intake};
-use super::failure::End;
-use super::state::State;
+use super::failure::EndReason;
+use super::state::SessionState;
 use super::{CallFailure, Session};
 use crate::transport::{Incoming, Outgoing};
-use crate::wire::{Beyond, Channel, Direction, Id, Message, Violation, classify, id_of_unreadable};
+use crate::wire::{Channel, Direction, Id, ProtocolViolation, ReadLimit, RpcMessage, classify, id_of_unreadable};
 
 /// How many of the last frames are kept, and where somebody writes them down.
-const FRAMES: usize = 64;
-const WRITTEN_FRAMES: usize = 100_000;
+const MAX_FRAMES: usize = 64;
+const MAX_WRITTEN_FRAMES: usize = 100_000;
 
 /// How many answered requests are remembered, to notice second answers.
-const REMEMBERED: usize = 256;
+const MAX_REMEMBERED: usize = 256;
 
 /// The parts of a call of a tool that do not change.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct PreparedCall {
     head: Vec<u8>,
 }
 
 /// Something that was heard.
 #[derive(Debug)]
-pub enum Heard {
+pub enum PipelineEvent {
     /// A request was answered.
     Answer {
         /// What the request was sent with.
@@ -41,30 +41,30 @@ pub enum Heard {
         /// The message; `None` where it cannot be read.
         message: Option<Arc<Value>>,
         /// What it is about.
-        told: Told,
+        line: ReceivedLine,
     },
     /// Something that answers no request broke the protocol.
-    Broken(Told),
+    Violations(ReceivedLine),
     /// Nobody will answer any more.
     Over,
 }
 
 /// A line, and what is wrong with it.
 #[derive(Debug)]
-pub struct Told {
+pub struct ReceivedLine {
     /// The line.
     pub line: Arc<[u8]>,
     /// Its frame.
     pub frame: u32,
     /// The rules that it breaks.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<ProtocolViolation>,
     /// Why it is not read, where it is not.
-    pub beyond: Option<Beyond>,
+    pub beyond: Option<ReadLimit>,
 }
 
 /// A request under way.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct PendingCall {
     tag: u64,
     since: Instant,
 }
@@ -78,7 +78,7 @@ pub struct Pipeline<'a> {
     intake: Option<Intake>,
     batch: Vec<u8>,
     /// By id.
-    open: BTreeMap<i64, Open>,
+    open: BTreeMap<i64, PendingCall>,
     /// The request that stands for all others before the scanner.
     pattern: Option<Id>,
     answered: VecDeque<i64>,
@@ -92,8 +92,8 @@ impl Session {
         if self.peer.lock().is_http() {
             return None;
         }
-        let intake = self.peer.take_over().await?;
-        let most = if self.settings.keeps_frames { WRITTEN_FRAMES } else { FRAMES };
+        let intake = self.peer.take_intake().await?;
+        let most = if self.settings.keeps_frames { MAX_WRITTEN_FRAMES } else { MAX_FRAMES };
         self.peer.lock().transcript.keep_last(most);
         Some(Pipeline {
             session: self,
@@ -108,16 +108,16 @@ impl Session {
     }
 
     /// Makes calls of a tool ready.
-    pub fn prepared(&self, tool: &str) -> Prepared {
+    pub fn prepare_call(&self, tool: &str) -> PreparedCall {
         let params = self.with_era(Some(json!({"name": tool}))).unwrap_or_default().to_string();
         let params = params.strip_suffix('}').unwrap_or_default();
-        Prepared { head: format!(",\"method\":\"tools/call\",\"params\":{params},\"arguments\":").into_bytes() }
+        PreparedCall { head: format!(",\"method\":\"tools/call\",\"params\":{params},\"arguments\":").into_bytes() }
     }
 }
 
 impl Pipeline<'_> {
     /// Puts a call into the next batch; `arguments` is their JSON.
-    pub fn call(&mut self, tag: u64, prepared: &Prepared, arguments: &[u8]) {
+    pub fn call(&mut self, tag: u64, prepared: &PreparedCall, arguments: &[u8]) {
         let mut state = self.session.peer.lock();
         let Id::Number(number) = state.fresh_id() else { return };
         let begin = self.batch.len();
@@ -136,7 +136,7 @@ impl Pipeline<'_> {
             self.pattern = Some(Id::Number(number));
         }
         self.batch.push(b'\n');
-        self.open.insert(number, Open { tag, since: Instant::now() });
+        self.open.insert(number, PendingCall { tag, since: Instant::now() });
     }
 
     /// Sends the batch.
@@ -151,7 +151,7 @@ impl Pipeline<'_> {
     }
 
     /// How many calls wait for their answers.
-    pub fn under_way(&self) -> usize {
+    pub fn pending(&self) -> usize {
         self.open.len()
     }
 
@@ -186,9 +186,9 @@ impl Pipeline<'_> {
     }
 
     /// What comes next.
-    pub async fn heard(&mut self) -> Heard {
+    pub async fn next_event(&mut self) -> PipelineEvent {
         loop {
-            let Some(intake) = self.intake.as_mut() else { return Heard::Over };
+            let Some(intake) = self.intake.as_mut() else { return PipelineEvent::Over };
             let item = intake.next().await;
             if let Some(heard) = self.take(item) {
                 return heard;
@@ -197,7 +197,7 @@ impl Pipeline<'_> {
     }
 
     /// What has come already.
-    pub fn ready(&mut self) -> Option<Heard> {
+    pub fn next_ready(&mut self) -> Option<PipelineEvent> {
         loop {
             let item = self.intake.as_mut()?.ready()?;
             if let Some(heard) = self.take(Some(item)) {
@@ -206,7 +206,7 @@ impl Pipeline<'_> {
         }
     }
 
-    fn take(&mut self, item: Option<Incoming>) -> Option<Heard> {
+    fn take(&mut self, item: Option<Incoming>) -> Option<PipelineEvent> {
         if let Some(Incoming::Line(line) | Incoming::TornLine(line)) = item {
             return self.line(&line);
         }
@@ -216,44 +216,44 @@ impl Pipeline<'_> {
         if flow == Flow::Over {
             self.intake = None;
         }
-        (flow == Flow::Over).then_some(Heard::Over)
+        (flow == Flow::Over).then_some(PipelineEvent::Over)
     }
 
-    fn line(&mut self, line: &[u8]) -> Option<Heard> {
+    fn line(&mut self, line: &[u8]) -> Option<PipelineEvent> {
         let mut guard = self.session.peer.lock();
         let state = &mut *guard;
         let at = state.elapsed();
         let frame = state.transcript.record(at, Direction::Received, Channel::Protocol, line);
         let violations = state.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json());
-        let told = Told { line: Arc::clone(&frame.bytes), frame: seq, violations, beyond: frame.beyond() };
+        let told = ReceivedLine { line: Arc::clone(&frame.bytes), frame: seq, violations, beyond: frame.beyond() };
         let Ok(message) = &json else {
-            state.count(line, None);
+            state.count_unrequested(line, None);
             drop(guard);
             if let Some(id) = id_of_unreadable(line) {
                 return self.answer(Some(id), None, told);
             }
             // Half an answer is the only one that will come.
             self.unmatched += usize::from(line.trim_ascii_start().starts_with(b"{"));
-            return self.unasked(told);
+            return self.unrequested(told);
         };
         let meaning = classify(message);
-        if let Message::Response { id } = meaning {
-            state.count(line, Some(""));
+        if let RpcMessage::Response { id } = meaning {
+            state.count_unrequested(line, Some(""));
             let message = Some(Arc::clone(message));
             drop(guard);
             return self.answer(id, message, told);
         }
-        state.count(line, None);
-        if !matches!(meaning, Message::Invalid(_)) {
-            let replies = state.taken(seq, (&json, line), Vec::new(), None);
+        state.count_unrequested(line, None);
+        if !matches!(meaning, RpcMessage::Invalid(_)) {
+            let replies = state.handle_message(seq, (&json, line), Vec::new(), None);
             dispatch::answer(state, replies.lines, &self.session.peer.outgoing);
         }
         drop(guard);
-        self.unasked(told)
+        self.unrequested(told)
     }
 
-    fn answer(&mut self, id: Option<Id>, message: Option<Arc<Value>>, told: Told) -> Option<Heard> {
+    fn answer(&mut self, id: Option<Id>, message: Option<Arc<Value>>, told: ReceivedLine) -> Option<PipelineEvent> {
         let twin = told.violations.iter().find(|violation| violation.code == "wrong-id");
         let twin = twin.and_then(|violation| violation.request.clone());
         let mut open = None;
@@ -262,19 +262,19 @@ impl Pipeline<'_> {
                 open = self.open.remove(&number).map(|open| (number, open));
             }
         }
-        let Some((number, Open { tag, .. })) = open else {
+        let Some((number, PendingCall { tag, .. })) = open else {
             let lost = ["wrong-id", "answer-without-id"];
             self.unmatched += usize::from(told.violations.iter().any(|violation| lost.contains(&violation.code)));
-            return self.unasked(told);
+            return self.unrequested(told);
         };
         self.remember(number);
-        Some(Heard::Answer { tag, message, told })
+        Some(PipelineEvent::Answer { tag, message, line: told })
     }
 
     /// Remembers an answered request instead of the one that was answered longest ago.
     fn remember(&mut self, number: i64) {
         self.answered.push_back(number);
-        if self.answered.len() <= REMEMBERED {
+        if self.answered.len() <= MAX_REMEMBERED {
             return;
         }
         let oldest = self.answered.pop_front().map(Id::Number);
@@ -283,19 +283,19 @@ impl Pipeline<'_> {
         }
     }
 
-    fn unasked(&mut self, told: Told) -> Option<Heard> {
+    fn unrequested(&mut self, told: ReceivedLine) -> Option<PipelineEvent> {
         if is_flooded(&mut self.session.peer.lock()) {
             self.intake = None;
-            return Some(Heard::Over);
+            return Some(PipelineEvent::Over);
         }
-        (!told.violations.is_empty()).then_some(Heard::Broken(told))
+        (!told.violations.is_empty()).then_some(PipelineEvent::Violations(told))
     }
 }
 
-fn is_flooded(state: &mut State) -> bool {
+fn is_flooded(state: &mut SessionState) -> bool {
     let is_flooded = state.flood().is_some();
     if is_flooded {
-        state.end(End::Flooded);
+        state.end_with(EndReason::Flooded);
     }
     is_flooded
 }
@@ -304,7 +304,7 @@ impl Drop for Pipeline<'_> {
     fn drop(&mut self) {
         self.session.peer.lock().own_kept(self.owner);
         if let Some(intake) = self.intake.take() {
-            self.session.peer.give_back(intake);
+            self.session.peer.listen(intake);
         }
     }
 }

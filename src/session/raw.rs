@@ -9,15 +9,15 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::peer::Peer;
-use super::state::State;
-use super::{CallFailure, Failure, RawExchange, Session};
-use crate::transport::http::{Ended, Endpoint, Until};
-use crate::transport::{Break, HttpFailure, Outgoing, Refusal, TransportKind, pauses};
-use crate::wire::{Id, Message, classify};
+use super::peer::Connection;
+use super::state::SessionState;
+use super::{CallFailure, FailureReason, RawExchange, Session};
+use crate::transport::http::{Endpoint, ExchangeEnd, ReadUntil};
+use crate::transport::{Break, HttpFailure, HttpRefusal, Outgoing, TransportKind, time_of_pauses};
+use crate::wire::{Id, RpcMessage, classify};
 
 /// How long the end of a server of ours may take to become known.
-const EXIT_KNOWN: Duration = Duration::from_millis(300);
+const EXIT_GRACE: Duration = Duration::from_millis(300);
 
 /// A raw message.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub struct RawReply {
     /// Whether the server ended meanwhile.
     pub is_ended: bool,
     /// The status over HTTP and the beginning of the body, where it refused a message that awaits nothing.
-    pub refused: Option<Refusal>,
+    pub refused: Option<HttpRefusal>,
 }
 
 /// Whoever hears everything that the server sends.
@@ -75,11 +75,11 @@ pub(super) struct Listener {
     heard: mpsc::UnboundedSender<(u32, Arc<Value>)>,
 }
 
-pub(super) type Heard = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
+pub(super) type MessageReceiver = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
 
-impl State {
+impl SessionState {
     /// Hands on everything that the server sends from here on; ends with the server.
-    pub(super) fn listen(&mut self, owner: &str) -> Heard {
+    pub(super) fn listen(&mut self, owner: &str) -> MessageReceiver {
         let (heard, receiver) = mpsc::unbounded_channel();
         if self.ended.is_none() {
             self.listener = Some(Listener { owner: owner.to_owned(), heard });
@@ -88,7 +88,7 @@ impl State {
     }
 
     /// Tells the listener of a message; of a batch, each message in it.
-    pub(super) fn overhear(&self, seq: u32, json: &Arc<Value>) {
+    pub(super) fn notify_listener(&self, seq: u32, json: &Arc<Value>) {
         let Some(listener) = &self.listener else { return };
         // Whoever listened may have gone.
         match json.as_array() {
@@ -102,7 +102,7 @@ impl State {
         self.scanner.expect_anything();
         let value = serde_json::from_slice::<Value>(line).ok();
         let is_sound = value.as_ref().is_some_and(|value| {
-            messages_in(value).iter().all(|message| !matches!(classify(message), Message::Invalid(_)))
+            messages_in(value).iter().all(|message| !matches!(classify(message), RpcMessage::Invalid(_)))
         });
         // Over HTTP what is said of it comes in its own response.
         if !is_sound && self.transport != TransportKind::Http {
@@ -112,9 +112,9 @@ impl State {
         for message in messages_in(&value) {
             // What is no request may have an id that can be read, and that its refusal carries.
             let id = match classify(message) {
-                Message::Request { id, .. } => Some(id),
-                Message::Invalid(_) => message.get("id").and_then(Id::from_json),
-                Message::Notification { .. } | Message::Response { .. } => None,
+                RpcMessage::Request { id, .. } => Some(id),
+                RpcMessage::Invalid(_) => message.get("id").and_then(Id::from_json),
+                RpcMessage::Notification { .. } | RpcMessage::Response { .. } => None,
             };
             if let Some(id) = id {
                 self.skip_id(&id);
@@ -130,19 +130,19 @@ impl Session {
         let begun = Instant::now();
         let limit = match message.awaited {
             Awaited::Nothing | Awaited::End => message.watch,
-            Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or_else(|| self.patience()),
+            Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or_else(|| self.answer_timeout()),
         };
         // The time that our own pauses take is not the server's.
-        let deadline = begun + limit + pauses(message.pieces.len());
-        let is_alone = self.is_alone(&message.lines);
+        let deadline = begun + limit + time_of_pauses(message.pieces.len());
+        let is_alone = self.is_whole_message(&message.lines);
         let (heard, frame) = self.announce_raw(&message);
         let awaited = message.awaited.clone();
-        let mut collected = Collected { heard, reply: empty(frame), awaited, is_alone, refusal: None };
+        let mut collected = ReplyCollector { heard, reply: empty(frame), awaited, is_alone, refusal: None };
         if self.peer.endpoint.is_some() {
             self.post_raw(&message, deadline, &mut collected).await?;
             // Where nothing is awaited, the server is watched for as long as was asked.
             if self.peer.transport() != TransportKind::Sse && message.awaited != Awaited::Nothing {
-                return self.concluded(collected, begun, limit);
+                return self.conclude(collected, begun, limit);
             }
         } else {
             // A closed channel shows as an ended server.
@@ -160,20 +160,20 @@ impl Session {
         } else if is_ended {
             return Err(self.peer.lock().ended_failure("send", frame));
         }
-        self.concluded(collected, begun, limit)
+        self.conclude(collected, begun, limit)
     }
 
     /// Whether an error without an id can be about nothing but these lines as a whole: about no line of several, no member
     /// of a batch, and nothing that was sent before.
-    fn is_alone(&self, lines: &[Vec<u8>]) -> bool {
+    fn is_whole_message(&self, lines: &[Vec<u8>]) -> bool {
         let [line] = lines else { return false };
-        let sound = |message: &Value| !matches!(classify(message), Message::Invalid(_));
+        let sound = |message: &Value| !matches!(classify(message), RpcMessage::Invalid(_));
         let value = serde_json::from_slice::<Value>(line).ok();
         let is_whole = value.as_ref().and_then(Value::as_array).is_none_or(|batch| batch.iter().all(sound));
         is_whole && !self.peer.lock().scanner.expects_complaints()
     }
 
-    fn announce_raw(&self, message: &RawMessage<'_>) -> (Heard, u32) {
+    fn announce_raw(&self, message: &RawMessage<'_>) -> (MessageReceiver, u32) {
         let mut state = self.peer.lock();
         let heard = state.listen(message.owner);
         for line in &message.lines {
@@ -195,10 +195,13 @@ impl Session {
         &self,
         message: &RawMessage<'_>,
         deadline: Instant,
-        collected: &mut Collected,
+        collected: &mut ReplyCollector,
     ) -> Result<(), CallFailure> {
-        let until =
-            if matches!(message.awaited, Awaited::Ids(ref ids) if ids.len() > 1) { Until::Body } else { Until::Answer };
+        let until = if matches!(message.awaited, Awaited::Ids(ref ids) if ids.len() > 1) {
+            ReadUntil::Body
+        } else {
+            ReadUntil::Answer
+        };
         let exchanged = self.post(message.owner, &message.pieces, (until, deadline)).await?;
         collected.reply.frame = exchanged.frame;
         collected.reply.answer_frame = exchanged.answer_frame;
@@ -212,7 +215,7 @@ impl Session {
         if let Some(broken) = broken(&exchanged) {
             // The end of a server that this program started explains a broken connection.
             let is_ours = self.endpoint().is_some_and(Endpoint::is_ours);
-            if is_ours && collected.is_ended_before(Instant::now() + EXIT_KNOWN).await {
+            if is_ours && collected.is_ended_before(Instant::now() + EXIT_GRACE).await {
                 return Err(self.peer.lock().ended_failure("send", frame));
             }
             return Err(self.http_failure("send", frame, broken));
@@ -231,12 +234,12 @@ impl Session {
         }
     }
 
-    fn concluded(&self, collected: Collected, begun: Instant, limit: Duration) -> Result<RawReply, CallFailure> {
+    fn conclude(&self, collected: ReplyCollector, begun: Instant, limit: Duration) -> Result<RawReply, CallFailure> {
         let mut state = self.peer.lock();
         state.listener = None;
         let reply = RawReply { elapsed: begun.elapsed(), ..collected.reply };
         if let Some(refusal) = collected.refusal {
-            let failure = state.failure(Failure::RefusedWhole(refusal), Some(reply.frame));
+            let failure = state.failure(FailureReason::RefusedWhole(refusal), Some(reply.frame));
             return Err(CallFailure { method: "send".to_owned(), ..failure });
         }
         let is_enough = match &collected.awaited {
@@ -248,12 +251,12 @@ impl Session {
     }
 
     pub(super) fn http_failure(&self, method: &str, frame: u32, failure: HttpFailure) -> CallFailure {
-        let failure = self.peer.lock().failure(Failure::Http(failure), Some(frame));
+        let failure = self.peer.lock().failure(FailureReason::Http(failure), Some(frame));
         CallFailure { method: method.to_owned(), ..failure }
     }
 }
 
-impl Peer {
+impl Connection {
     pub(super) fn send_bytes(&self, pieces: Vec<Vec<u8>>, owner: &str) -> bool {
         self.outgoing.send(Outgoing::Raw { pieces, owner: owner.to_owned() }).is_ok()
     }
@@ -261,7 +264,7 @@ impl Peer {
     /// Ends the server's input; that it ends with it is no fault of the server.
     fn end_input(&self) {
         let mut state = self.lock();
-        (state.asked_to_end, state.is_end_told) = (true, true);
+        (state.is_end_requested, state.is_exit_reported) = (true, true);
         let _ = self.outgoing.send(Outgoing::End);
     }
 }
@@ -269,10 +272,10 @@ impl Peer {
 /// How the connection broke, if it did.
 fn broken(exchanged: &RawExchange) -> Option<HttpFailure> {
     match &exchanged.ended {
-        Ended::Failed(failure) => Some(failure.clone()),
-        Ended::Closed if exchanged.response.head.is_none() => Some(HttpFailure::Reset(Break::BeforeHeaders)),
-        Ended::Closed => Some(HttpFailure::Reset(Break::AfterHeaders)),
-        Ended::Complete | Ended::Aborted | Ended::TimedOut => None,
+        ExchangeEnd::Failed(failure) => Some(failure.clone()),
+        ExchangeEnd::Closed if exchanged.response.head.is_none() => Some(HttpFailure::Reset(Break::BeforeHeaders)),
+        ExchangeEnd::Closed => Some(HttpFailure::Reset(Break::AfterHeaders)),
+        ExchangeEnd::Complete | ExchangeEnd::Aborted | ExchangeEnd::TimedOut => None,
     }
 }
 
@@ -282,8 +285,8 @@ fn empty(frame: u32) -> RawReply {
 }
 
 /// What came so far, and what is awaited.
-struct Collected {
-    heard: Heard,
+struct ReplyCollector {
+    heard: MessageReceiver,
     reply: RawReply,
     awaited: Awaited,
     /// Whether an error without an id refuses the message as a whole.
@@ -292,7 +295,7 @@ struct Collected {
     refusal: Option<Arc<Value>>,
 }
 
-impl Collected {
+impl ReplyCollector {
     /// Listens until everything came or the time is over; `true` where the server ended.
     async fn until(&mut self, deadline: Instant) -> bool {
         while !self.is_enough() {
@@ -329,7 +332,7 @@ impl Collected {
 
     /// Whether a message is an error that names none of the ids that are awaited, where none was answered yet.
     fn refuses(&self, message: &Value) -> bool {
-        let has_no_id = matches!(classify(message), Message::Response { id: None });
+        let has_no_id = matches!(classify(message), RpcMessage::Response { id: None });
         let is_first = matches!(self.awaited, Awaited::Ids(_)) && self.reply.answers.is_empty();
         is_first && has_no_id && message["error"].is_object() && message["id"].is_null()
     }
@@ -353,7 +356,7 @@ impl Collected {
 
 /// Whether a message answers something.
 pub(super) fn is_answer(message: &Value) -> bool {
-    matches!(classify(message), Message::Response { .. })
+    matches!(classify(message), RpcMessage::Response { .. })
 }
 
 /// The messages in a value: itself, or those of a batch.
@@ -365,8 +368,8 @@ pub(super) fn messages_in(value: &Value) -> &[Value] {
 pub fn ids_in(line: &[u8]) -> Vec<Value> {
     let Ok(value) = serde_json::from_slice::<Value>(line) else { return Vec::new() };
     let id = |message: &Value| match classify(message) {
-        Message::Request { id, .. } => Some(Id::to_json(&id)),
-        Message::Notification { .. } | Message::Response { .. } | Message::Invalid(_) => None,
+        RpcMessage::Request { id, .. } => Some(Id::to_json(&id)),
+        RpcMessage::Notification { .. } | RpcMessage::Response { .. } | RpcMessage::Invalid(_) => None,
     };
     messages_in(&value).iter().filter_map(id).collect()
 }

@@ -4,8 +4,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{CallFailure, Session};
-use crate::transport::http::{End, Ended, Endpoint, IDENTITY, RawRequest, Response, Until};
-use crate::transport::{HttpFailure, Refusal, excerpt};
+use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, IDENTITY, RawRequest, RawResponse, ReadUntil};
+use crate::transport::{HttpFailure, HttpRefusal, excerpt};
 use crate::wire::json::read_bytes;
 use crate::wire::{Channel, Direction, Era};
 
@@ -17,9 +17,9 @@ pub struct RawExchange {
     /// The frame of the response, if anything came.
     pub answer_frame: Option<u32>,
     /// The response as far as it came.
-    pub response: Response,
+    pub response: RawResponse,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ExchangeEnd,
 }
 
 impl RawExchange {
@@ -41,14 +41,14 @@ impl RawExchange {
         let head = self.response.head.as_ref()?;
         let code = head.http.status;
         let status = format!("{code} {}", head.reason).trim_end().to_owned();
-        if self.ended != Ended::Complete {
+        if self.ended != ExchangeEnd::Complete {
             return None;
         }
         if head.http.is_success() {
             return Some(HttpFailure::StreamEnded { status });
         }
         let header = |name: &str| head.http.header(name).map(str::to_owned);
-        let refusal = Refusal {
+        let refusal = HttpRefusal {
             code,
             status,
             retry_after: header("retry-after"),
@@ -121,7 +121,7 @@ impl Session {
         &self,
         owner: &str,
         body: &[Vec<u8>],
-        (until, deadline): (Until, Instant),
+        (until, deadline): (ReadUntil, Instant),
     ) -> Result<RawExchange, CallFailure> {
         let headers = self.usual_headers(Some(&body.concat()));
         let target = self.endpoint().map(Endpoint::target).unwrap_or_default();
@@ -135,7 +135,8 @@ impl Session {
             Some(first) => *first = [head.into_bytes(), std::mem::take(first)].concat(),
             None => pieces.push(head.into_bytes()),
         }
-        let request = RawRequest { pieces, method: "POST".to_owned(), end: End::Open, until, deadline, enough: None };
+        let request =
+            RawRequest { pieces, method: "POST".to_owned(), after: AfterRequest::Open, until, deadline, enough: None };
         self.exchange_raw(owner, &request).await
     }
 

@@ -9,29 +9,29 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::ClientAnswers;
-use super::failure::End;
+use super::failure::EndReason;
 use super::headers::Headers;
 use super::owned::{MOST_VIOLATIONS, OwnedViolation};
 use super::peer;
 use super::raw::Listener;
-use crate::transport::{self, HttpFailure, Kind, Outgoing, TransportKind};
+use crate::transport::{self, HttpFailure, MessageRole, Outgoing, TransportKind};
 use crate::wire::{
-    Beyond, Channel, Direction, Era, Id, Members, Message, Scanner, Transcript, Violation, classify, close_weight,
-    id_of_unreadable, response_line,
+    Channel, Direction, Era, Id, Members, ProtocolViolation, ReadLimit, RpcMessage, Scanner, Transcript, classify,
+    exact_memory_estimate, id_of_unreadable, response_line,
 };
 
 /// How many messages that nobody asked for a server may send; every answer earns it some more.
-const MOST_UNASKED: usize = 100_000;
+const MAX_UNREQUESTED: usize = 100_000;
 
 /// How much memory they may take.
-const MOST_UNASKED_BYTES: usize = 160 << 20;
+const MAX_UNREQUESTED_BYTES: usize = 160 << 20;
 
 /// What an answer earns: messages and memory.
 const EARNED: (usize, usize) = (100, 1 << 20);
 
 /// What a waiting request gets.
 #[derive(Debug)]
-pub(super) enum Arrived {
+pub(super) enum Arrival {
     Answer {
         message: Arc<Value>,
         frame: u32,
@@ -40,15 +40,15 @@ pub(super) enum Arrived {
     /// Something came that can only be a broken answer to it.
     Garbled(String),
     /// An answer that is not read.
-    Beyond(Beyond),
+    Beyond(ReadLimit),
     /// The exchange over HTTP went wrong.
     Failed(HttpFailure),
 }
 
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingRequest {
     pub(super) owner: String,
-    pub(super) reply: oneshot::Sender<Arrived>,
+    pub(super) reply: oneshot::Sender<Arrival>,
     frame: u32,
     progress: bool,
     notifications: Vec<Arc<Value>>,
@@ -66,19 +66,19 @@ pub(super) struct Replies {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct SessionState {
     pub(super) transcript: Transcript,
-    pub(super) ended: Option<End>,
+    pub(super) ended: Option<EndReason>,
     /// When it did, counted from the beginning.
     pub(super) ended_at: Duration,
     /// Whether somebody has told of the end of the server.
-    pub(super) is_end_told: bool,
+    pub(super) is_exit_reported: bool,
     /// Whose requests were under way when the server ended; nobody's names where nothing was.
-    pub(super) company: BTreeSet<String>,
+    pub(super) pending_at_exit: BTreeSet<String>,
     /// Whether it is known which of them ended it.
-    pub(super) is_end_explained: bool,
+    pub(super) is_exit_attributed: bool,
     /// Whether the end of the server is our doing.
-    pub(super) asked_to_end: bool,
+    pub(super) is_end_requested: bool,
     pub(super) violations_left_out: usize,
     pub(super) headers: Headers,
     pub(super) scanner: Scanner,
@@ -87,7 +87,7 @@ pub(super) struct State {
     /// `stdio`, `memory`, `http` or `sse`.
     pub(super) transport: TransportKind,
     started: Instant,
-    waiting: BTreeMap<Id, Waiting>,
+    waiting: BTreeMap<Id, WaitingRequest>,
     next_id: i64,
     pub(super) violations: Vec<OwnedViolation>,
     /// Messages that answer nothing, and the memory that they take.
@@ -96,16 +96,16 @@ pub(super) struct State {
     answers: ClientAnswers,
 }
 
-impl State {
+impl SessionState {
     pub(super) fn new(answers: ClientAnswers, transport: TransportKind) -> Self {
         Self {
             transcript: Transcript::default(),
             ended: None,
             ended_at: Duration::ZERO,
-            is_end_told: false,
-            company: BTreeSet::new(),
-            is_end_explained: false,
-            asked_to_end: false,
+            is_exit_reported: false,
+            pending_at_exit: BTreeSet::new(),
+            is_exit_attributed: false,
+            is_end_requested: false,
             violations_left_out: 0,
             headers: Headers::default(),
             scanner: Scanner::new(Era::Session),
@@ -139,10 +139,16 @@ impl State {
     }
 
     /// A line as it goes to the transport, with the headers of its era where there are headers.
-    pub(super) fn outgoing(&self, owner: &str, kind: Kind, (frame, line): (u32, String), said: Said<'_>) -> Outgoing {
+    pub(super) fn outgoing_message(
+        &self,
+        owner: &str,
+        kind: MessageRole,
+        (frame, line): (u32, String),
+        said: Said<'_>,
+    ) -> Outgoing {
         let (era, headers) = if self.is_http() { self.headers.of(said.0, said.1) } else { (self.era(), Vec::new()) };
         let (bytes, owner) = (line.into_bytes(), owner.to_owned());
-        Outgoing::Message(transport::Message { bytes, owner, frame, headers, kind, era })
+        Outgoing::Message(transport::OutgoingMessage { bytes, owner, frame, headers, role: kind, era })
     }
 
     pub(super) fn fresh_id(&mut self) -> Id {
@@ -161,9 +167,9 @@ impl State {
     pub(super) fn register(
         &mut self,
         id: &Id,
-        request: &peer::Outgoing<'_>,
+        request: &peer::OutgoingRequest<'_>,
         (message, line): (Value, &[u8]),
-    ) -> (u32, oneshot::Receiver<Arrived>) {
+    ) -> (u32, oneshot::Receiver<Arrival>) {
         let (owner, progress) = (request.owner, request.progress);
         let sent = self.transcript.record_written(self.started.elapsed(), Arc::new(message), line);
         let frame = sent.seq;
@@ -172,7 +178,7 @@ impl State {
         let (reply, receiver) = oneshot::channel();
         // After the end nobody will answer; dropping the sender says so at once.
         if self.ended.is_none() {
-            let waiting = Waiting { owner: owner.to_owned(), frame, progress, notifications: Vec::new(), reply };
+            let waiting = WaitingRequest { owner: owner.to_owned(), frame, progress, notifications: Vec::new(), reply };
             self.waiting.insert(id.clone(), waiting);
         }
         (frame, receiver)
@@ -200,50 +206,50 @@ impl State {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
         let found = self.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json());
-        let replies = self.taken(seq, (&json, line), found, None);
-        self.count(line, replies.answered.as_deref());
+        let replies = self.handle_message(seq, (&json, line), found, None);
+        self.count_unrequested(line, replies.answered.as_deref());
         replies.lines
     }
 
     /// Acts on a recorded message; `post` is the frame of the request in whose response it came.
-    pub(super) fn taken(
+    pub(super) fn handle_message(
         &mut self,
         seq: u32,
         (json, bytes): (&Result<Arc<Value>, String>, &[u8]),
-        found: Vec<Violation>,
+        found: Vec<ProtocolViolation>,
         post: Option<u32>,
     ) -> Replies {
-        let asked = post.and_then(|post| self.asked_in(post));
+        let asked = post.and_then(|post| self.request_in_frame(post));
         let mut owner = match &asked {
             Some(id) => self.waiting.get(id).map(|waiting| waiting.owner.clone()),
-            None => self.only_owner(),
+            None => self.sole_owner(),
         };
         let mut guilty = None;
         let mut lines = Vec::new();
         if json.is_err() {
-            guilty = self.unreadable(seq, bytes, &found);
+            guilty = self.handle_unreadable(seq, bytes, &found);
             owner = guilty.clone().or(owner);
         }
         if let Some(listener) = &self.listener {
             owner.get_or_insert_with(|| listener.owner.clone());
         }
         if let Ok(json) = json {
-            self.overhear(seq, json);
+            self.notify_listener(seq, json);
             match classify(json) {
-                Message::Response { id } => {
-                    guilty = self.answer(id, (json, seq), &found, (asked, post));
+                RpcMessage::Response { id } => {
+                    guilty = self.handle_response(id, (json, seq), &found, (asked, post));
                     owner = guilty.clone().or(owner);
                 }
-                Message::Notification { method, params } => {
-                    owner = self.notification(method, params, json, asked.as_ref()).or(owner);
+                RpcMessage::Notification { method, params } => {
+                    owner = self.handle_notification(method, params, json, asked.as_ref()).or(owner);
                 }
-                Message::Request { id, method, .. } => {
+                RpcMessage::Request { id, method, .. } => {
                     let outcome = self.answers.answer(method);
                     let line = response_line(&id, outcome.as_ref());
                     let frame = self.record_sent(owner.clone().as_deref(), line.as_bytes());
                     lines.push((frame, line));
                 }
-                Message::Invalid(_) => {}
+                RpcMessage::Invalid(_) => {}
             }
         }
         self.own(seq, owner.as_deref());
@@ -253,17 +259,17 @@ impl State {
     }
 
     /// The id of the request that was sent in that frame and is not answered.
-    pub(super) fn asked_in(&self, post: u32) -> Option<Id> {
+    pub(super) fn request_in_frame(&self, post: u32) -> Option<Id> {
         self.waiting.iter().find(|(_, waiting)| waiting.frame == post).map(|(id, _)| id.clone())
     }
 
     /// Hands an answer to whoever waits for it; returns the owner. `asked` is what the response around it answers, `post`
     /// the frame of whatever that is a response to.
-    fn answer(
+    fn handle_response(
         &mut self,
         id: Option<Id>,
         (json, seq): (&Arc<Value>, u32),
-        found: &[Violation],
+        found: &[ProtocolViolation],
         (asked, post): (Option<Id>, Option<u32>),
     ) -> Option<String> {
         // An error without an id answers what its response answers.
@@ -274,7 +280,7 @@ impl State {
         if let Some(waiting) = known.and_then(|id| self.waiting.remove(&id)) {
             let notifications = waiting.notifications;
             // Whoever waited may have gone.
-            let _ = waiting.reply.send(Arrived::Answer { message: Arc::clone(json), frame: seq, notifications });
+            let _ = waiting.reply.send(Arrival::Answer { message: Arc::clone(json), frame: seq, notifications });
             return Some(waiting.owner);
         }
         // In the response to a request, or with a single one under way, a stray answer can only be meant for it.
@@ -282,22 +288,22 @@ impl State {
         let is_alone = self.waiting.len() == 1 && post.is_none();
         let only = || self.waiting.keys().next().filter(|_| is_alone).cloned();
         let waiting = self.forget(&asked.or_else(only)?)?;
-        let _ = waiting.reply.send(Arrived::Garbled(stray.message.clone()));
+        let _ = waiting.reply.send(Arrival::Garbled(stray.message.clone()));
         Some(waiting.owner)
     }
 
     /// Ends the wait for an answer that cannot be read but for its id; returns the owner.
-    fn unreadable(&mut self, seq: u32, bytes: &[u8], found: &[Violation]) -> Option<String> {
+    fn handle_unreadable(&mut self, seq: u32, bytes: &[u8], found: &[ProtocolViolation]) -> Option<String> {
         let waiting = self.forget(&id_of_unreadable(bytes)?)?;
         let reason = || found.first().map_or_else(String::new, |violation| violation.message.clone());
-        let arrived = self.transcript.beyond(seq).map_or_else(|| Arrived::Garbled(reason()), Arrived::Beyond);
+        let arrived = self.transcript.beyond(seq).map_or_else(|| Arrival::Garbled(reason()), Arrival::Beyond);
         // Whoever waited may have gone.
         let _ = waiting.reply.send(arrived);
         Some(waiting.owner)
     }
 
     /// Ties a notification to the exchanges during which it came; returns the owner where there is one.
-    fn notification(
+    fn handle_notification(
         &mut self,
         method: &str,
         params: Option<&Value>,
@@ -319,39 +325,39 @@ impl State {
     }
 
     /// The case in whose exchanges everything happens that happens now, if there is just one.
-    fn only_owner(&self) -> Option<String> {
+    fn sole_owner(&self) -> Option<String> {
         let mut owners = self.waiting.values().map(|waiting| waiting.owner.as_str());
         let first = owners.next()?;
         owners.all(|owner| owner == first).then(|| first.to_owned())
     }
 
     /// Nobody will answer any more.
-    pub(super) fn end(&mut self, end: End) {
+    pub(super) fn end_with(&mut self, end: EndReason) {
         if self.ended.is_none() {
             self.ended = Some(end);
             self.ended_at = self.elapsed();
-            self.company = self.waiting.values().map(|waiting| waiting.owner.clone()).collect();
+            self.pending_at_exit = self.waiting.values().map(|waiting| waiting.owner.clone()).collect();
         }
         self.waiting.clear();
         self.listener = None;
     }
 
     /// What the suite answers to a question that came inside a result; `None` where it has no answer to give.
-    pub(super) fn answer_question(&mut self, method: &str) -> Option<Value> {
+    pub(super) fn answer_input_request(&mut self, method: &str) -> Option<Value> {
         self.answers.answer(method).ok()
     }
 
     /// Whoever was still waiting for the answer; nobody is from here on.
-    pub(super) fn forget(&mut self, id: &Id) -> Option<Waiting> {
+    pub(super) fn forget(&mut self, id: &Id) -> Option<WaitingRequest> {
         self.waiting.remove(id)
     }
 
     /// Counts what came without being asked for; `answered` is whose answer it was.
-    pub(super) fn count(&mut self, line: &[u8], answered: Option<&str>) {
+    pub(super) fn count_unrequested(&mut self, line: &[u8], answered: Option<&str>) {
         let (messages, total) = self.unasked;
         self.unasked = match answered {
             Some(_) => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
-            None => (messages + 1, total + close_weight(line)),
+            None => (messages + 1, total + exact_memory_estimate(line)),
         };
     }
 
@@ -359,9 +365,9 @@ impl State {
     pub(super) fn flood(&self) -> Option<String> {
         let what = if self.violations_left_out > MOST_VIOLATIONS * 10 {
             format!("more than {} lines are no messages", self.violations_left_out)
-        } else if self.unasked.0 > MOST_UNASKED {
+        } else if self.unasked.0 > MAX_UNREQUESTED {
             "it sent more than 100,000 messages that nobody asked for".to_owned()
-        } else if self.unasked.1 > MOST_UNASKED_BYTES {
+        } else if self.unasked.1 > MAX_UNREQUESTED_BYTES {
             "what it sent and nobody asked for takes more than 160 MiB of memory".to_owned()
         } else {
             return None;

@@ -7,17 +7,17 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-use super::{Awaited, ClientAnswers, NotOpened, RawMessage, Request, Session, Settings};
+use super::{Awaited, ClientAnswers, NotOpened, RawMessage, Session, SessionRequest, SessionSettings};
 use crate::transport::{ConnectError, Link, memory};
 use crate::wire::Revision;
 
 /// The server's end of a connection.
-struct End {
+struct ServerSide {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
 }
 
-impl End {
+impl ServerSide {
     /// The next message; `None` at the end of the input.
     async fn next(&mut self) -> Option<Value> {
         let line = self.lines.next_line().await.ok()??;
@@ -61,18 +61,18 @@ impl End {
 /// A link to a server, which runs until its function returns.
 fn link<S, F>(serve: S) -> Link
 where
-    S: FnOnce(End) -> F,
+    S: FnOnce(ServerSide) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(theirs);
-    tokio::spawn(serve(End { lines: BufReader::new(reader).lines(), writer }));
+    tokio::spawn(serve(ServerSide { lines: BufReader::new(reader).lines(), writer }));
     let (reader, writer) = tokio::io::split(ours);
     memory::connect(reader, writer)
 }
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> SessionSettings {
+    SessionSettings {
         performs_handshake: true,
         revision: None,
         known: None,
@@ -84,7 +84,7 @@ fn settings() -> Settings {
 }
 
 /// Opens a session; every connection takes the next of `links`.
-async fn open(settings: Settings, links: Vec<Link>) -> Result<Session, Box<NotOpened>> {
+async fn open(settings: SessionSettings, links: Vec<Link>) -> Result<Session, Box<NotOpened>> {
     let links = Mutex::new(links.into_iter());
     let connect = || {
         let next = links.lock().expect("no test panics while it holds the lock").next();
@@ -97,25 +97,25 @@ async fn open(settings: Settings, links: Vec<Link>) -> Result<Session, Box<NotOp
 /// Shakes hands in the older era, then serves.
 async fn session<S, F>(serve: S) -> Session
 where
-    S: FnOnce(End) -> F + Send + 'static,
+    S: FnOnce(ServerSide) -> F + Send + 'static,
     F: Future<Output = ()> + Send + 'static,
 {
-    let link = link(async |mut end: End| {
+    let link = link(async |mut end: ServerSide| {
         end.initialize().await;
         serve(end).await;
     });
-    let settings = Settings { revision: Some(Revision::V2025_11_25), ..settings() };
+    let settings = SessionSettings { revision: Some(Revision::V2025_11_25), ..settings() };
     open(settings, vec![link]).await.expect("the handshake is right")
 }
 
-fn call(owner: &str) -> Request<'_> {
-    Request { owner, method: "tools/call", params: None, timeout: None, progress: false }
+fn call(owner: &str) -> SessionRequest<'_> {
+    SessionRequest { owner, method: "tools/call", params: None, timeout: None, progress: false }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_up_on_the_newer_question_is_started_again() {
-    let first = link(async |mut end: End| drop(end.next_of("server/discover").await));
-    let second = link(async |mut end: End| {
+    let first = link(async |mut end: ServerSide| drop(end.next_of("server/discover").await));
+    let second = link(async |mut end: ServerSide| {
         end.initialize().await;
         while end.next().await.is_some() {}
     });
@@ -127,7 +127,7 @@ async fn a_server_that_hangs_up_on_the_newer_question_is_started_again() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_with_a_broken_text_ends_the_wait() {
-    let session = session(async |mut end: End| {
+    let session = session(async |mut end: ServerSide| {
         for broken in [&b"\xff\xfe"[..], br"\ud800"] {
             let request = end.next_of("tools/call").await;
             // What is no answer leaves the request alone.
@@ -141,7 +141,7 @@ async fn an_answer_with_a_broken_text_ends_the_wait() {
     .await;
     for owner in ["first", "second"] {
         let failure = session.request(call(owner)).await.expect_err("the answer is broken");
-        let super::Failure::Protocol(reason) = &failure.failure else { panic!("{failure:?}") };
+        let super::FailureReason::Protocol(reason) = &failure.reason else { panic!("{failure:?}") };
         let violations = session.take_violations(owner);
         assert_eq!(violations.len(), 1);
         assert_eq!((violations[0].violation.code, &violations[0].violation.message), ("stray-output", reason));
@@ -150,12 +150,12 @@ async fn an_answer_with_a_broken_text_ends_the_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn what_breaks_the_handshake_is_a_violation() {
-    let link = link(async |mut end: End| {
+    let link = link(async |mut end: ServerSide| {
         end.next_of("initialize").await;
         end.send(json!({"jsonrpc": "2.0", "id": 99, "result": {}})).await;
         while end.next().await.is_some() {}
     });
-    let settings = Settings { revision: Some(Revision::V2025_11_25), ..settings() };
+    let settings = SessionSettings { revision: Some(Revision::V2025_11_25), ..settings() };
     let failed = open(settings, vec![link]).await.expect_err("the answer has a wrong id");
     let codes: Vec<&str> = failed.connections[0].violations.iter().map(|owned| owned.violation.code).collect();
     assert_eq!(codes, ["wrong-id"]);
@@ -163,7 +163,7 @@ async fn what_breaks_the_handshake_is_a_violation() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_start_of_the_newer_era_is_waited_for() {
-    let slow = link(async |mut end: End| {
+    let slow = link(async |mut end: ServerSide| {
         tokio::time::sleep(Duration::from_secs(6)).await;
         let question = end.next_of("server/discover").await;
         end.answer(&question, json!({"supportedVersions": ["2026-07-28"], "capabilities": {}})).await;
@@ -177,7 +177,7 @@ async fn a_slow_start_of_the_newer_era_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_start_of_the_older_era_gets_its_handshake() {
-    let slow = link(async |mut end: End| {
+    let slow = link(async |mut end: ServerSide| {
         tokio::time::sleep(Duration::from_secs(6)).await;
         let question = end.next_of("server/discover").await;
         end.refuse(&question, json!({"code": -32601, "message": "Method not found"})).await;
@@ -190,7 +190,7 @@ async fn a_slow_start_of_the_older_era_gets_its_handshake() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_names_the_newer_era_leads_back_to_it() {
-    let link = link(async |mut end: End| {
+    let link = link(async |mut end: ServerSide| {
         let lost = end.next_of("server/discover").await;
         end.refuse(&lost, json!({"code": -32603, "message": "still loading"})).await;
         let handshake = end.next_of("initialize").await;
@@ -205,7 +205,7 @@ async fn a_refusal_that_names_the_newer_era_leads_back_to_it() {
 
 #[tokio::test(start_paused = true)]
 async fn an_early_refusal_waits_for_the_pending_question() {
-    let link = link(async |mut end: End| {
+    let link = link(async |mut end: ServerSide| {
         let question = end.next_of("server/discover").await;
         let handshake = end.next_of("initialize").await;
         end.refuse(&handshake, json!({"code": -32600, "message": "no such method"})).await;
@@ -221,14 +221,14 @@ async fn an_early_refusal_waits_for_the_pending_question() {
 async fn a_message_torn_by_the_stop_is_no_violation() {
     let (torn, is_torn) = tokio::sync::oneshot::channel();
     let (stopped, is_stopped) = tokio::sync::oneshot::channel::<()>();
-    let session = session(move |mut end: End| async move {
+    let session = session(move |mut end: ServerSide| async move {
         end.write(br#"{"jsonrpc":"2.0","method":"notifications/mess"#).await;
         let _ = torn.send(());
         let _ = is_stopped.await;
     })
     .await;
     is_torn.await.expect("the server writes");
-    session.peer.lock().asked_to_end = true;
+    session.peer.lock().is_end_requested = true;
     drop(stopped);
     while session.is_open() {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -241,7 +241,7 @@ async fn a_message_torn_by_the_stop_is_no_violation() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_given_up_is_cancelled_and_forgotten() {
     let (told, is_told) = tokio::sync::oneshot::channel();
-    let session = session(move |mut end: End| async move {
+    let session = session(move |mut end: ServerSide| async move {
         let first = end.next_of("tools/call").await;
         let cancelled = end.next_of("notifications/cancelled").await;
         let _ = told.send(cancelled["params"]["requestId"] == first["id"]);
@@ -254,12 +254,12 @@ async fn a_request_that_is_given_up_is_cancelled_and_forgotten() {
     assert!(given_up.is_err());
     assert_eq!(is_told.await, Ok(true), "the request and the cancellation name different ids");
     let failure = session.request(call("second")).await.expect_err("the answer has a wrong id");
-    assert!(matches!(failure.failure, super::Failure::Protocol(_)), "{failure:?}");
+    assert!(matches!(failure.reason, super::FailureReason::Protocol(_)), "{failure:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_is_refused_as_a_whole_was_answered() {
-    let session = session(async |mut end: End| {
+    let session = session(async |mut end: ServerSide| {
         while let Some(message) = end.next().await {
             if message.is_array() {
                 let error = json!({"code": -32600, "message": "no batches here"});
@@ -275,7 +275,7 @@ async fn a_batch_that_is_refused_as_a_whole_was_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_spoilt_before_refuses_no_later_message() {
-    let session = session(async |mut end: End| {
+    let session = session(async |mut end: ServerSide| {
         let error = json!({"code": -32700, "message": "no JSON"});
         while let Ok(Some(line)) = end.lines.next_line().await {
             if line.starts_with('[') {
@@ -312,18 +312,18 @@ fn raw(line: &[u8]) -> RawMessage<'static> {
 
 #[tokio::test(start_paused = true)]
 async fn timeouts_name_the_limits_that_were_set() {
-    let session = session(async |mut end: End| while end.next().await.is_some() {}).await;
+    let session = session(async |mut end: ServerSide| while end.next().await.is_some() {}).await;
     let failure = session.request(call("case")).await.expect_err("nobody answers");
     assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
-    let silent = link(async |mut end: End| while end.next().await.is_some() {});
+    let silent = link(async |mut end: ServerSide| while end.next().await.is_some() {});
     let failure = open(settings(), vec![silent]).await.expect_err("nobody answers");
     assert_eq!(failure.failure.to_string(), "the server did not get ready within 30 s");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_start_hands_out_what_travelled() {
-    let first = link(async |mut end: End| drop(end.next_of("server/discover").await));
-    let second = link(async |mut end: End| drop(end.next_of("initialize").await));
+    let first = link(async |mut end: ServerSide| drop(end.next_of("server/discover").await));
+    let second = link(async |mut end: ServerSide| drop(end.next_of("initialize").await));
     let failed = open(settings(), vec![first, second]).await.expect_err("nobody answers");
     let methods: Vec<String> = failed.connections.iter().map(|closed| closed.frames[0].text()).collect();
     assert!(methods[0].contains("server/discover"), "{methods:?}");

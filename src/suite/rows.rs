@@ -9,7 +9,7 @@ use super::load::{Files, why_unreadable};
 use super::model::Row;
 use crate::source::template::{Names, text_of};
 use crate::source::{Diagnostic, Node, Span, Value};
-use crate::wire::beyond;
+use crate::wire::exceeded_limit;
 
 /// How many rows a test may have, and all tests of a suite together: each becomes a case.
 pub(super) const MOST_ROWS: usize = 50_000;
@@ -89,7 +89,7 @@ fn report_uneven(items: &[Node], found: &mut Vec<Diagnostic>) {
 fn from_json(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
     let text = files.read(path).map_err(|error| why_unreadable(&error))?;
     let text = text.trim_start_matches('\u{feff}');
-    if let Some(beyond) = beyond(text.as_bytes()) {
+    if let Some(beyond) = exceeded_limit(text.as_bytes()) {
         return Err(format!("it {beyond}"));
     }
     let value: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;

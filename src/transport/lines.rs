@@ -6,16 +6,16 @@ use tokio::sync::mpsc;
 use super::{Incoming, Outgoing, pieces};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
-const LONGEST_LINE: u64 = 64 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// How many lines may wait to be looked at before reading pauses.
-pub(super) const WAITING_LINES: usize = 512;
+pub(super) const QUEUED_LINES: usize = 512;
 
 /// A line of more bytes is looked at before another one is read, so that what waits fills no memory.
 const LONG_LINE: usize = 128 << 10;
 
 /// The longest line of standard error that is kept whole, in bytes.
-const LONGEST_STDERR_LINE: u64 = 64 << 10;
+const MAX_STDERR_LINE_BYTES: u64 = 64 << 10;
 
 /// Writes lines until the channel closes or says that nothing follows, as many at a time as are waiting; then closes
 /// the stream.
@@ -63,7 +63,7 @@ pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender
     let mut reader = BufReader::with_capacity(64 << 10, reader);
     loop {
         let mut line = Vec::new();
-        let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line).await;
+        let read = (&mut reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await;
         let whole = line.last() == Some(&b'\n');
         if whole {
             line.pop();
@@ -74,19 +74,19 @@ pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender
         let (message, last) = match read {
             Ok(0) | Err(_) => (Incoming::Closed, true),
             Ok(_) if whole => (Incoming::Line(line), false),
-            Ok(length) if length as u64 == LONGEST_LINE => (Incoming::EndlessLine, true),
+            Ok(length) if length as u64 == MAX_LINE_BYTES => (Incoming::EndlessLine, true),
             Ok(_) => (Incoming::TornLine(line), false),
         };
         let length = if let Incoming::Line(line) = &message { line.len() } else { 0 };
         if incoming.send(message).await.is_err() || last {
             return;
         }
-        until_seen(&incoming, length).await;
+        wait_until_read(&incoming, length).await;
     }
 }
 
 /// Waits until a message of so many bytes was looked at, where it is long.
-pub(super) async fn until_seen(incoming: &mpsc::Sender<Incoming>, length: usize) {
+pub(super) async fn wait_until_read(incoming: &mpsc::Sender<Incoming>, length: usize) {
     if length > LONG_LINE {
         // Fails where nobody listens any more.
         let _ = incoming.reserve_many(incoming.max_capacity()).await;
@@ -98,7 +98,7 @@ pub(super) async fn read_stderr<R: AsyncRead + Unpin>(reader: R, incoming: mpsc:
     let mut reader = BufReader::new(reader);
     loop {
         let mut line = Vec::new();
-        match (&mut reader).take(LONGEST_STDERR_LINE).read_until(b'\n', &mut line).await {
+        match (&mut reader).take(MAX_STDERR_LINE_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }

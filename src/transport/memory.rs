@@ -8,13 +8,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
-use super::{Exit, Incoming, Link, Stopper, TransportKind, lines};
+use super::{Incoming, Link, ServerExit, Stopper, TransportKind, lines};
 
 /// How many bytes may wait on their way to a server, and on the way back.
 const BUFFER: usize = 256 << 10;
 
 /// How long a server may take to end once nobody speaks to it any more.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connects to a server that reads what is written to `writer` and writes to `reader`.
 pub fn connect<R, W>(reader: R, writer: W) -> Link
@@ -23,7 +23,7 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let (outgoing, to_server) = mpsc::unbounded_channel();
-    let (from_server, incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (stop, asked) = Stopper::new();
     let writing = tokio::spawn(lines::write(writer, to_server));
     let reading = tokio::spawn(lines::read(reader, from_server));
@@ -47,9 +47,9 @@ where
     let (ours, theirs) = tokio::io::duplex(BUFFER);
     let (reader, writer) = tokio::io::split(ours);
     let (outgoing, to_server) = mpsc::unbounded_channel();
-    let (from_server, incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (stop, asked) = Stopper::new();
-    let hosted = Hosted {
+    let hosted = HostedServer {
         serving: tokio::spawn(serve(theirs)),
         writing: tokio::spawn(lines::write(writer, to_server)),
         reading: tokio::spawn(lines::read(reader, from_server.clone())),
@@ -60,48 +60,48 @@ where
 }
 
 /// The tasks of a server in this process.
-struct Hosted {
+struct HostedServer {
     serving: JoinHandle<Result<(), String>>,
     writing: JoinHandle<()>,
     reading: JoinHandle<()>,
     from_server: mpsc::Sender<Incoming>,
 }
 
-impl Hosted {
+impl HostedServer {
     /// Lasts until the server is gone and somebody asked for that.
     async fn attend(mut self, mut asked: oneshot::Receiver<oneshot::Sender<()>>) {
         let done = tokio::select! {
             ended = &mut self.serving => {
                 tokio::select! {
-                    () = self.tell(ended) => asked.await,
+                    () = self.report_exit(ended) => asked.await,
                     done = &mut asked => done,
                 }
             }
             done = &mut asked => {
-                self.hang_up();
-                if timeout(FAREWELL, &mut self.serving).await.is_err() {
+                self.abort_streams();
+                if timeout(SHUTDOWN_TIMEOUT, &mut self.serving).await.is_err() {
                     self.serving.abort();
                     let _ = (&mut self.serving).await;
                 }
                 done
             }
         };
-        self.hang_up();
+        self.abort_streams();
         drop(done);
     }
 
-    fn hang_up(&self) {
+    fn abort_streams(&self) {
         self.writing.abort();
         self.reading.abort();
     }
 
     /// Says how the server ended, after everything that it wrote.
-    async fn tell(&mut self, ended: Result<Result<(), String>, JoinError>) {
+    async fn report_exit(&mut self, ended: Result<Result<(), String>, JoinError>) {
         let _ = (&mut self.reading).await;
         let (words, exit) = match ended {
-            Ok(Ok(())) => (None, Exit::Returned),
-            Ok(Err(reason)) => (Some(reason), Exit::Returned),
-            Err(error) => (words_of(error), Exit::Panicked),
+            Ok(Ok(())) => (None, ServerExit::Returned),
+            Ok(Err(reason)) => (Some(reason), ServerExit::Returned),
+            Err(error) => (panic_message(error), ServerExit::Panicked),
         };
         // Nobody listens where the conversation is over.
         if let Some(words) = words {
@@ -111,7 +111,7 @@ impl Hosted {
     }
 }
 
-fn words_of(error: JoinError) -> Option<String> {
+fn panic_message(error: JoinError) -> Option<String> {
     let panic = error.try_into_panic().ok()?;
     let text = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
@@ -122,10 +122,10 @@ mod tests {
     use super::*;
     use tokio::io::AsyncWriteExt;
 
-    type End = fn() -> Result<(), String>;
+    type ServerEnding = fn() -> Result<(), String>;
 
     /// What comes from a server that says hello and then ends in some way.
-    async fn seen(end: End) -> Vec<Incoming> {
+    async fn seen(end: ServerEnding) -> Vec<Incoming> {
         let mut link = host(move |mut stream| async move {
             stream.write_all(b"hello\n").await.map_err(|error| error.to_string())?;
             end()
@@ -145,10 +145,10 @@ mod tests {
     #[tokio::test]
     async fn everything_is_read_before_the_end_is_told() {
         let hello = || vec![Incoming::Line(b"hello".to_vec()), Incoming::Closed];
-        let ends: [(End, &[Incoming]); 3] = [
-            (|| Ok(()), &[Incoming::Exited(Exit::Returned)]),
-            (|| Err("no".into()), &[Incoming::Stderr(b"no".to_vec()), Incoming::Exited(Exit::Returned)]),
-            (|| panic!("oh"), &[Incoming::Stderr(b"oh".to_vec()), Incoming::Exited(Exit::Panicked)]),
+        let ends: [(ServerEnding, &[Incoming]); 3] = [
+            (|| Ok(()), &[Incoming::Exited(ServerExit::Returned)]),
+            (|| Err("no".into()), &[Incoming::Stderr(b"no".to_vec()), Incoming::Exited(ServerExit::Returned)]),
+            (|| panic!("oh"), &[Incoming::Stderr(b"oh".to_vec()), Incoming::Exited(ServerExit::Panicked)]),
         ];
         for (end, last) in ends {
             assert_eq!(seen(end).await, [hello(), last.to_vec()].concat());

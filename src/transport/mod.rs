@@ -23,12 +23,12 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-pub use self::http::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::http::{Break, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::kind::TransportKind;
-pub use self::pieces::pauses;
-pub use self::schedule::Played;
+pub use self::pieces::time_of_pauses;
+pub use self::schedule::Scheduled;
 use crate::source::duration_text;
-use crate::wire::{Era, Http};
+use crate::wire::{Era, HttpHead};
 
 /// One connection to a server.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outgoing {
     /// A message.
-    Message(Message),
+    Message(OutgoingMessage),
     /// Bytes as they are.
     Raw {
         /// The bytes, in separate writes.
@@ -68,7 +68,7 @@ pub enum Outgoing {
 
 /// A message on its way to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct OutgoingMessage {
     /// The message, without a line break.
     pub bytes: Vec<u8>,
     /// The case that it belongs to; empty for handshakes, discovery and answers to the server.
@@ -78,14 +78,14 @@ pub struct Message {
     /// Headers that the era demands where there are headers.
     pub headers: Vec<(String, String)>,
     /// What it is in the conversation.
-    pub kind: Kind,
+    pub role: MessageRole,
     /// The era in which it speaks.
     pub era: Era,
 }
 
 /// What a message is in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageRole {
     /// `initialize`: its answer opens a session.
     Handshake,
     /// The end of the handshake.
@@ -100,7 +100,7 @@ pub enum Kind {
 
 /// Where a message came from over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum Delivery {
     /// It is the whole body of the response to the POST of that frame.
     Body(u32),
     /// It is an event in the response to the POST of that frame.
@@ -127,9 +127,9 @@ pub enum Incoming {
         /// The message.
         bytes: Vec<u8>,
         /// The head of the response that carried it.
-        http: Arc<Http>,
+        http: Arc<HttpHead>,
         /// Where it came from.
-        origin: Origin,
+        delivery: Delivery,
     },
     /// A message went, or did not even go, and nothing can answer it any more.
     Undelivered {
@@ -138,14 +138,14 @@ pub enum Incoming {
         /// Why.
         failure: Box<HttpFailure>,
         /// The response that shows it.
-        shown: Option<(Arc<Http>, Vec<u8>)>,
+        shown: Option<(Arc<HttpHead>, Vec<u8>)>,
     },
     /// A message was refused for want of a token, and goes again with another one.
     Refused {
         /// Its frame; `None` for what is no message.
         frame: Option<u32>,
         /// The head of the refusal.
-        http: Arc<Http>,
+        http: Arc<HttpHead>,
         /// Its body.
         body: Vec<u8>,
     },
@@ -154,12 +154,12 @@ pub enum Incoming {
     /// The connection as a whole is of no use any more.
     Lost(HttpFailure),
     /// The server ended; nothing follows.
-    Exited(Exit),
+    Exited(ServerExit),
 }
 
 /// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum ServerExit {
     /// With a status.
     Status(i32),
     /// By a signal.
@@ -172,7 +172,7 @@ pub enum Exit {
     Panicked,
 }
 
-impl std::fmt::Display for Exit {
+impl std::fmt::Display for ServerExit {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Status(status) => write!(formatter, "exit status {status}"),

@@ -6,10 +6,10 @@ use tokio::task::yield_now;
 use tokio::time::sleep;
 
 /// The pause between two writes.
-const PAUSE: Duration = Duration::from_millis(2);
+const WRITE_PAUSE: Duration = Duration::from_millis(2);
 
 /// How many writes are kept apart so; a message that is cut into thousands would take longer than anybody waits.
-const MOST_PAUSES: usize = 500;
+const MAX_PAUSES: usize = 500;
 
 /// How much longer than asked for a pause may take, as a factor.
 const SLACK: u32 = 3;
@@ -18,15 +18,15 @@ const SLACK: u32 = 3;
 pub(super) async fn pause(number: usize) {
     match number {
         0 => {}
-        1..=MOST_PAUSES => sleep(PAUSE).await,
+        1..=MAX_PAUSES => sleep(WRITE_PAUSE).await,
         _ => yield_now().await,
     }
 }
 
 /// The time that the pauses between so many writes may take; no server can be blamed for it.
-pub fn pauses(writes: usize) -> Duration {
-    let count = writes.saturating_sub(1).min(MOST_PAUSES);
-    PAUSE * SLACK * u32::try_from(count).unwrap_or(u32::MAX)
+pub fn time_of_pauses(writes: usize) -> Duration {
+    let count = writes.saturating_sub(1).min(MAX_PAUSES);
+    WRITE_PAUSE * SLACK * u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ mod tests {
                 pause(number).await;
             }
             assert_eq!(begun.elapsed().as_millis(), expected, "{writes}");
-            assert_eq!(pauses(writes).as_millis(), 3 * expected, "{writes}");
+            assert_eq!(time_of_pauses(writes).as_millis(), 3 * expected, "{writes}");
         }
     }
 }

@@ -8,27 +8,27 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::strays::{self, Server};
-use super::{Exit, Incoming};
+use super::strays::{self, RunningServer};
+use super::{Incoming, ServerExit};
 
 /// How long a server may take to end after its input was closed (2025-11-25, transports, stdio shutdown).
-const AFTER_INPUT: Duration = Duration::from_millis(1500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// How long it may take after SIGTERM.
-const AFTER_TERM: Duration = Duration::from_millis(500);
+const SIGTERM_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long the rest of the output may take once the process is gone; a grandchild may hold the stream open.
-const AFTER_EXIT: Duration = Duration::from_millis(200);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A process and its group; whatever is left of it ends when this is dropped.
-pub(super) struct Group {
+pub(super) struct ServerProcess {
     pub(super) child: Box<dyn ChildWrapper>,
     /// Keeps it from being taken for a stray.
-    _server: Server,
+    _server: RunningServer,
 }
 
-impl Group {
-    pub(super) fn new((child, server): (Box<dyn ChildWrapper>, Server)) -> Self {
+impl ServerProcess {
+    pub(super) fn new((child, server): (Box<dyn ChildWrapper>, RunningServer)) -> Self {
         Self { child, _server: server }
     }
 
@@ -41,13 +41,13 @@ impl Group {
     async fn end(mut self) {
         let _ = self.child.start_kill();
         // What has no other parent is ours to wait for.
-        let _ = timeout(AFTER_EXIT, self.child.wait()).await;
+        let _ = timeout(DRAIN_TIMEOUT, self.child.wait()).await;
         drop(self);
-        let _ = tokio::task::spawn_blocking(strays::end_unless_needed).await;
+        let _ = tokio::task::spawn_blocking(strays::kill_unneeded).await;
     }
 }
 
-impl Drop for Group {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // Nothing left to end is the usual case, and no error.
         let _ = self.child.start_kill();
@@ -55,28 +55,28 @@ impl Drop for Group {
 }
 
 /// The tasks that serve the process's streams.
-pub(super) struct Streams {
+pub(super) struct StreamTasks {
     pub(super) writing: JoinHandle<()>,
     pub(super) reading: JoinHandle<()>,
-    pub(super) complaining: JoinHandle<()>,
+    pub(super) stderr: JoinHandle<()>,
     /// Whether the end of its input tells the process to end.
     pub(super) has_input: bool,
 }
 
 /// Waits for the process to end, or makes it end when asked; tells `incoming` how it ended.
 pub(super) async fn supervise(
-    mut group: Group,
-    mut streams: Streams,
+    mut group: ServerProcess,
+    mut streams: StreamTasks,
     asked: oneshot::Receiver<oneshot::Sender<()>>,
     incoming: mpsc::Sender<Incoming>,
 ) {
     let ended = tokio::select! {
-        status = group.wait() => Ended::Itself(status),
-        asked = asked => Ended::Asked(asked.ok()),
+        status = group.wait() => Termination::Itself(status),
+        asked = asked => Termination::Asked(asked.ok()),
     };
     let (status, done) = match ended {
-        Ended::Itself(status) => (status, None),
-        Ended::Asked(done) => {
+        Termination::Itself(status) => (status, None),
+        Termination::Asked(done) => {
             // Ends the writing task, and with it the server's input.
             streams.writing.abort();
             (end(&mut group, done.is_some(), streams.has_input).await, done)
@@ -86,11 +86,11 @@ pub(super) async fn supervise(
     group.end().await;
     let rest = async {
         let _ = (&mut streams.reading).await;
-        let _ = (&mut streams.complaining).await;
+        let _ = (&mut streams.stderr).await;
     };
-    if timeout(AFTER_EXIT, rest).await.is_err() {
+    if timeout(DRAIN_TIMEOUT, rest).await.is_err() {
         streams.reading.abort();
-        streams.complaining.abort();
+        streams.stderr.abort();
     }
     streams.writing.abort();
     // Waits for room: a crash must not pass for a closed output. Fails where nobody listens any more.
@@ -98,19 +98,19 @@ pub(super) async fn supervise(
     drop(done);
 }
 
-enum Ended {
+enum Termination {
     Itself(Option<ExitStatus>),
     Asked(Option<oneshot::Sender<()>>),
 }
 
 /// Politely first where somebody waits for it, then by force.
-async fn end(group: &mut Group, politely: bool, has_input: bool) -> Option<ExitStatus> {
+async fn end(group: &mut ServerProcess, politely: bool, has_input: bool) -> Option<ExitStatus> {
     if politely {
-        if has_input && let Ok(status) = timeout(AFTER_INPUT, group.wait()).await {
+        if has_input && let Ok(status) = timeout(SHUTDOWN_TIMEOUT, group.wait()).await {
             return status;
         }
         let _ = group.child.signal(15);
-        if let Ok(status) = timeout(AFTER_TERM, group.wait()).await {
+        if let Ok(status) = timeout(SIGTERM_TIMEOUT, group.wait()).await {
             return status;
         }
     }
@@ -118,13 +118,13 @@ async fn end(group: &mut Group, politely: bool, has_input: bool) -> Option<ExitS
     group.wait().await
 }
 
-fn exit(status: Option<ExitStatus>) -> Exit {
-    let Some(status) = status else { return Exit::Unknown };
+fn exit(status: Option<ExitStatus>) -> ServerExit {
+    let Some(status) = status else { return ServerExit::Unknown };
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return Exit::Signal(signal);
+        return ServerExit::Signal(signal);
     }
-    status.code().map_or(Exit::Unknown, Exit::Status)
+    status.code().map_or(ServerExit::Unknown, ServerExit::Status)
 }
 
 #[cfg(all(test, unix))]
@@ -138,11 +138,12 @@ mod tests {
         let mut command = CommandWrap::with_new("sh", |process| {
             process.args(["-c", "exit 7"]);
         });
-        let group = Group::new(Server::started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap());
-        let streams = Streams {
+        let group =
+            ServerProcess::new(RunningServer::started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap());
+        let streams = StreamTasks {
             writing: tokio::spawn(async {}),
             reading: tokio::spawn(async {}),
-            complaining: tokio::spawn(async {}),
+            stderr: tokio::spawn(async {}),
             has_input: true,
         };
         let (_stop, asked) = oneshot::channel();
@@ -151,6 +152,6 @@ mod tests {
         let mut supervising = tokio::spawn(supervise(group, streams, asked, sender));
         assert!(timeout(Duration::from_millis(300), &mut supervising).await.is_err(), "it did not wait for room");
         assert_eq!(incoming.recv().await, Some(Incoming::Closed));
-        assert_eq!(incoming.recv().await, Some(Incoming::Exited(Exit::Status(7))));
+        assert_eq!(incoming.recv().await, Some(Incoming::Exited(ServerExit::Status(7))));
     }
 }

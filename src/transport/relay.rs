@@ -2,23 +2,23 @@
 
 use tokio::sync::mpsc;
 
-use super::schedule::{Played, Schedule};
+use super::schedule::{Schedule, Scheduled};
 use super::{Incoming, Link, Outgoing, lines};
 
 /// Stands between a client and its server.
-pub trait Between: Send + 'static {
+pub trait Interceptor: Send + 'static {
     /// Sees what is sent; returns what comes because of it beside what the server sends.
-    fn asked(&mut self, outgoing: &Outgoing) -> Vec<Played>;
+    fn on_sent(&mut self, outgoing: &Outgoing) -> Vec<Scheduled>;
 
     /// Sees what comes; returns what comes instead.
-    fn came(&mut self, incoming: Incoming) -> Vec<Played>;
+    fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled>;
 }
 
 /// The same link with somebody in the middle.
-pub fn relayed(link: Link, mut between: impl Between) -> Link {
+pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
     let Link { outgoing: to_server, incoming: mut from_server, stop, transport, endpoint } = link;
     let (outgoing, mut asked) = mpsc::unbounded_channel();
-    let (told, incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (told, incoming) = mpsc::channel(lines::QUEUED_LINES);
     tokio::spawn(async move {
         let (mut waiting, mut to_server) = (Schedule::default(), Some(to_server));
         let mut is_open = true;
@@ -27,7 +27,7 @@ pub fn relayed(link: Link, mut between: impl Between) -> Link {
                 biased;
                 outgoing = asked.recv(), if to_server.is_some() => match (outgoing, &to_server) {
                     (Some(outgoing), Some(server)) => {
-                        waiting.add(between.asked(&outgoing));
+                        waiting.add(between.on_sent(&outgoing));
                         // A server that is gone shows in what it sends, or does not.
                         let _ = server.send(outgoing);
                     }
@@ -41,7 +41,7 @@ pub fn relayed(link: Link, mut between: impl Between) -> Link {
                     }
                 }
                 came = from_server.recv(), if is_open => match came {
-                    Some(came) => waiting.add(between.came(came)),
+                    Some(came) => waiting.add(between.on_received(came)),
                     None => is_open = false,
                 },
             }
@@ -59,13 +59,13 @@ mod tests {
 
     struct Late;
 
-    impl Between for Late {
-        fn asked(&mut self, _: &Outgoing) -> Vec<Played> {
-            vec![Played { after: Duration::ZERO, incoming: Incoming::Stderr(b"asked".to_vec()) }]
+    impl Interceptor for Late {
+        fn on_sent(&mut self, _: &Outgoing) -> Vec<Scheduled> {
+            vec![Scheduled { after: Duration::ZERO, incoming: Incoming::Stderr(b"asked".to_vec()) }]
         }
 
-        fn came(&mut self, incoming: Incoming) -> Vec<Played> {
-            vec![Played { after: Duration::from_secs(60), incoming }]
+        fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled> {
+            vec![Scheduled { after: Duration::from_secs(60), incoming }]
         }
     }
 
@@ -75,7 +75,7 @@ mod tests {
             let (mut reader, mut writer) = tokio::io::split(stream);
             tokio::io::copy(&mut reader, &mut writer).await.map(drop).map_err(|error| error.to_string())
         });
-        let mut link = relayed(link, Late);
+        let mut link = intercept(link, Late);
         let begun = tokio::time::Instant::now();
         link.outgoing.send(Outgoing::Raw { pieces: vec![b"hello\n".to_vec()], owner: String::new() }).unwrap();
         assert_eq!(link.incoming.recv().await, Some(Incoming::Stderr(b"asked".to_vec())));

@@ -4,25 +4,25 @@
 
 use tokio::sync::mpsc;
 
-use super::schedule::{Played, Schedule};
-use super::{Incoming, Link, Message, Outgoing, Stopper, TransportKind, lines};
+use super::schedule::{Schedule, Scheduled};
+use super::{Incoming, Link, Outgoing, OutgoingMessage, Stopper, TransportKind, lines};
 
 /// Says what comes for what is sent.
-pub trait Player: Send + 'static {
+pub trait RecordedServer: Send + 'static {
     /// What comes because of a message.
-    fn message(&mut self, message: &Message) -> Vec<Played>;
+    fn on_message(&mut self, message: &OutgoingMessage) -> Vec<Scheduled>;
 
     /// What comes because of bytes that a case wrote as they are.
-    fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Played>;
+    fn on_raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled>;
 }
 
 /// Connects to a server that is played back; `transport` is what it was recorded over.
-pub fn connect(transport: TransportKind, player: impl Player) -> Link {
+pub fn connect(transport: TransportKind, player: impl RecordedServer) -> Link {
     let (outgoing, asked) = mpsc::unbounded_channel();
-    let (told, incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (told, incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (stop, mut stopped) = Stopper::new();
     tokio::spawn(async move {
-        let mut stage = Stage { player, told, waiting: Schedule::default() };
+        let mut stage = Playback { player, told, waiting: Schedule::default() };
         tokio::select! {
             // A session may end before everything was played.
             done = &mut stopped => drop(done),
@@ -32,13 +32,13 @@ pub fn connect(transport: TransportKind, player: impl Player) -> Link {
     Link { outgoing, incoming, stop, transport, endpoint: None }
 }
 
-struct Stage<P> {
+struct Playback<P> {
     player: P,
     told: mpsc::Sender<Incoming>,
     waiting: Schedule,
 }
 
-impl<P: Player> Stage<P> {
+impl<P: RecordedServer> Playback<P> {
     /// Plays until nobody asks any more, or the server that is played is gone.
     async fn play(&mut self, mut asked: mpsc::UnboundedReceiver<Outgoing>) {
         loop {
@@ -61,8 +61,8 @@ impl<P: Player> Stage<P> {
 
     fn ask(&mut self, outgoing: &Outgoing) {
         self.waiting.add(match outgoing {
-            Outgoing::Message(message) => self.player.message(message),
-            Outgoing::Raw { pieces, owner } => self.player.raw(owner, &pieces.concat()),
+            Outgoing::Message(message) => self.player.on_message(message),
+            Outgoing::Raw { pieces, owner } => self.player.on_raw(owner, &pieces.concat()),
             Outgoing::End | Outgoing::Abandon { .. } => Vec::new(),
         });
     }
@@ -73,21 +73,21 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::transport::Exit;
+    use crate::transport::ServerExit;
 
     struct Echo;
 
-    impl Player for Echo {
-        fn message(&mut self, _: &Message) -> Vec<Played> {
+    impl RecordedServer for Echo {
+        fn on_message(&mut self, _: &OutgoingMessage) -> Vec<Scheduled> {
             Vec::new()
         }
 
         /// `late` comes after an hour, `bye` ends the server, everything else comes at once.
-        fn raw(&mut self, _: &str, bytes: &[u8]) -> Vec<Played> {
+        fn on_raw(&mut self, _: &str, bytes: &[u8]) -> Vec<Scheduled> {
             let after = Duration::from_secs(if bytes == b"late" { 3600 } else { 0 });
             let incoming =
-                if bytes == b"bye" { Incoming::Exited(Exit::Status(3)) } else { Incoming::Line(bytes.into()) };
-            vec![Played { after, incoming }]
+                if bytes == b"bye" { Incoming::Exited(ServerExit::Status(3)) } else { Incoming::Line(bytes.into()) };
+            vec![Scheduled { after, incoming }]
         }
     }
 
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(link.incoming.recv().await, Some(Incoming::Line(expected.into())));
         }
         link.outgoing.send(Outgoing::Raw { pieces: vec!["bye".into()], owner: String::new() }).unwrap();
-        assert_eq!(link.incoming.recv().await, Some(Incoming::Exited(Exit::Status(3))));
+        assert_eq!(link.incoming.recv().await, Some(Incoming::Exited(ServerExit::Status(3))));
         link.stop.stop().await;
     }
 }

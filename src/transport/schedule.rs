@@ -10,7 +10,7 @@ use super::Incoming;
 
 /// Something that comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Played {
+pub struct Scheduled {
     /// How long from now.
     pub after: Duration,
     /// What it is.
@@ -30,9 +30,9 @@ struct Due {
 }
 
 impl Schedule {
-    pub(super) fn add(&mut self, played: Vec<Played>) {
+    pub(super) fn add(&mut self, played: Vec<Scheduled>) {
         let now = Instant::now();
-        for Played { after, incoming } in played {
+        for Scheduled { after, incoming } in played {
             self.counted += 1;
             self.waiting.push(Reverse(Due { at: now + after, number: self.counted, incoming }));
         }

@@ -8,13 +8,13 @@ use process_wrap::tokio::{CommandWrap, ProcessGroup};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::process::{Group, Streams, supervise};
-use super::strays::Server;
+use super::process::{ServerProcess, StreamTasks, supervise};
+use super::strays::RunningServer;
 use super::{ConnectError, Incoming, Link, Stopper, TransportKind, lines};
 
 /// A program, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct ServerCommand {
     /// A name to look up in PATH, or a path relative to `cwd`.
     pub program: String,
     /// Its arguments.
@@ -26,7 +26,7 @@ pub struct Command {
 }
 
 /// Starts the program in a process group of its own.
-pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
+pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
     let mut group = start(command, Stdio::piped())?;
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (group.child.stdin().take(), group.child.stdout().take(), group.child.stderr().take())
@@ -34,12 +34,12 @@ pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
         return Err(not_started(command, "its standard streams are missing".to_owned()));
     };
     let (outgoing, to_server) = mpsc::unbounded_channel();
-    let (from_server, incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (stop, asked) = Stopper::new();
-    let streams = Streams {
+    let streams = StreamTasks {
         writing: tokio::spawn(lines::write(stdin, to_server)),
         reading: tokio::spawn(lines::read(stdout, from_server.clone())),
-        complaining: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
+        stderr: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
         has_input: true,
     };
     tokio::spawn(supervise(group, streams, asked, from_server));
@@ -48,7 +48,7 @@ pub fn spawn(command: &Command) -> Result<Link, ConnectError> {
 
 /// Starts a program that is spoken to some other way; whatever it writes is a log. The task ends with the process.
 pub(super) fn spawn_apart(
-    command: &Command,
+    command: &ServerCommand,
     log: mpsc::Sender<Incoming>,
 ) -> Result<(Stopper, JoinHandle<()>), ConnectError> {
     let mut group = start(command, Stdio::null())?;
@@ -56,16 +56,16 @@ pub(super) fn spawn_apart(
         return Err(not_started(command, "its standard streams are missing".to_owned()));
     };
     let (stop, asked) = Stopper::new();
-    let streams = Streams {
+    let streams = StreamTasks {
         writing: tokio::spawn(async {}),
         reading: tokio::spawn(lines::read_stderr(stdout, log.clone())),
-        complaining: tokio::spawn(lines::read_stderr(stderr, log.clone())),
+        stderr: tokio::spawn(lines::read_stderr(stderr, log.clone())),
         has_input: false,
     };
     Ok((stop, tokio::spawn(supervise(group, streams, asked, log))))
 }
 
-fn start(command: &Command, input: Stdio) -> Result<Group, ConnectError> {
+fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, ConnectError> {
     let cwd = if command.cwd.as_os_str().is_empty() { Path::new(".") } else { command.cwd.as_path() };
     let program = located(&command.program, cwd);
     let mut wrapped = CommandWrap::with_new(&program, |process| {
@@ -79,8 +79,8 @@ fn start(command: &Command, input: Stdio) -> Result<Group, ConnectError> {
             .stderr(Stdio::piped());
     });
     wrapped.wrap(ProcessGroup::leader());
-    let started = Server::started(|| wrapped.spawn());
-    started.map(Group::new).map_err(|error| {
+    let started = RunningServer::started(|| wrapped.spawn());
+    started.map(ServerProcess::new).map_err(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             let denied = error.kind() == io::ErrorKind::PermissionDenied;
             return not_started(command, if denied { "it is not executable".to_owned() } else { error.to_string() });
@@ -102,11 +102,11 @@ fn located(program: &str, cwd: &Path) -> PathBuf {
     std::path::absolute(&joined).unwrap_or(joined)
 }
 
-fn not_found(command: &Command, program: &Path) -> ConnectError {
+fn not_found(command: &ServerCommand, program: &Path) -> ConnectError {
     let path = (program.components().count() > 1).then(|| program.to_owned());
     ConnectError::NotFound { program: command.program.clone(), path }
 }
 
-fn not_started(command: &Command, reason: String) -> ConnectError {
+fn not_started(command: &ServerCommand, reason: String) -> ConnectError {
     ConnectError::NotStarted { program: command.program.clone(), reason }
 }

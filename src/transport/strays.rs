@@ -15,9 +15,9 @@ static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// A server that runs, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Server(u32);
+pub(super) struct RunningServer(u32);
 
-impl Server {
+impl RunningServer {
     /// Takes note of a server while it starts, so that nobody takes it for a stray.
     pub(super) fn started(
         start: impl FnOnce() -> io::Result<Box<dyn ChildWrapper>>,
@@ -31,7 +31,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         servers().remove(&self.0);
     }
@@ -56,40 +56,40 @@ mod adopted {
     use nix::unistd::Pid;
 
     /// How long a stray may take to end by itself once its server has: a helper notices that a little later.
-    const GRACE: Duration = Duration::from_millis(300);
+    const EXIT_GRACE: Duration = Duration::from_millis(300);
 
     /// How long ending the strays may take in all.
-    const LONGEST: Duration = Duration::from_secs(2);
+    const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-    const PAUSE: Duration = Duration::from_millis(5);
+    const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
     /// Whether strays come to this process.
     static ADOPTS: AtomicBool = AtomicBool::new(false);
 
     /// The strays that had to be ended, by their names.
-    static ENDED: Mutex<BTreeMap<i32, String>> = Mutex::new(BTreeMap::new());
+    static KILLED: Mutex<BTreeMap<i32, String>> = Mutex::new(BTreeMap::new());
 
     /// Lets strays come to this process from now on; not where it was given children already, whose children they would be
     /// taken for.
-    pub fn adopt() {
+    pub fn adopt_orphans() {
         if has_no_children() && set_child_subreaper(true).is_ok() {
             ADOPTS.store(true, Ordering::Relaxed);
         }
     }
 
     /// Ends every stray, unless a server runs that may still need it.
-    pub(in crate::transport) fn end_unless_needed() {
+    pub(in crate::transport) fn kill_unneeded() {
         if !ADOPTS.load(Ordering::Relaxed) || has_no_children() {
             return;
         }
         let begun = Instant::now();
-        while begun.elapsed() < LONGEST {
+        while begun.elapsed() < KILL_TIMEOUT {
             let servers = super::servers();
             let strays = if servers.is_empty() { strays() } else { Vec::new() };
             if strays.is_empty() {
                 return;
             }
-            if begun.elapsed() > GRACE {
+            if begun.elapsed() > EXIT_GRACE {
                 strays.into_iter().for_each(end);
             }
             drop(servers);
@@ -98,19 +98,19 @@ mod adopted {
     }
 
     /// Ends servers and strays at once, for a program that waits for nothing any more.
-    pub fn end_everything() {
+    pub fn kill_all_children() {
         let begun = Instant::now();
-        while ADOPTS.load(Ordering::Relaxed) && begun.elapsed() < LONGEST && !has_no_children() {
+        while ADOPTS.load(Ordering::Relaxed) && begun.elapsed() < KILL_TIMEOUT && !has_no_children() {
             strays().into_iter().for_each(end);
             pause();
         }
     }
 
     /// The names of the strays that had to be ended so far, each with how many there were.
-    pub fn ended() -> BTreeMap<String, usize> {
-        end_unless_needed();
+    pub fn killed_orphans() -> BTreeMap<String, usize> {
+        kill_unneeded();
         let mut counted = BTreeMap::new();
-        for name in ENDED.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for name in KILLED.lock().unwrap_or_else(PoisonError::into_inner).values() {
             *counted.entry(name.clone()).or_default() += 1;
         }
         counted
@@ -118,20 +118,20 @@ mod adopted {
 
     #[expect(clippy::disallowed_methods, reason = "the system tells nobody when the children of a child have ended")]
     fn pause() {
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 
     fn has_no_children() -> bool {
         waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) == Err(Errno::ECHILD)
     }
 
-    struct Stray {
+    struct OrphanedProcess {
         id: i32,
         name: String,
     }
 
     /// The living children of this process; those that have ended are taken off the system's list.
-    fn strays() -> Vec<Stray> {
+    fn strays() -> Vec<OrphanedProcess> {
         let own = std::process::id().to_string();
         let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = folders.filter_map(|folder| folder.file_name().to_str()?.parse::<i32>().ok());
@@ -149,7 +149,7 @@ mod adopted {
                 (Some("Z"), Some(parent)) if parent == own => {
                     let _ = waitpid(Pid::from_raw(id), Some(WaitPidFlag::WNOHANG));
                 }
-                (_, Some(parent)) if parent == own => strays.push(Stray { id, name: name.to_owned() }),
+                (_, Some(parent)) if parent == own => strays.push(OrphanedProcess { id, name: name.to_owned() }),
                 _ => {}
             }
         }
@@ -157,9 +157,9 @@ mod adopted {
     }
 
     /// A child that has ended keeps its number until it is waited for, so this reaches nobody else.
-    fn end(stray: Stray) {
+    fn end(stray: OrphanedProcess) {
         if kill(Pid::from_raw(stray.id), Signal::SIGKILL).is_ok() {
-            ENDED.lock().unwrap_or_else(PoisonError::into_inner).insert(stray.id, stray.name);
+            KILLED.lock().unwrap_or_else(PoisonError::into_inner).insert(stray.id, stray.name);
         }
     }
 }
@@ -182,5 +182,5 @@ mod adopted {
     }
 }
 
-pub(super) use self::adopted::end_unless_needed;
-pub use self::adopted::{adopt, end_everything, ended};
+pub(super) use self::adopted::kill_unneeded;
+pub use self::adopted::{adopt_orphans, kill_all_children, killed_orphans};

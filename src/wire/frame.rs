@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::json::read;
-use super::weight::{Beyond, beyond_of, is_json, weight};
+use super::weight::{ReadLimit, exceeded_limit_of, is_json, memory_estimate};
 
 /// How many bytes of text without JSON a message may quote.
 const PROBLEM_QUOTE: usize = 120;
@@ -33,14 +33,14 @@ pub enum Channel {
 
 /// The head of an HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Http {
+pub struct HttpHead {
     /// The status code.
     pub status: u16,
     /// The headers in their order, names in lower case.
     pub headers: Vec<(String, String)>,
 }
 
-impl Http {
+impl HttpHead {
     /// The first header of that name, which is in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -71,7 +71,7 @@ pub struct Frame {
     /// The bytes without the line break.
     pub bytes: Arc<[u8]>,
     /// The head of the response that carried it, where HTTP did.
-    pub http: Option<Arc<Http>>,
+    pub http: Option<Arc<HttpHead>>,
     /// What is known of the JSON in the bytes.
     pub(super) content: Content,
 }
@@ -86,14 +86,14 @@ pub(super) enum Content {
     /// There is none; the reason in words.
     None(String),
     /// It is not read.
-    Beyond(Beyond),
+    NotRead(ReadLimit),
     /// The bytes were not kept whole.
-    LeftOut(LeftOut),
+    LeftOut(OmittedBytes),
 }
 
 /// Why the bytes of a frame were not kept whole.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum LeftOut {
+pub(super) enum OmittedBytes {
     /// The session is too long: nothing of them was.
     LongSession,
     /// There are too many: both of their ends were.
@@ -110,13 +110,13 @@ impl Content {
                 return Self::None(format!("the {what} is not UTF-8: byte {:#04x} at position {at}", bytes[at]));
             }
         };
-        if let Some(beyond) = beyond_of(bytes, weight) {
-            return Self::Beyond(beyond);
+        if let Some(beyond) = exceeded_limit_of(bytes, weight) {
+            return Self::NotRead(beyond);
         }
         match read(text) {
             Ok(message) => Self::Read(Arc::new(message)),
             Err(error) if error.to_string().starts_with("recursion limit exceeded") && is_json(bytes) => {
-                Self::Beyond(Beyond::Depth)
+                Self::NotRead(ReadLimit::Depth)
             }
             Err(_) => {
                 let shown: String = text.chars().take(PROBLEM_QUOTE).collect();
@@ -132,28 +132,30 @@ impl Frame {
     pub fn json(&self) -> Result<Arc<Value>, String> {
         let what = self.what();
         match &self.content {
-            Content::Unread => match Content::of((&self.bytes, weight(&self.bytes)), what) {
+            Content::Unread => match Content::of((&self.bytes, memory_estimate(&self.bytes)), what) {
                 Content::Read(message) => Ok(message),
                 Content::None(reason) => Err(reason),
-                Content::Beyond(beyond) => Err(format!("the {what} {beyond}")),
+                Content::NotRead(beyond) => Err(format!("the {what} {beyond}")),
                 Content::Unread | Content::LeftOut(_) => Err(String::new()),
             },
             Content::Read(message) => Ok(Arc::clone(message)),
             Content::None(reason) => Err(reason.clone()),
-            Content::Beyond(beyond) => Err(format!("the {what} {beyond}")),
-            Content::LeftOut(LeftOut::LongSession) => Err("left out, since the session is very long".to_owned()),
-            Content::LeftOut(LeftOut::LongFrame) => Err("left out but for both ends, since it is very long".to_owned()),
+            Content::NotRead(beyond) => Err(format!("the {what} {beyond}")),
+            Content::LeftOut(OmittedBytes::LongSession) => Err("left out, since the session is very long".to_owned()),
+            Content::LeftOut(OmittedBytes::LongFrame) => {
+                Err("left out but for both ends, since it is very long".to_owned())
+            }
         }
     }
 
     /// Why the JSON in the bytes was not read; `None` where it was, and where there is none.
-    pub fn beyond(&self) -> Option<Beyond> {
-        if let Content::Beyond(beyond) = self.content { Some(beyond) } else { None }
+    pub fn beyond(&self) -> Option<ReadLimit> {
+        if let Content::NotRead(beyond) = self.content { Some(beyond) } else { None }
     }
 
     /// Whether the bytes are all that travelled.
     pub fn is_whole(&self) -> bool {
-        !matches!(self.content, Content::LeftOut(_) | Content::Beyond(Beyond::Memory))
+        !matches!(self.content, Content::LeftOut(_) | Content::NotRead(ReadLimit::Memory))
     }
 
     /// What the bytes are: a line, or a message over HTTP.

@@ -38,7 +38,7 @@ impl Id {
 
 /// A classified message; borrowed from the value it was read from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message<'a> {
+pub enum RpcMessage<'a> {
     /// Expects a response.
     Request {
         /// Pairs it with its response.
@@ -65,18 +65,20 @@ pub enum Message<'a> {
 }
 
 /// Says what a value means; lenient where a tester wants to look further, strict where nothing can be made of it.
-pub fn classify(value: &Value) -> Message<'_> {
+pub fn classify(value: &Value) -> RpcMessage<'_> {
     let Value::Object(fields) = value else {
         let what = if value.is_array() { "a batch, which this revision does not have" } else { "no JSON object" };
-        return Message::Invalid(format!("the message is {what}"));
+        return RpcMessage::Invalid(format!("the message is {what}"));
     };
     let id = fields.member("id").and_then(Id::from_json);
     let params = fields.member("params");
     match (fields.member("method").and_then(Value::as_str), id) {
-        (Some(method), Some(id)) => Message::Request { id, method, params },
-        (Some(method), None) => Message::Notification { method, params },
-        (None, id) if fields.member("result").is_some() || fields.member("error").is_some() => Message::Response { id },
-        (None, _) => Message::Invalid("the message has no `method`, no `result` and no `error`".to_owned()),
+        (Some(method), Some(id)) => RpcMessage::Request { id, method, params },
+        (Some(method), None) => RpcMessage::Notification { method, params },
+        (None, id) if fields.member("result").is_some() || fields.member("error").is_some() => {
+            RpcMessage::Response { id }
+        }
+        (None, _) => RpcMessage::Invalid("the message has no `method`, no `result` and no `error`".to_owned()),
     }
 }
 

@@ -25,12 +25,12 @@ pub use self::address::address;
 pub use self::admitted::admitted_failure;
 pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
-pub use self::frame::{Channel, Direction, Frame, Http};
+pub use self::frame::{Channel, Direction, Frame, HttpHead};
 pub use self::member::Members;
 pub use self::message::{
-    Id, Message, classify, id_of_unreadable, is_response, notification_line, request, response_line, response_of,
+    Id, RpcMessage, classify, id_of_unreadable, is_response, notification_line, request, response_line, response_of,
 };
 pub use self::revision::{Era, Revision};
-pub use self::scan::{SCANS, Scan, Scanner, Stream, Violation, manual as scan_manual};
+pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, Scanner, manual as scan_manual};
 pub use self::transcript::Transcript;
-pub use self::weight::{Beyond, beyond, close_weight, read_json, weight_of};
+pub use self::weight::{ReadLimit, exact_memory_estimate, exceeded_limit, read_json, value_memory};

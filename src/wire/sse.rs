@@ -12,7 +12,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// One event with data.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Event {
+pub struct SseEvent {
     /// The kind; empty for `message`.
     pub kind: String,
     /// The data, lines joined.
@@ -21,7 +21,7 @@ pub struct Event {
     pub id: Option<String>,
 }
 
-impl Event {
+impl SseEvent {
     /// Whether it carries a message of the protocol.
     pub fn is_message(&self) -> bool {
         self.kind.is_empty() || self.kind == "message"
@@ -30,16 +30,16 @@ impl Event {
 
 /// An event without an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Endless;
+pub struct EventTooLong;
 
 /// Reads a stream piece by piece.
 #[derive(Debug, Default)]
-pub struct Parser {
+pub struct SseParser {
     line: Vec<u8>,
     /// The byte before was a CR: an LF belongs to it.
     after_cr: bool,
     has_begun: bool,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
     /// The id of the event that is being read.
     id: Option<String>,
@@ -57,14 +57,14 @@ enum Empty {
     Kept,
 }
 
-impl Parser {
+impl SseParser {
     /// Returns events without data too.
     pub fn keeping_empty() -> Self {
         Self { empty: Empty::Kept, ..Self::default() }
     }
 
     /// Takes the next piece and returns the events that it completes; `Err` where one has no end within 64 MiB.
-    pub fn feed(&mut self, piece: &[u8]) -> Result<Vec<Event>, Endless> {
+    pub fn feed(&mut self, piece: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut events = Vec::new();
         let mut rest = piece;
         while !rest.is_empty() {
@@ -101,11 +101,11 @@ impl Parser {
         !self.line.is_empty() || self.has_data
     }
 
-    fn is_bearable(&self) -> Result<(), Endless> {
-        if self.line.len() + self.event.data.len() > LONGEST_EVENT { Err(Endless) } else { Ok(()) }
+    fn is_bearable(&self) -> Result<(), EventTooLong> {
+        if self.line.len() + self.event.data.len() > LONGEST_EVENT { Err(EventTooLong) } else { Ok(()) }
     }
 
-    fn end_of_line(&mut self) -> Option<Event> {
+    fn end_of_line(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         let line = if is_first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
@@ -139,13 +139,13 @@ impl Parser {
         }
     }
 
-    fn end_of_event(&mut self) -> Option<Event> {
+    fn end_of_event(&mut self) -> Option<SseEvent> {
         let id = self.id.take();
         if let Some(id) = &id {
             self.last_id = (!id.is_empty()).then(|| id.clone());
         }
         let has_data = std::mem::take(&mut self.has_data);
-        let event = Event { id, ..std::mem::take(&mut self.event) };
+        let event = SseEvent { id, ..std::mem::take(&mut self.event) };
         let is_kept = self.empty == Empty::Kept && (has_data || event.id.is_some() || !event.kind.is_empty());
         (!event.data.is_empty() || is_kept).then_some(event)
     }
@@ -158,7 +158,7 @@ mod tests {
     /// Feeds a stream whole and split at every byte; returns the events as `kind=data`, and the last id.
     fn check(stream: &[u8], expected: &[&str], last_id: Option<&str>) {
         for at in 0..=stream.len() {
-            let mut parser = Parser::default();
+            let mut parser = SseParser::default();
             let mut events = parser.feed(&stream[..at]).unwrap();
             events.extend(parser.feed(&stream[at..]).unwrap());
             let shown: Vec<String> =
@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(shown, expected, "{:?} split at {at}", String::from_utf8_lossy(stream));
             assert_eq!(parser.last_id(), last_id);
         }
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         let bytewise: usize = stream.iter().map(|byte| parser.feed(&[*byte]).unwrap().len()).sum();
         assert_eq!(bytewise, expected.len());
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn the_end_of_a_stream_may_be_torn() {
         for (stream, torn) in [(&b"data: a\n\n"[..], false), (b"data: a\n", true), (b"dat", true), (b": c\n", false)] {
-            let mut parser = Parser::default();
+            let mut parser = SseParser::default();
             parser.feed(stream).unwrap();
             assert_eq!(parser.is_in_event(), torn, "{stream:?}");
         }
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn waits_are_bounded_and_so_are_events() {
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         parser.feed(b"retry: 250\nretry: soon\n").unwrap();
         assert_eq!(parser.retry(), Some(Duration::from_millis(250)));
         parser.feed(b"retry: 999999999\n").unwrap();

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::frame::{Content, LeftOut};
-use super::weight::weight;
-use super::{Beyond, Channel, Direction, Frame, Http, Message, classify};
+use super::frame::{Content, OmittedBytes};
+use super::weight::memory_estimate;
+use super::{Channel, Direction, Frame, HttpHead, ReadLimit, RpcMessage, classify};
 
 /// How much of a session is kept, in bytes; a server that never stops talking would fill the memory.
 const MOST_KEPT: usize = 24 << 20;
@@ -65,18 +65,18 @@ impl Transcript {
 
     /// Adds a message of ours that nobody needs to read now, and returns its number.
     pub fn record_unread(&mut self, at: Duration, bytes: &[u8]) -> u32 {
-        self.record_content((at, Direction::Sent, None), (bytes, weight(bytes)), Content::Unread).seq
+        self.record_content((at, Direction::Sent, None), (bytes, memory_estimate(bytes)), Content::Unread).seq
     }
 
     /// Adds a message of ours, whose line is what it was written as, and returns its frame.
     pub fn record_written(&mut self, at: Duration, message: Arc<Value>, line: &[u8]) -> &Frame {
-        self.record_content((at, Direction::Sent, None), (line, weight(line)), Content::Read(message))
+        self.record_content((at, Direction::Sent, None), (line, memory_estimate(line)), Content::Read(message))
     }
 
     /// Adds a line that travelled and returns its frame.
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
         if channel == Channel::Protocol {
-            let weighed = (bytes, weight(bytes));
+            let weighed = (bytes, memory_estimate(bytes));
             return self.record_content((at, direction, None), weighed, Content::of(weighed, "line"));
         }
         let content = Content::None(String::new());
@@ -85,14 +85,14 @@ impl Transcript {
     }
 
     /// Adds what came over HTTP and returns its frame.
-    pub fn record_http(&mut self, at: Duration, http: &Arc<Http>, bytes: &[u8]) -> &Frame {
-        let (http, weighed) = (Some(Arc::clone(http)), (bytes, weight(bytes)));
+    pub fn record_http(&mut self, at: Duration, http: &Arc<HttpHead>, bytes: &[u8]) -> &Frame {
+        let (http, weighed) = (Some(Arc::clone(http)), (bytes, memory_estimate(bytes)));
         self.record_content((at, Direction::Received, http), weighed, Content::of(weighed, "message"))
     }
 
     fn record_content(
         &mut self,
-        (at, direction, http): (Duration, Direction, Option<Arc<Http>>),
+        (at, direction, http): (Duration, Direction, Option<Arc<HttpHead>>),
         (bytes, weight): (&[u8], usize),
         content: Content,
     ) -> &Frame {
@@ -120,7 +120,7 @@ impl Transcript {
             let oldest = &mut self.frames[FIRST_KEPT + self.emptied];
             self.kept = self.kept.saturating_sub(oldest.bytes.len() + FRAME_WEIGHT);
             oldest.bytes = Arc::default();
-            oldest.content = Content::LeftOut(LeftOut::LongSession);
+            oldest.content = Content::LeftOut(OmittedBytes::LongSession);
             self.emptied += 1;
         }
         &self.frames[self.frames.len() - 1]
@@ -131,13 +131,13 @@ impl Transcript {
         if let Some(last) = self.frames.last_mut().filter(|_| self.is_last_cut)
             && let Content::Read(_) = last.content
         {
-            last.content = Content::LeftOut(LeftOut::LongFrame);
+            last.content = Content::LeftOut(OmittedBytes::LongFrame);
         }
         while self.read > MOST_READ && self.unread < self.frames.len() {
             let oldest = &mut self.frames[self.unread];
             self.unread += 1;
             if let Content::Read(_) = oldest.content {
-                self.read = self.read.saturating_sub(weight(&oldest.bytes));
+                self.read = self.read.saturating_sub(memory_estimate(&oldest.bytes));
                 oldest.content = Content::Unread;
             }
         }
@@ -169,13 +169,13 @@ impl Transcript {
     pub fn notification(&self, seq: u32) -> Option<String> {
         let at = self.frames.binary_search_by_key(&seq, |frame| frame.seq).ok()?;
         match classify(&*self.frames[at].json().ok()?) {
-            Message::Notification { method, .. } => Some(method.to_owned()),
-            Message::Request { .. } | Message::Response { .. } | Message::Invalid(_) => None,
+            RpcMessage::Notification { method, .. } => Some(method.to_owned()),
+            RpcMessage::Request { .. } | RpcMessage::Response { .. } | RpcMessage::Invalid(_) => None,
         }
     }
 
     /// Why the message of that frame was not read; `None` where it was.
-    pub fn beyond(&self, seq: u32) -> Option<Beyond> {
+    pub fn beyond(&self, seq: u32) -> Option<ReadLimit> {
         let at = self.frames.binary_search_by_key(&seq, |frame| frame.seq).ok()?;
         self.frames[at].beyond()
     }
@@ -285,7 +285,7 @@ mod tests {
     fn what_is_beyond_reading_is_no_stray_text() {
         let mut transcript = Transcript::default();
         let deep = format!("{{\"id\":1,\"result\":{}{}}}", "[".repeat(200), "]".repeat(200));
-        for (line, expected) in [(deep.as_str(), Some(Beyond::Depth)), (&deep[..300], None), ("{}", None)] {
+        for (line, expected) in [(deep.as_str(), Some(ReadLimit::Depth)), (&deep[..300], None), ("{}", None)] {
             let frame = transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, line.as_bytes());
             assert_eq!(frame.beyond(), expected, "{line}");
         }

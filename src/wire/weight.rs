@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// How much memory one message may take, in bytes.
-const MOST_READ: usize = 96 << 20;
+const MAX_MESSAGE_MEMORY: usize = 96 << 20;
 
 /// Texts shorter than this are read whatever is in them.
 const SURELY_SMALL: usize = 64 << 10;
@@ -31,14 +31,14 @@ const NAME: usize = 32;
 
 /// JSON that this program does not read, although it may be sound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beyond {
+pub enum ReadLimit {
     /// It is nested too deep.
     Depth,
     /// It would take too much memory.
     Memory,
 }
 
-impl Beyond {
+impl ReadLimit {
     /// The code of a finding about an answer like that.
     pub fn code(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Beyond {
     }
 }
 
-impl fmt::Display for Beyond {
+impl fmt::Display for ReadLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Depth => "is nested more than 127 levels deep, and is not read",
@@ -58,12 +58,12 @@ impl fmt::Display for Beyond {
 }
 
 /// What the JSON in a text takes once it is read, at a guess.
-pub(super) fn weight(text: &[u8]) -> usize {
-    if text.len() < SURELY_SMALL { text.len() * USUAL_FACTOR } else { close_weight(text) }
+pub(super) fn memory_estimate(text: &[u8]) -> usize {
+    if text.len() < SURELY_SMALL { text.len() * USUAL_FACTOR } else { exact_memory_estimate(text) }
 }
 
 /// The same, looked at whatever its length.
-pub fn close_weight(text: &[u8]) -> usize {
+pub fn exact_memory_estimate(text: &[u8]) -> usize {
     let mut weight = text.len();
     let mut rest = text;
     while let Some((byte, after)) = rest.split_first() {
@@ -93,31 +93,31 @@ fn after_text(mut rest: &[u8]) -> &[u8] {
 }
 
 /// What a value takes, at a guess.
-pub fn weight_of(value: &Value) -> usize {
+pub fn value_memory(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(|item| ITEM + weight_of(item)).sum(),
+        Value::Array(items) => items.iter().map(|item| ITEM + value_memory(item)).sum(),
         Value::Object(members) => {
-            let inner: usize = members.iter().map(|(name, value)| ITEM + NAME + name.len() + weight_of(value)).sum();
+            let inner: usize = members.iter().map(|(name, value)| ITEM + NAME + name.len() + value_memory(value)).sum();
             OBJECT + inner
         }
     }
 }
 
 /// Why JSON is not read; `None` where it is, and where it is no JSON.
-pub fn beyond(text: &[u8]) -> Option<Beyond> {
-    beyond_of(text, weight(text))
+pub fn exceeded_limit(text: &[u8]) -> Option<ReadLimit> {
+    exceeded_limit_of(text, memory_estimate(text))
 }
 
 /// The same for a text whose weight is known.
-pub(super) fn beyond_of(text: &[u8], weight: usize) -> Option<Beyond> {
-    (weight > MOST_READ && is_json(text)).then_some(Beyond::Memory)
+pub(super) fn exceeded_limit_of(text: &[u8], weight: usize) -> Option<ReadLimit> {
+    (weight > MAX_MESSAGE_MEMORY && is_json(text)).then_some(ReadLimit::Memory)
 }
 
 /// Reads a text of a server within those bounds.
 pub fn read_json(text: &str) -> Option<Value> {
-    if beyond(text.as_bytes()).is_some() { None } else { read(text).ok() }
+    if exceeded_limit(text.as_bytes()).is_some() { None } else { read(text).ok() }
 }
 
 /// Whether a text is JSON, however deep.
@@ -135,13 +135,13 @@ mod tests {
         let text = format!("\"{}\"", "a,[{:".repeat(4 << 20));
         for (json, expected) in [
             (list("0", 100_000), None),
-            (list("0", 4 << 20), Some(Beyond::Memory)),
-            (list("[0]", 1 << 20), Some(Beyond::Memory)),
-            (list("{\"a\":0}", 1 << 20), Some(Beyond::Memory)),
+            (list("0", 4 << 20), Some(ReadLimit::Memory)),
+            (list("[0]", 1 << 20), Some(ReadLimit::Memory)),
+            (list("{\"a\":0}", 1 << 20), Some(ReadLimit::Memory)),
             (text, None),
             (list("0", 4 << 20).replace(']', ""), None),
         ] {
-            assert_eq!(beyond(json.as_bytes()), expected, "{}…", &json[..20]);
+            assert_eq!(exceeded_limit(json.as_bytes()), expected, "{}…", &json[..20]);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{Differential, IgnoredChange};
 use crate::drift::{Answer, Change, Identity, Outcome as Came, Recorded, Subject, compare_subject, heard};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{Check, CheckContext, Eventually};
-use crate::session::{Request, Session};
+use crate::session::{Session, SessionRequest};
 
 /// A comparison of one part of the server.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ fn idle(settings: &Differential, (recorded, now): (&Recorded, &Recorded), contex
 /// The server as it is, without answers.
 pub(super) fn offered(context: &CheckContext<'_>, names: (&str, &str)) -> Option<Recorded> {
     let said = context.server?;
-    let identity = Identity::of(&said.said, said.revision.as_str());
+    let identity = Identity::of(&said.result, said.revision.as_str());
     Some(Recorded::offered(names, identity, context.catalog))
 }
 
@@ -140,7 +140,7 @@ pub(super) async fn ask(
 ) -> Result<(Came, Value), Finding> {
     let params = Some(json!({"name": tool, "arguments": arguments}));
     let timeout = Some(context.request_timeout);
-    let request = Request { owner: context.owner, method: "tools/call", params, timeout, progress: false };
+    let request = SessionRequest { owner: context.owner, method: "tools/call", params, timeout, progress: false };
     let reply = session.request(request).await.map_err(|failure| Finding::from(&failure))?;
     result.frames.extend([reply.frame, reply.answer_frame]);
     let message = (context.neutral)((*reply.message).clone());

@@ -20,7 +20,7 @@ use super::tally::Tally;
 use super::wire::{Event, Wire};
 use crate::event::{Call, Check, FailureClass, Finding, Kind};
 use crate::plan::CheckContext;
-use crate::session::{Session, Told};
+use crate::session::{ReceivedLine, Session};
 use crate::source::duration_text;
 
 /// How many of the last calls may have brought about what belongs to no answer.
@@ -257,7 +257,7 @@ impl<'a> Driver<'a> {
         None
     }
 
-    fn answered(&mut self, number: u64, message: Option<&Value>, told: &Told, log: &mut Log) {
+    fn answered(&mut self, number: u64, message: Option<&Value>, told: &ReceivedLine, log: &mut Log) {
         let Some(made) = log.open.remove(&number) else { return };
         let tool = made.tool;
         log.latest = log.latest.max(Some(number));

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::replay::{Speaker, end, exchange, last_answer};
 use crate::event::{Check, Finding, Kind, Severity};
 use crate::plan::CheckContext;
-use crate::session::Reply;
+use crate::session::SessionReply;
 
 /// How many suspicions about the same two tools are looked into.
 const MOST_TRIED: u32 = 3;
@@ -65,7 +65,7 @@ impl Suspicions {
 
 /// A leak that showed again.
 struct Shown {
-    reply: Reply,
+    reply: SessionReply,
     /// Whether the earlier call was one of another session.
     is_across_sessions: bool,
 }
@@ -112,7 +112,7 @@ async fn shown(on: (&CheckContext<'_>, &Calls), suspicion: &Suspicion) -> Option
     let Suspicion { earlier, later, token, .. } = suspicion;
     let (context, calls) = on;
     let wait = context.request_timeout;
-    let shows = |reply: &Reply| reply.message.to_string().contains(token.as_str());
+    let shows = |reply: &SessionReply| reply.message.to_string().contains(token.as_str());
     let session = context.servers.open().await.ok()?;
     let speaker = Speaker::new(context, &session, wait);
     let _ = speaker.call(calls, earlier).await;

@@ -1,8 +1,8 @@
 //! What can go wrong with a call, as findings that can be told apart.
 
 use crate::event::{Check, Exchange, FailureClass, Finding, Kind, Level};
-use crate::session::{CallFailure, Failure, Told};
-use crate::wire::{Beyond, Violation};
+use crate::session::{CallFailure, FailureReason, ReceivedLine};
+use crate::wire::{ProtocolViolation, ReadLimit};
 
 /// The code of calls that are served although the schema forbids them.
 pub(super) const NOT_VALIDATED: &str = "input-not-validated";
@@ -40,7 +40,7 @@ impl Problem {
 }
 
 /// A rule of the protocol that was broken.
-pub(super) fn broken(violation: &Violation, told: &Told) -> Problem {
+pub(super) fn broken(violation: &ProtocolViolation, told: &ReceivedLine) -> Problem {
     let line: String = String::from_utf8_lossy(&told.line).chars().take(300).collect();
     let found = Finding {
         class: Some(FailureClass::ProtocolError),
@@ -58,7 +58,7 @@ pub(super) fn broken(violation: &Violation, told: &Told) -> Problem {
 }
 
 /// An answer that is not read: nothing is known of it, and nothing is wrong with it.
-pub(super) fn not_read(beyond: Beyond, frame: Option<u32>) -> Problem {
+pub(super) fn not_read(beyond: ReadLimit, frame: Option<u32>) -> Problem {
     let found = Finding { frame, ..Finding::new(beyond.code(), format!("the answer to `tools/call` {beyond}")) };
     let (signature, check) = (beyond.code().to_owned(), Check::Scan(beyond.code().to_owned()));
     let problem = Problem { kind: Kind::ProtocolError, signature, detail: String::new(), check, found, exchange: None };
@@ -68,17 +68,19 @@ pub(super) fn not_read(beyond: Beyond, frame: Option<u32>) -> Problem {
 /// A call without a usable answer.
 pub(super) fn failed(failure: &CallFailure) -> Problem {
     let found = Finding::from(failure);
-    if let Failure::NotRead(beyond) = failure.failure {
+    if let FailureReason::NotRead(beyond) = failure.reason {
         return not_read(beyond, found.frame);
     }
-    let (kind, signature, check) = match &failure.failure {
-        Failure::Exited(exit) => (Kind::Crash, exit.to_string(), Check::Ends),
-        Failure::Timeout(limit) => {
+    let (kind, signature, check) = match &failure.reason {
+        FailureReason::Exited(exit) => (Kind::Crash, exit.to_string(), Check::Ends),
+        FailureReason::Timeout(limit) => {
             let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
             (Kind::Hang, String::new(), Check::Silent(limit))
         }
-        Failure::Protocol(reason) => (Kind::ProtocolError, without_numbers(reason), Check::Scan(found.code.clone())),
-        Failure::NotRead(_) | Failure::RefusedWhole(_) | Failure::Http(_) => match found.class {
+        FailureReason::Protocol(reason) => {
+            (Kind::ProtocolError, without_numbers(reason), Check::Scan(found.code.clone()))
+        }
+        FailureReason::NotRead(_) | FailureReason::RefusedWhole(_) | FailureReason::Http(_) => match found.class {
             // What nobody sees end, but does not answer anybody any more, has ended.
             Some(FailureClass::ConnectionRefused | FailureClass::ConnectionLost) => {
                 (Kind::Crash, found.code.clone(), Check::Ends)

@@ -7,7 +7,7 @@ use super::judge::judge;
 use super::problem::{self, Problem};
 use crate::event::{Exchange, Finding, Phase};
 use crate::plan::CheckContext;
-use crate::session::{CallFailure, Failure, Reply, Request, Session, Told};
+use crate::session::{CallFailure, FailureReason, ReceivedLine, Session, SessionReply, SessionRequest};
 use crate::source::beginning;
 use crate::wire::Era;
 
@@ -60,7 +60,7 @@ pub(super) async fn replay(
 }
 
 /// A call and its answer, long texts cut.
-pub(super) fn exchange(calls: &Calls, made: &Made, answered: Result<&Reply, &CallFailure>) -> Exchange {
+pub(super) fn exchange(calls: &Calls, made: &Made, answered: Result<&SessionReply, &CallFailure>) -> Exchange {
     let (frame, answer_frame, elapsed) = match answered {
         Ok(reply) => (reply.frame, Some(reply.answer_frame), reply.elapsed),
         Err(failure) => (failure.frame.unwrap_or_default(), None, Duration::ZERO),
@@ -82,7 +82,7 @@ pub(super) async fn last_answer(
     (context, calls): (&CheckContext<'_>, &Calls),
     said: &[&Made],
     wait: Duration,
-) -> Option<Reply> {
+) -> Option<SessionReply> {
     let session = context.servers.open().await.ok()?;
     let speaker = Speaker::new(context, &session, wait);
     let mut last = None;
@@ -95,7 +95,7 @@ pub(super) async fn last_answer(
 
 /// Ends a session whose end says nothing.
 pub(super) async fn end(context: &CheckContext<'_>, session: Session) {
-    session.tell_end();
+    session.mark_exit_reported();
     context.servers.close(session).await;
 }
 
@@ -117,10 +117,10 @@ impl<'a> Speaker<'a> {
         Self { session, owner: context.owner, wait }
     }
 
-    pub(super) async fn call(&self, calls: &Calls, made: &Made) -> Result<Reply, CallFailure> {
+    pub(super) async fn call(&self, calls: &Calls, made: &Made) -> Result<SessionReply, CallFailure> {
         let params = Some(calls.told(made).params);
         let timeout = Some(self.wait);
-        let request = Request { owner: self.owner, method: "tools/call", params, timeout, progress: false };
+        let request = SessionRequest { owner: self.owner, method: "tools/call", params, timeout, progress: false };
         self.session.request(request).await
     }
 
@@ -129,11 +129,12 @@ impl<'a> Speaker<'a> {
             Era::Session => "ping",
             Era::Stateless => "server/discover",
         };
-        let request = Request { owner: self.owner, method, params: None, timeout: Some(self.wait), progress: false };
+        let request =
+            SessionRequest { owner: self.owner, method, params: None, timeout: Some(self.wait), progress: false };
         match self.session.request(request).await {
             // A server that does not know the method is alive.
             Ok(_) => Ok(()),
-            Err(failure) if matches!(failure.failure, Failure::Http(_)) && failure.alive => Ok(()),
+            Err(failure) if matches!(failure.reason, FailureReason::Http(_)) && failure.alive => Ok(()),
             Err(failure) => Err(failure),
         }
     }
@@ -150,7 +151,7 @@ impl<'a> Speaker<'a> {
             .map(|owned| {
                 let frame = frames.iter().find(|frame| frame.seq == owned.violation.frame);
                 let line = frame.map(|frame| frame.bytes.clone()).unwrap_or_default();
-                let told = Told { line, frame: owned.violation.frame, violations: Vec::new(), beyond: None };
+                let told = ReceivedLine { line, frame: owned.violation.frame, violations: Vec::new(), beyond: None };
                 problem::broken(&owned.violation, &told)
             })
             .collect()

@@ -9,16 +9,19 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::calls::{Calls, Made};
-use crate::session::{CallFailure, Heard, OwnedViolation, Pipeline, Prepared, Reply, Request, Session, Told};
+use crate::session::{
+    CallFailure, OwnedViolation, Pipeline, PipelineEvent, PreparedCall, ReceivedLine, Session, SessionReply,
+    SessionRequest,
+};
 
 /// Something that happened.
 pub(super) enum Event {
     /// A call was answered; without a message where the answer cannot be read.
-    Answer(u64, Option<Arc<Value>>, Told),
+    Answer(u64, Option<Arc<Value>>, ReceivedLine),
     /// A call failed.
     Failed(u64, Box<CallFailure>),
     /// Something broke the protocol that answers no call.
-    Broken(Told),
+    Broken(ReceivedLine),
     /// Nobody will answer any more.
     Over(Box<CallFailure>),
 }
@@ -26,7 +29,7 @@ pub(super) enum Event {
 /// The calls under way.
 pub(super) enum Wire<'a> {
     /// Over a stream of lines.
-    Lines { pipeline: Pipeline<'a>, prepared: Vec<Prepared>, text: Vec<u8> },
+    Lines { pipeline: Pipeline<'a>, prepared: Vec<PreparedCall>, text: Vec<u8> },
     /// Over HTTP, request by request.
     Requests(Requests<'a>),
 }
@@ -35,7 +38,7 @@ impl<'a> Wire<'a> {
     pub(super) async fn new(session: &'a Session, owner: &'a str, calls: &Calls) -> Self {
         match session.pipeline(owner).await {
             Some(pipeline) => {
-                let prepared = calls.callees.iter().map(|callee| session.prepared(&callee.name)).collect();
+                let prepared = calls.callees.iter().map(|callee| session.prepare_call(&callee.name)).collect();
                 Self::Lines { pipeline, prepared, text: Vec::new() }
             }
             None => Self::Requests(Requests { session, owner, open: Vec::new(), unasked: Vec::new() }),
@@ -67,7 +70,7 @@ impl<'a> Wire<'a> {
 
     pub(super) fn under_way(&self) -> usize {
         match self {
-            Self::Lines { pipeline, .. } => pipeline.under_way(),
+            Self::Lines { pipeline, .. } => pipeline.pending(),
             Self::Requests(requests) => requests.open.len(),
         }
     }
@@ -107,7 +110,7 @@ impl<'a> Wire<'a> {
     /// What has happened already.
     pub(super) fn ready(&mut self) -> Option<Event> {
         let Self::Lines { pipeline, .. } = self else { return None };
-        let heard = pipeline.ready()?;
+        let heard = pipeline.next_ready()?;
         Some(event(heard, pipeline))
     }
 
@@ -115,7 +118,7 @@ impl<'a> Wire<'a> {
     pub(super) async fn next(&mut self) -> Event {
         match self {
             Self::Lines { pipeline, .. } => {
-                let heard = pipeline.heard().await;
+                let heard = pipeline.next_event().await;
                 event(heard, pipeline)
             }
             Self::Requests(requests) => requests.next().await,
@@ -123,11 +126,11 @@ impl<'a> Wire<'a> {
     }
 }
 
-fn event(heard: Heard, pipeline: &Pipeline<'_>) -> Event {
+fn event(heard: PipelineEvent, pipeline: &Pipeline<'_>) -> Event {
     match heard {
-        Heard::Answer { tag, message, told } => Event::Answer(tag, message, told),
-        Heard::Broken(told) => Event::Broken(told),
-        Heard::Over => Event::Over(Box::new(pipeline.failure())),
+        PipelineEvent::Answer { tag, message, line: told } => Event::Answer(tag, message, told),
+        PipelineEvent::Violations(told) => Event::Broken(told),
+        PipelineEvent::Over => Event::Over(Box::new(pipeline.failure())),
     }
 }
 
@@ -142,7 +145,7 @@ pub(super) struct Requests<'a> {
 
 struct OpenRequest<'a> {
     number: u64,
-    answered: Pin<Box<dyn Future<Output = Result<Reply, CallFailure>> + Send + 'a>>,
+    answered: Pin<Box<dyn Future<Output = Result<SessionReply, CallFailure>> + Send + 'a>>,
 }
 
 impl Requests<'_> {
@@ -150,7 +153,9 @@ impl Requests<'_> {
         let (session, owner) = (self.session, self.owner);
         let answered = Box::pin(async move {
             let params = Some(params);
-            session.request(Request { owner, method: "tools/call", params, timeout: None, progress: false }).await
+            session
+                .request(SessionRequest { owner, method: "tools/call", params, timeout: None, progress: false })
+                .await
         });
         self.open.push(OpenRequest { number, answered });
     }
@@ -159,7 +164,7 @@ impl Requests<'_> {
         if let Some(owned) = self.unasked.pop() {
             let line = self.session.frames().into_iter().find(|frame| frame.seq == owned.violation.frame);
             let line = line.map(|frame| frame.bytes).unwrap_or_default();
-            return Event::Broken(Told {
+            return Event::Broken(ReceivedLine {
                 line,
                 frame: owned.violation.frame,
                 violations: vec![owned.violation],
@@ -180,8 +185,12 @@ impl Requests<'_> {
             Ok(reply) => {
                 let (of_answer, others) = self.violations(reply.answer_frame);
                 self.unasked.extend(others);
-                let told =
-                    Told { line: Arc::default(), frame: reply.answer_frame, violations: of_answer, beyond: None };
+                let told = ReceivedLine {
+                    line: Arc::default(),
+                    frame: reply.answer_frame,
+                    violations: of_answer,
+                    beyond: None,
+                };
                 Event::Answer(number, Some(reply.message), told)
             }
             Err(failure) => {
@@ -195,7 +204,7 @@ impl Requests<'_> {
         }
     }
 
-    fn violations(&self, frame: u32) -> (Vec<crate::wire::Violation>, Vec<OwnedViolation>) {
+    fn violations(&self, frame: u32) -> (Vec<crate::wire::ProtocolViolation>, Vec<OwnedViolation>) {
         let all = self.session.take_all_violations();
         let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|owned| owned.violation.frame == frame);
         (own.into_iter().map(|owned| owned.violation).collect(), others)

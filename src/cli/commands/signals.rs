@@ -182,7 +182,7 @@ async fn at_last(last: Option<Box<dyn FnOnce() + Send>>, signals: &mut Signals) 
 
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
 fn leave(code: i32) -> ! {
-    strays::end_everything();
+    strays::kill_all_children();
     std::process::exit(code);
 }
 

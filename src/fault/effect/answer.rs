@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Work;
 use crate::fault::exchange::{Reply, What};
-use crate::wire::{Http, ListKind};
+use crate::wire::{HttpHead, ListKind};
 
 /// Puts a result or an error into the place of the answer; makes an answer where none came.
 pub(super) fn put(work: &mut Work<'_>, member: &str, value: Value) -> Result<(), String> {
@@ -44,7 +44,7 @@ fn mend_head(work: &mut Work<'_>) {
     if let Some(http) = reply.http.as_ref().filter(|http| is_result && !http.is_success()) {
         let mut headers: Vec<_> = http.headers.iter().filter(|(name, _)| name != "content-type").cloned().collect();
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
-        reply.http = Some(Arc::new(Http { status: 200, headers }));
+        reply.http = Some(Arc::new(HttpHead { status: 200, headers }));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::fault::ask::{Ask, Form};
 use crate::fault::condition::fits;
 use crate::fault::exchange::{Ended, Exchange, Reply, What};
 use crate::fault::words::{Late, Plain, Reid, Side};
-use crate::wire::Http;
+use crate::wire::HttpHead;
 
 /// How long after a cancellation something still comes.
 const LATE: Duration = Duration::from_millis(20);
@@ -108,7 +108,7 @@ pub(super) fn delay(by: Duration, work: &mut Work<'_>) {
 }
 
 /// Puts something before or after the answer; last where there is none.
-fn beside(what: What, side: Side, http: Option<Arc<Http>>, work: &mut Work<'_>) {
+fn beside(what: What, side: Side, http: Option<Arc<HttpHead>>, work: &mut Work<'_>) {
     let after = work.time();
     let at = work.answer().map_or(work.replies.len(), |at| if side == Side::Before { at } else { at + 1 });
     work.replies.insert(at, Reply { after, what, http });
@@ -200,12 +200,12 @@ pub(super) fn late(what: Late, work: &mut Work<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn other_head(other: &Exchange) -> Option<Arc<Http>> {
+fn other_head(other: &Exchange) -> Option<Arc<HttpHead>> {
     other.replies.iter().find_map(|reply| reply.http.clone())
 }
 
 /// Changes the head of the response.
-pub(super) fn head(work: &mut Work<'_>, change: &mut dyn FnMut(&mut Http)) {
+pub(super) fn head(work: &mut Work<'_>, change: &mut dyn FnMut(&mut HttpHead)) {
     for reply in &mut work.replies {
         if let Some(http) = &mut reply.http {
             let mut changed = (**http).clone();

@@ -174,7 +174,7 @@ impl<'a> Work<'a> {
     }
 
     /// The head that replies of this exchange have, over HTTP.
-    fn http(&self) -> Option<std::sync::Arc<crate::wire::Http>> {
+    fn http(&self) -> Option<std::sync::Arc<crate::wire::HttpHead>> {
         self.exchange.replies.iter().find_map(|reply| reply.http.clone())
     }
 

@@ -71,7 +71,7 @@ fn exchange(at: usize, asked: &Value, came: &Value) -> Exchange {
 }
 
 fn answered(id: &Value, came: &Value) -> Reply {
-    let head = came["status"].as_u64().map(|status| crate::wire::Http {
+    let head = came["status"].as_u64().map(|status| crate::wire::HttpHead {
         status: u16::try_from(status).unwrap(),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
     });

@@ -6,7 +6,7 @@ use super::super::look::{Member, each_tool, places_within};
 use super::super::{Found, Level, Lint, Subject};
 use super::{INVALID, TOOLS};
 use crate::wire::Tool;
-use crate::wire::format::{Flaw, flaw};
+use crate::wire::format::{SchemaError, flaw};
 
 pub(super) static LINTS: &[Lint] = &[
     Lint {
@@ -127,8 +127,8 @@ fn schema_not_object(subject: &Subject<'_>) -> Vec<Found> {
 /// Why a schema does not compile.
 fn broken(schema: &Value) -> Option<String> {
     match flaw(schema)? {
-        Flaw::Broken(reason) => Some(reason),
-        Flaw::Unjudged(_) => None,
+        SchemaError::Broken(reason) => Some(reason),
+        SchemaError::Unjudged(_) => None,
     }
 }
 

@@ -12,7 +12,7 @@ use super::super::{Answer, read, reply::Reply, show, unknown_tool};
 use super::{Check, Matcher};
 use crate::generate::{Judge, Unusable};
 use crate::source::{Span, shape::Shape, shape::key};
-use crate::wire::format::{Flaw, flaw};
+use crate::wire::format::{SchemaError, flaw};
 use crate::wire::read_json;
 
 pub(super) static MATCHER: Matcher = Matcher {
@@ -97,8 +97,8 @@ impl OutputSchema {
             Err(Unusable::NotASchema(reason) | Unusable::NotFound(reason) | Unusable::Unsatisfiable(reason)) => {
                 // It may lead to other documents, or be written for another engine, and be right.
                 return match flaw(schema) {
-                    Some(Flaw::Unjudged(reason)) => unjudged(&reason),
-                    Some(Flaw::Broken(_)) | None => {
+                    Some(SchemaError::Unjudged(reason)) => unjudged(&reason),
+                    Some(SchemaError::Broken(_)) | None => {
                         fail(format!("the `outputSchema` of `{name}` is not a valid schema"), &reason)
                     }
                 };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value as Json;
 
 use super::super::show;
-use crate::wire::beyond;
+use crate::wire::exceeded_limit;
 use crate::wire::json::read;
 
 /// How many fields are named where a path finds nothing.
@@ -147,7 +147,7 @@ impl Kind {
             (Self::Index(index), other) => {
                 Err(Problem::Words(format!("is {} and has no element `[{index}]`", show::inline(other))))
             }
-            (Self::Json, Json::String(text)) => match beyond(text.as_bytes()) {
+            (Self::Json, Json::String(text)) => match exceeded_limit(text.as_bytes()) {
                 Some(beyond) => Err(Problem::NotJson(beyond.to_string())),
                 None => read(text).map(Cow::Owned).map_err(|error| {
                     let begins = show::quoted(&Json::from(text.as_str()).to_string());

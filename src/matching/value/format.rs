@@ -5,24 +5,24 @@ use serde_json::Value as Json;
 use super::super::{mismatch::Mismatch, show};
 use super::{Check, LOST, Matcher, Place};
 use crate::source::{Located, Node, Span, shape::Shape, shape::key};
-use crate::wire::format::Format;
+use crate::wire::format::StringFormat;
 
 pub(super) static MATCHER: Matcher = Matcher {
     key: key(
         "format",
-        Shape::Either(&[Shape::Template, Shape::Choice(&Format::NAMES)]),
+        Shape::Either(&[Shape::Template, Shape::Choice(&StringFormat::NAMES)]),
         "The form that the value has: `base64` with padding (RFC 4648), `date-time` (RFC 3339), `json-schema`, \
          `media-type` (RFC 9110), `uri` (RFC 3986), `uri-template` (RFC 6570) or `visible-ascii`.",
     ),
     judges: |_| LOST,
     build: |_: &Located<String>, node: &Node, _| {
-        Some(Box::new(Formed { format: Format::parse(node.text()?)?, span: node.span }))
+        Some(Box::new(Formed { format: StringFormat::parse(node.text()?)?, span: node.span }))
     },
 };
 
 #[derive(Debug)]
 struct Formed {
-    format: Format,
+    format: StringFormat,
     span: Span,
 }
 

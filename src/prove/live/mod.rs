@@ -28,7 +28,7 @@ use crate::event::{Control, Kill, MutantResult, Verdict};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::runner::{Options, Tamper};
-use crate::transport::relay::relayed;
+use crate::transport::relay::intercept;
 
 /// Tries the mutants that a recording cannot decide, one at a time; returns what the run without any mutant showed, or
 /// nothing where there was nothing to try.
@@ -171,7 +171,7 @@ impl Bench<'_> {
             move |lane, link| match around.get(lane) {
                 Some(around) => {
                     let transport = link.transport;
-                    relayed(link, Tampering::new(around.clone(), lane, transport))
+                    intercept(link, Tampering::new(around.clone(), lane, transport))
                 }
                 None => link,
             },

@@ -13,9 +13,9 @@ use super::super::recording::{Key, Said, asked};
 use super::super::replay::{Heard, Log, Moment, Wording};
 use super::overlay::{Overlay, Script};
 use crate::fault::{Asked, Exchange, Fault, Reply, What};
-use crate::transport::relay::Between;
-use crate::transport::{Incoming, Kind, Message, Outgoing, Played, TransportKind};
-use crate::wire::{Http, Message as Meaning, classify};
+use crate::transport::relay::Interceptor;
+use crate::transport::{Incoming, MessageRole, Outgoing, OutgoingMessage, Scheduled, TransportKind};
+use crate::wire::{HttpHead, RpcMessage as Meaning, classify};
 
 /// What a mutant knows of a server before it stands in front of it.
 #[derive(Debug, Clone)]
@@ -99,7 +99,7 @@ impl Tampering {
     }
 
     /// Takes in what the client said; one that expects no answer may be struck at once.
-    fn said(&mut self, owner: &str, said: Asked, heard: Heard) -> Vec<Played> {
+    fn said(&mut self, owner: &str, said: Asked, heard: Heard) -> Vec<Scheduled> {
         let session = self.ordinal(owner);
         let key = Key { owner: owner.to_owned(), said: Said::of(&self.around.script.without_secrets(&said)) };
         let count = self.asked.entry(key.clone()).or_default();
@@ -119,7 +119,7 @@ impl Tampering {
     }
 
     /// What waited for the answer to a request that is cancelled: there may be none.
-    fn freed_by(&mut self, said: &Asked) -> Vec<Played> {
+    fn freed_by(&mut self, said: &Asked) -> Vec<Scheduled> {
         let Asked::Message { id: None, method, params } = said else { return Vec::new() };
         if method != "notifications/cancelled" {
             return Vec::new();
@@ -129,7 +129,7 @@ impl Tampering {
     }
 
     /// Changes what came for an exchange, if the mutant is about it; `None` where it is not.
-    fn strike(&mut self, at: usize, heard: Heard, elapsed: Duration, told: usize) -> Option<Vec<Played>> {
+    fn strike(&mut self, at: usize, heard: Heard, elapsed: Duration, told: usize) -> Option<Vec<Scheduled>> {
         let fault = self.around.fault.as_ref()?;
         let known = self.overlay.known();
         let struck = fault.strikes(at, &known).then(|| fault.apply(at, &known).ok()).flatten()?;
@@ -147,7 +147,7 @@ impl Tampering {
     }
 
     /// Takes in a message of the server; one that answers nothing travels on at once, or waits for the answer.
-    fn message(&mut self, bytes: &[u8], http: Option<&Arc<Http>>, original: Incoming) -> Vec<Played> {
+    fn message(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Vec<Scheduled> {
         if self.around.fault.is_none() {
             return vec![at_once(original)];
         }
@@ -188,18 +188,18 @@ impl Tampering {
         named.or(self.pending.len().checked_sub(1))
     }
 
-    fn sent(&mut self, message: &Message) -> Vec<Played> {
+    fn sent(&mut self, message: &OutgoingMessage) -> Vec<Scheduled> {
         let Some(said) = read(&message.bytes) else { return Vec::new() };
         let heard = Heard {
             frame: message.frame,
-            expects_an_answer: matches!(message.kind, Kind::Handshake | Kind::Request),
-            in_session: message.kind != Kind::Handshake && self.has_session_id,
+            expects_an_answer: matches!(message.role, MessageRole::Handshake | MessageRole::Request),
+            in_session: message.role != MessageRole::Handshake && self.has_session_id,
         };
         self.said(&message.owner, said, heard)
     }
 
     /// A raw message is one message, or one a line.
-    fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Played> {
+    fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled> {
         let heard = Heard { frame: 0, expects_an_answer: true, in_session: false };
         let is_one = serde_json::from_slice::<Value>(bytes).is_ok();
         let lines = bytes.split(|byte| *byte == b'\n' && !is_one).filter(|line| !line.trim_ascii().is_empty());
@@ -210,14 +210,14 @@ impl Tampering {
 
 impl Pending {
     /// What waited for the answer.
-    fn free(&mut self) -> Vec<Played> {
+    fn free(&mut self) -> Vec<Scheduled> {
         self.holds = false;
         self.held.drain(..).map(at_once).collect()
     }
 }
 
-impl Between for Tampering {
-    fn asked(&mut self, outgoing: &Outgoing) -> Vec<Played> {
+impl Interceptor for Tampering {
+    fn on_sent(&mut self, outgoing: &Outgoing) -> Vec<Scheduled> {
         if self.is_over || self.around.fault.is_none() {
             return Vec::new();
         }
@@ -228,7 +228,7 @@ impl Between for Tampering {
         }
     }
 
-    fn came(&mut self, incoming: Incoming) -> Vec<Played> {
+    fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled> {
         match &incoming {
             _ if self.is_over => Vec::new(),
             Incoming::Line(bytes) => self.message(&bytes.clone(), None, incoming),
@@ -253,6 +253,6 @@ fn read(bytes: &[u8]) -> Option<Asked> {
     serde_json::from_slice::<Value>(bytes).ok().as_ref().and_then(asked)
 }
 
-fn at_once(incoming: Incoming) -> Played {
-    Played { after: Duration::ZERO, incoming }
+fn at_once(incoming: Incoming) -> Scheduled {
+    Scheduled { after: Duration::ZERO, incoming }
 }

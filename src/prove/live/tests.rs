@@ -11,7 +11,7 @@ use super::*;
 use crate::fault;
 use crate::redact::Redactor;
 use crate::source::{SourceFile, Sources, parse};
-use crate::transport::{Incoming, Kind, Link, Message, Outgoing, TransportKind, memory};
+use crate::transport::{Incoming, Link, MessageRole, Outgoing, OutgoingMessage, TransportKind, memory};
 use crate::wire::{Catalog, Era};
 
 /// How a server ends once its input has ended.
@@ -51,13 +51,20 @@ fn named(name: &str, yaml: &str) -> Fault {
 fn fronted(link: Link, fault: Option<Fault>) -> Link {
     let script = Script::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
     let around = Surroundings { fault, script: Arc::new(script), expected: Arc::default(), shared: Arc::default() };
-    relayed(link, Tampering::new(around, "lane", TransportKind::Memory))
+    intercept(link, Tampering::new(around, "lane", TransportKind::Memory))
 }
 
 fn request(id: i64, method: &str) -> Outgoing {
     let bytes = json!({"jsonrpc": "2.0", "id": id, "method": method}).to_string().into_bytes();
     let (owner, headers) = ("case".to_owned(), Vec::new());
-    Outgoing::Message(Message { bytes, owner, frame: 1, headers, kind: Kind::Request, era: Era::Stateless })
+    Outgoing::Message(OutgoingMessage {
+        bytes,
+        owner,
+        frame: 1,
+        headers,
+        role: MessageRole::Request,
+        era: Era::Stateless,
+    })
 }
 
 /// Everything that comes when some messages are sent and the input is closed.
@@ -177,7 +184,7 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
                 let script = Script::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
                 let (script, shared) = (Arc::new(script), Arc::clone(shared));
                 let around = Surroundings { fault: Some(fault.clone()), script, expected: Arc::default(), shared };
-                link = relayed(link, Tampering::new(around, lane, TransportKind::Memory));
+                link = intercept(link, Tampering::new(around, lane, TransportKind::Memory));
             }
             link
         },

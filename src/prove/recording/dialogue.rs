@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::key::asked;
 use crate::fault::{Asked, Ended, Exchange, Reply, What};
 use crate::runner::SessionFrames;
-use crate::transport::Exit;
-use crate::wire::{Channel, Direction, Frame, Http, Message, classify};
+use crate::transport::ServerExit;
+use crate::wire::{Channel, Direction, Frame, HttpHead, RpcMessage, classify};
 
 /// Why a case is not played back of which something was left out.
 const NOT_WHOLE: &str = "its session was too long to be kept whole";
@@ -37,9 +37,9 @@ pub(super) fn dialogue(session: &SessionFrames) -> Dialogue {
     }
     if let Some(ending) = session.ending {
         let how = match ending.exit {
-            Some(Exit::Status(status)) => Ended::Status(status),
-            Some(Exit::Signal(signal)) => Ended::Signal(signal),
-            Some(Exit::Unknown | Exit::Returned | Exit::Panicked) | None => Ended::Closed,
+            Some(ServerExit::Status(status)) => Ended::Status(status),
+            Some(ServerExit::Signal(signal)) => Ended::Signal(signal),
+            Some(ServerExit::Unknown | ServerExit::Returned | ServerExit::Panicked) | None => Ended::Closed,
         };
         tying.came(None, ending.at, What::Ended(how), None);
     }
@@ -105,7 +105,7 @@ impl Tying<'_> {
             return self.came(self.of_owner(owner), frame.at, what, http);
         };
         let mut meant = None;
-        if let Message::Response { id: Some(id) } = classify(&json) {
+        if let RpcMessage::Response { id: Some(id) } = classify(&json) {
             meant = self.asked_with(&id.to_json());
             self.open.retain(|index| Some(*index) != meant);
         } else if let Some(token) = json["params"].get("progressToken") {
@@ -131,7 +131,7 @@ impl Tying<'_> {
 
     /// Ties something to what it came for: where that cannot be told, to the last request without an answer, else to
     /// whatever was said last.
-    fn came(&mut self, meant: Option<usize>, at: Duration, what: What, http: Option<&Arc<Http>>) {
+    fn came(&mut self, meant: Option<usize>, at: Duration, what: What, http: Option<&Arc<HttpHead>>) {
         let open = self.open.last().copied();
         let index = meant.or(open).or_else(|| self.dialogue.exchanges.len().checked_sub(1));
         let asked_at = index.map(|index| self.asked_at[index]).unwrap_or_default();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::fault::Asked;
-use crate::wire::{Message, canonical, classify};
+use crate::wire::{RpcMessage, canonical, classify};
 
 /// A message of the client, as far as its answer depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,15 +39,15 @@ impl Said {
 /// What a message of the client asks; `None` for answers to the server.
 pub(in crate::prove) fn asked(message: &Value) -> Option<Asked> {
     match classify(message) {
-        Message::Request { id, method, params } => Some(Asked::Message {
+        RpcMessage::Request { id, method, params } => Some(Asked::Message {
             id: Some(id.to_json()),
             method: method.to_owned(),
             params: params.cloned().unwrap_or_default(),
         }),
-        Message::Notification { method, params } => {
+        RpcMessage::Notification { method, params } => {
             Some(Asked::Message { id: None, method: method.to_owned(), params: params.cloned().unwrap_or_default() })
         }
-        Message::Response { .. } => None,
-        Message::Invalid(_) => Some(Asked::Raw(message.to_string().into_bytes())),
+        RpcMessage::Response { .. } => None,
+        RpcMessage::Invalid(_) => Some(Asked::Raw(message.to_string().into_bytes())),
     }
 }

@@ -9,7 +9,7 @@ use super::LaneRecording;
 use crate::event::Outcome;
 use crate::fault::{Asked, Ended, Exchange, Reply, What};
 use crate::transport::TransportKind;
-use crate::wire::Http;
+use crate::wire::HttpHead;
 
 pub(super) fn lane_json(name: &str, lane: &LaneRecording) -> Value {
     json!({
@@ -115,7 +115,7 @@ fn reply_from(line: &Value) -> Option<Reply> {
         bytes("bytes").map(What::Bytes).or(bytes("torn").map(What::Torn)).or(bytes("stderr").map(What::Stderr))?
     };
     let http = match fields.get("http") {
-        Some(http) => Some(Arc::new(Http {
+        Some(http) => Some(Arc::new(HttpHead {
             status: u16::try_from(http["status"].as_u64()?).ok()?,
             headers: serde_json::from_value(http["headers"].clone()).ok()?,
         })),

@@ -19,7 +19,7 @@ use crate::event::Outcome;
 use crate::fault::{Asked, Exchange, Reply, What};
 use crate::redact::Redactor;
 use crate::transport::TransportKind;
-use crate::wire::{Catalog, Http, ListKind, Tool};
+use crate::wire::{Catalog, HttpHead, ListKind, Tool};
 
 pub use self::collect::Recorder;
 pub(super) use self::key::{Key, Said, asked};
@@ -92,7 +92,7 @@ fn conceal(reply: &mut Reply, redactor: &Redactor) {
         What::Stalled | What::Ended(_) => {}
     }
     if let Some(http) = &mut reply.http {
-        let mut head = Http::clone(http);
+        let mut head = HttpHead::clone(http);
         head.headers.iter_mut().for_each(|(_, value)| *value = redactor.text(value));
         *http = head.into();
     }

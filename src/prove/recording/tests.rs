@@ -9,11 +9,11 @@ use super::file::{Of, fingerprint, read, write};
 use super::*;
 use crate::fault::{Asked, Ended, Reply};
 use crate::transport::TransportKind;
-use crate::wire::Http;
+use crate::wire::HttpHead;
 
 fn recording() -> Recording {
     let reply = |what: What| Reply { after: Duration::from_micros(1500), what, http: None };
-    let head = Http { status: 404, headers: vec![("retry-after".to_owned(), "1".to_owned())] };
+    let head = HttpHead { status: 404, headers: vec![("retry-after".to_owned(), "1".to_owned())] };
     let exchange = |asked: Asked, replies: Vec<Reply>| Exchange {
         owner: "a.yml::t@s/auto".to_owned(),
         session: 1,

@@ -9,9 +9,9 @@ use super::super::recording::{Key, LaneRecording, Said, asked};
 use super::wording::{Wording, asked_text};
 use super::{Moment, Stage};
 use crate::fault::{Asked, Reply, What};
-use crate::transport::replay::Player;
-use crate::transport::{Kind, Message};
-use crate::transport::{Played, TransportKind};
+use crate::transport::replay::RecordedServer;
+use crate::transport::{MessageRole, OutgoingMessage};
+use crate::transport::{Scheduled, TransportKind};
 
 /// What a request gets that the recording does not know.
 const NOT_RECORDED: &str = "the recording holds no answer to this";
@@ -76,7 +76,7 @@ impl LanePlayer {
     }
 
     /// What comes for a message of the client.
-    fn answer(&mut self, owner: &str, said: &Asked, heard: Heard) -> Vec<Played> {
+    fn answer(&mut self, owner: &str, said: &Asked, heard: Heard) -> Vec<Scheduled> {
         match self.state {
             State::Serving => {}
             State::Stalled => return Vec::new(),
@@ -111,7 +111,7 @@ impl LanePlayer {
     }
 
     /// A notification needs no answer; a request without one leaves the recording.
-    fn unknown(&mut self, said: &Asked, heard: Heard, moment: Moment) -> Vec<Played> {
+    fn unknown(&mut self, said: &Asked, heard: Heard, moment: Moment) -> Vec<Scheduled> {
         let Asked::Message { id, .. } = said else {
             self.stage.lock().left.push(moment);
             return Vec::new();
@@ -127,7 +127,7 @@ impl LanePlayer {
         self.wording(heard).played(&reply)
     }
 
-    fn play(&mut self, replies: &[Reply], heard: Heard) -> Vec<Played> {
+    fn play(&mut self, replies: &[Reply], heard: Heard) -> Vec<Scheduled> {
         let mut played = Vec::new();
         for reply in replies {
             if self.state != State::Serving {
@@ -168,20 +168,20 @@ impl LanePlayer {
     }
 }
 
-impl Player for LanePlayer {
-    fn message(&mut self, message: &Message) -> Vec<Played> {
+impl RecordedServer for LanePlayer {
+    fn on_message(&mut self, message: &OutgoingMessage) -> Vec<Scheduled> {
         let Ok(value) = serde_json::from_slice::<Value>(&message.bytes) else { return Vec::new() };
         let Some(said) = asked(&self.without_secrets(value)) else { return Vec::new() };
         let heard = Heard {
             frame: message.frame,
-            expects_an_answer: matches!(message.kind, Kind::Handshake | Kind::Request),
-            in_session: message.kind != Kind::Handshake && self.has_sessions(),
+            expects_an_answer: matches!(message.role, MessageRole::Handshake | MessageRole::Request),
+            in_session: message.role != MessageRole::Handshake && self.has_sessions(),
         };
         self.answer(&message.owner, &said, heard)
     }
 
     /// A raw message is known as a whole, or line by line.
-    fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Played> {
+    fn on_raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled> {
         if self.recorded().is_none() {
             return Vec::new();
         }

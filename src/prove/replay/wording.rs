@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::player::Heard;
 use crate::fault::{Asked, Ended, Reply, What};
-use crate::transport::http::{Body, Posted, weigh};
+use crate::transport::http::{BodyKind, Posted, classify_body};
 
-use crate::transport::{Break, Exit, HttpFailure, Incoming, Origin, Played, TransportKind};
-use crate::wire::Http;
+use crate::transport::{Break, Delivery, HttpFailure, Incoming, Scheduled, ServerExit, TransportKind};
+use crate::wire::HttpHead;
 
 /// What was asked, in a few words.
 pub(super) fn asked_text(asked: &Asked) -> String {
@@ -40,8 +40,8 @@ impl<'a> Wording<'a> {
     }
 
     /// What comes for one reply.
-    pub(in crate::prove) fn played(&self, reply: &Reply) -> Vec<Played> {
-        let played = |incoming: Incoming| Played { after: reply.after, incoming };
+    pub(in crate::prove) fn played(&self, reply: &Reply) -> Vec<Scheduled> {
+        let played = |incoming: Incoming| Scheduled { after: reply.after, incoming };
         let bytes = match &reply.what {
             What::Stderr(line) => return vec![played(Incoming::Stderr(line.clone()))],
             What::Ended(ended) => return self.ended(*ended).into_iter().map(played).collect(),
@@ -58,12 +58,12 @@ impl<'a> Wording<'a> {
     }
 
     /// What a request gets of a server that is gone.
-    pub(super) fn gone(&self) -> Vec<Played> {
+    pub(super) fn gone(&self) -> Vec<Scheduled> {
         if !self.is_http() || self.heard.frame == 0 {
             return Vec::new();
         }
         let failure = HttpFailure::ConnectionRefused { address: "the recorded server".to_owned() };
-        vec![Played { after: Duration::ZERO, incoming: self.undelivered(failure, None) }]
+        vec![Scheduled { after: Duration::ZERO, incoming: self.undelivered(failure, None) }]
     }
 
     fn ended(&self, ended: Ended) -> Vec<Incoming> {
@@ -73,32 +73,32 @@ impl<'a> Wording<'a> {
         }
         let exit = match ended {
             Ended::Closed => None,
-            Ended::Status(status) => Some(Exit::Status(status)),
-            Ended::Signal(signal) => Some(Exit::Signal(signal)),
+            Ended::Status(status) => Some(ServerExit::Status(status)),
+            Ended::Signal(signal) => Some(ServerExit::Signal(signal)),
         };
         [Some(Incoming::Closed), exit.map(Incoming::Exited)].into_iter().flatten().collect()
     }
 
-    fn undelivered(&self, failure: HttpFailure, shown: Option<(Arc<Http>, Vec<u8>)>) -> Incoming {
+    fn undelivered(&self, failure: HttpFailure, shown: Option<(Arc<HttpHead>, Vec<u8>)>) -> Incoming {
         Incoming::Undelivered { frame: self.heard.frame, failure: Box::new(failure), shown }
     }
 
-    fn over_http(&self, bytes: Vec<u8>, head: Option<&Arc<Http>>) -> Incoming {
+    fn over_http(&self, bytes: Vec<u8>, head: Option<&Arc<HttpHead>>) -> Incoming {
         let http = head.cloned().unwrap_or_else(event_stream);
         if self.transport == TransportKind::Sse {
-            return Incoming::Message { bytes, http, origin: Origin::Stream };
+            return Incoming::Message { bytes, http, delivery: Delivery::Stream };
         }
         if http.is_success() && is_event_stream(&http) {
-            return Incoming::Message { bytes, http, origin: Origin::Event(self.heard.frame) };
+            return Incoming::Message { bytes, http, delivery: Delivery::Event(self.heard.frame) };
         }
         let posted = Posted {
             expects_an_answer: self.heard.expects_an_answer,
             in_session: self.heard.in_session,
             has_token: false,
         };
-        match weigh(&http, &bytes, posted) {
-            Ok(Body::Message | Body::Nothing) => {
-                Incoming::Message { bytes, http, origin: Origin::Body(self.heard.frame) }
+        match classify_body(&http, &bytes, posted) {
+            Ok(BodyKind::Message | BodyKind::Nothing) => {
+                Incoming::Message { bytes, http, delivery: Delivery::Body(self.heard.frame) }
             }
             Err(failure) => self.undelivered(failure, Some((http, bytes))),
         }
@@ -131,11 +131,11 @@ impl<'a> Wording<'a> {
     }
 }
 
-fn event_stream() -> Arc<Http> {
+fn event_stream() -> Arc<HttpHead> {
     let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
-    Arc::new(Http { status: 200, headers })
+    Arc::new(HttpHead { status: 200, headers })
 }
 
-fn is_event_stream(http: &Http) -> bool {
+fn is_event_stream(http: &HttpHead) -> bool {
     http.header("content-type").is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
 }

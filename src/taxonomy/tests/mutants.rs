@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::*;
 use crate::fault::{Asked, Exchange, Known, Missed, Reply, What};
 use crate::source::{SourceFile, Sources, parse};
-use crate::wire::{Catalog, Http, Tool};
+use crate::wire::{Catalog, HttpHead, Tool};
 
 /// A recording of one lane.
 struct Lane {
@@ -89,7 +89,7 @@ fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<Repl
     let http = line["status"].as_u64().map(|status| {
         let headers = line["headers"].as_object().into_iter().flatten();
         let headers = headers.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
-        Arc::new(Http { status: u16::try_from(status).unwrap(), headers })
+        Arc::new(HttpHead { status: u16::try_from(status).unwrap(), headers })
     });
     let what = if let Some(method) = came.get("method") {
         What::Message(json!({"jsonrpc": "2.0", "method": method, "params": came["params"]}))

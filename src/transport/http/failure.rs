@@ -36,15 +36,15 @@ pub enum HttpFailure {
     /// The secure connection could not be made; the sentence says why.
     Tls(String),
     /// A status without a message of the protocol.
-    Status(Refusal),
+    Status(HttpRefusal),
     /// The server wants credentials, or refuses those it got.
-    AuthRequired(Refusal),
+    AuthRequired(HttpRefusal),
     /// The server refuses a token that was fetched for it, and another one too.
-    TokenRefused(Refusal),
+    TokenRefused(HttpRefusal),
     /// There is no token to send.
     NoToken(Box<NoToken>),
     /// The session id is not known any more.
-    SessionLost(Refusal),
+    SessionLost(HttpRefusal),
     /// A body of another kind.
     ContentType {
         /// The status with its words.
@@ -109,7 +109,7 @@ pub struct NoToken {
 
 /// A response that refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Refusal {
+pub struct HttpRefusal {
     /// The status code.
     pub code: u16,
     /// The status with its words.
@@ -184,7 +184,7 @@ impl HttpFailure {
     }
 
     /// The response that refused the message, where one did.
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&HttpRefusal> {
         let (Self::Status(refusal)
         | Self::AuthRequired(refusal)
         | Self::TokenRefused(refusal)

@@ -7,32 +7,32 @@ use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, Response, Url};
 
 use super::failure::{self, Break, HttpFailure, status_text};
-use super::{Address, Tls};
+use super::{HttpAddress, TrustedRoots};
 use crate::transport::ConnectError;
-use crate::wire::Http;
+use crate::wire::HttpHead;
 
 /// How many redirects of one request are followed.
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// How long a connection is kept for the next request; servers hang up after five seconds at the earliest.
-const KEPT: Duration = Duration::from_secs(3);
+const KEEP_ALIVE: Duration = Duration::from_secs(3);
 
 /// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(20);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Without a word a server may use any coding (RFC 9110, 12.5.3), and nothing is unpacked here.
 pub const IDENTITY: &str = "identity";
 
 /// A request before its headers are complete.
 #[derive(Clone)]
-pub(super) struct Request<'a> {
+pub(super) struct HttpRequest<'a> {
     pub(super) method: Method,
     pub(super) url: &'a Url,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
 
-impl Request<'_> {
+impl HttpRequest<'_> {
     /// The same with a token.
     pub(super) fn with_token(&self, token: Option<&str>) -> Self {
         let mut request = self.clone();
@@ -42,23 +42,23 @@ impl Request<'_> {
 }
 
 /// The client of one connection to a server.
-pub(super) fn client(address: &Address, url: &Url) -> Result<Client, ConnectError> {
+pub(super) fn client(address: &HttpAddress, url: &Url) -> Result<Client, ConnectError> {
     // Fails where it was done before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut headers = HeaderMap::new();
     for (name, value) in &address.headers {
         headers.append(header_name(name)?, header_value(name, value)?);
     }
-    made(client_builder(&address.tls, url.scheme())?.default_headers(headers))
+    build(client_builder(&address.tls, url.scheme())?.default_headers(headers))
 }
 
 /// A client that sends nothing of its own.
-pub(super) fn bare_client(tls: &Tls, scheme: &str) -> Result<Client, ConnectError> {
+pub(super) fn bare_client(tls: &TrustedRoots, scheme: &str) -> Result<Client, ConnectError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    made(client_builder(tls, scheme)?)
+    build(client_builder(tls, scheme)?)
 }
 
-fn client_builder(tls: &Tls, scheme: &str) -> Result<ClientBuilder, ConnectError> {
+fn client_builder(tls: &TrustedRoots, scheme: &str) -> Result<ClientBuilder, ConnectError> {
     let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(IDENTITY))]);
     let builder = Client::builder()
         .default_headers(headers)
@@ -69,13 +69,13 @@ fn client_builder(tls: &Tls, scheme: &str) -> Result<ClientBuilder, ConnectError
         .no_proxy()
         .tcp_nodelay(true)
         .http1_only()
-        .connect_timeout(CONNECT)
-        .pool_idle_timeout(KEPT);
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(KEEP_ALIVE);
     Ok(match tls {
         // Reading the system's certificates takes longer than a run over plain HTTP.
         _ if scheme == "http" => builder.tls_certs_only([]),
-        Tls::System => builder,
-        Tls::Roots(pem) => {
+        TrustedRoots::System => builder,
+        TrustedRoots::Roots(pem) => {
             let roots = reqwest::Certificate::from_pem_bundle(pem).map_err(|_| ConnectError::NoCertificate)?;
             if roots.is_empty() {
                 return Err(ConnectError::NoCertificate);
@@ -85,7 +85,7 @@ fn client_builder(tls: &Tls, scheme: &str) -> Result<ClientBuilder, ConnectError
     })
 }
 
-fn made(builder: ClientBuilder) -> Result<Client, ConnectError> {
+fn build(builder: ClientBuilder) -> Result<Client, ConnectError> {
     builder.build().map_err(|error| ConnectError::BadAddress { reason: format!("the client cannot be made: {error}") })
 }
 
@@ -101,7 +101,7 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, ConnectError> {
 }
 
 /// Sends a request, follows what may be followed, and returns the response with its head.
-pub(super) async fn send(client: &Client, request: Request<'_>) -> Result<(Response, Arc<Http>), HttpFailure> {
+pub(super) async fn send(client: &Client, request: HttpRequest<'_>) -> Result<(Response, Arc<HttpHead>), HttpFailure> {
     let mut headers = HeaderMap::new();
     for (name, value) in &request.headers {
         // What a session adds is encoded already; a server's own session id may be anything.
@@ -110,30 +110,30 @@ pub(super) async fn send(client: &Client, request: Request<'_>) -> Result<(Respo
         }
     }
     let mut url = request.url.clone();
-    for _ in 0..=MOST_REDIRECTS {
+    for _ in 0..=MAX_REDIRECTS {
         let sending = client.request(request.method.clone(), url.clone()).headers(headers.clone());
         let sending = if request.body.is_empty() { sending } else { sending.body(request.body.clone()) };
         let response = sending.send().await.map_err(|error| failure::of_error(&error, &url, Break::BeforeHeaders))?;
         let head = head_of(&response);
-        match next_stop(&request.method, &url, &head)? {
+        match redirect_target(&request.method, &url, &head)? {
             Some(next) => url = next,
             None => return Ok((response, head)),
         }
     }
     Err(HttpFailure::Redirect(format!(
-        "the server redirects `{}` again and again; {MOST_REDIRECTS} redirects were followed, the last to `{url}`",
+        "the server redirects `{}` again and again; {MAX_REDIRECTS} redirects were followed, the last to `{url}`",
         request.method
     )))
 }
 
-fn head_of(response: &Response) -> Arc<Http> {
+fn head_of(response: &Response) -> Arc<HttpHead> {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers = response.headers().iter().map(|(name, value)| (name.as_str().to_owned(), text(value)));
-    Arc::new(Http { status: response.status().as_u16(), headers: headers.collect() })
+    Arc::new(HttpHead { status: response.status().as_u16(), headers: headers.collect() })
 }
 
 /// Where a redirect leads that keeps method, body and origin; others are told.
-fn next_stop(method: &Method, url: &Url, head: &Http) -> Result<Option<Url>, HttpFailure> {
+fn redirect_target(method: &Method, url: &Url, head: &HttpHead) -> Result<Option<Url>, HttpFailure> {
     let (301..=303 | 307 | 308, Some(location)) = (head.status, head.header("location")) else { return Ok(None) };
     let status = status_text(head.status);
     let refused = |why: String| Err(HttpFailure::Redirect(format!("the server redirects `{method}` with {why}")));

@@ -28,47 +28,47 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use self::token::Needed;
-use super::{ConnectError, Incoming, Kind, Link, Message, Outgoing, Stopper, lines};
+use self::token::TokenRequest;
+use super::{ConnectError, Incoming, Link, MessageRole, Outgoing, OutgoingMessage, Stopper, lines};
 use crate::transport::TransportKind;
-use crate::wire::{Era, Http, address};
+use crate::wire::{Era, HttpHead, address};
 
-pub use self::failure::{Break, HttpFailure, NoToken, Refusal, excerpt};
+pub use self::failure::{Break, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::head::IDENTITY;
-pub use self::raw::{End, Ended, Endpoint, RawRequest};
-pub use self::response::{Head, Response, Until};
+pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest};
+pub use self::response::{RawResponse, ReadUntil, ResponseHead};
 pub use self::served::start;
-pub use self::token::{ClientCredentials, Tokens};
+pub use self::token::{ClientCredentialsGrant, TokenSource};
 pub use self::userinfo::{UserInfo, userinfo};
-pub use self::weigh::{Body, Posted, weigh};
+pub use self::weigh::{BodyKind, Posted, classify_body};
 
 /// How long the next message waits for the head of the response to a notification, so that order is kept.
-const NOTIFIED: Duration = Duration::from_secs(5);
+const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the next message waits for the server's own stream to open; many servers have none.
-const STREAM_OPEN: Duration = Duration::from_millis(250);
+const STREAM_OPEN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How long the end of a session may take.
-const DELETED: Duration = Duration::from_millis(1500);
+const DELETE_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Where a server is, and how it is spoken to.
 #[derive(Debug, Clone)]
-pub struct Address {
+pub struct HttpAddress {
     /// The address of its endpoint.
     pub url: String,
     /// Headers of every request.
     pub headers: Vec<(String, String)>,
     /// Where tokens come from, for a server that wants them.
-    pub tokens: Option<Arc<Tokens>>,
+    pub tokens: Option<Arc<TokenSource>>,
     /// Which of the two transports.
-    pub flavour: Flavour,
+    pub flavour: HttpTransport,
     /// Whose signatures count.
-    pub tls: Tls,
+    pub tls: TrustedRoots,
 }
 
 /// Which transport over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flavour {
+pub enum HttpTransport {
     /// Streamable HTTP, or HTTP+SSE where the server has only that.
     Auto,
     /// Streamable HTTP.
@@ -79,7 +79,7 @@ pub enum Flavour {
 
 /// Whose signatures count for `https`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tls {
+pub enum TrustedRoots {
     /// The authorities that the system trusts.
     System,
     /// These certificates in PEM, and no others.
@@ -87,23 +87,23 @@ pub enum Tls {
 }
 
 /// What every request of a connection needs.
-struct Shared {
+struct HttpConnection {
     client: Client,
     url: Url,
-    flavour: Flavour,
+    flavour: HttpTransport,
     /// Where tokens come from, and the client that fetches them.
-    tokens: Option<(Arc<Tokens>, Client)>,
+    tokens: Option<(Arc<TokenSource>, Client)>,
     incoming: mpsc::Sender<Incoming>,
     /// Whether this program started the server, so that its end explains a broken connection.
     is_ours: bool,
-    session: Arc<Mutex<SessionState>>,
+    session: Arc<Mutex<HttpSession>>,
     /// Streams that live longer than a request.
     streams: Mutex<JoinSet<()>>,
 }
 
 /// What the server said in the handshake.
 #[derive(Default, Clone)]
-struct SessionState {
+struct HttpSession {
     id: Option<String>,
     /// The headers of the revision that is spoken.
     headers: Vec<(String, String)>,
@@ -112,18 +112,18 @@ struct SessionState {
 }
 
 /// Connects to a server that runs already; the first request opens a socket.
-pub fn connect(address: &Address) -> Result<Link, ConnectError> {
-    let (from_server, incoming) = mpsc::channel(lines::WAITING_LINES);
+pub fn connect(address: &HttpAddress) -> Result<Link, ConnectError> {
+    let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
     link(address, (from_server, incoming), None)
 }
 
 fn link(
-    address: &Address,
+    address: &HttpAddress,
     (from_server, incoming): (mpsc::Sender<Incoming>, mpsc::Receiver<Incoming>),
     process: Option<Stopper>,
 ) -> Result<Link, ConnectError> {
     let url = parsed(&address.url)?;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(HttpConnection {
         client: head::client(address, &url)?,
         url,
         flavour: address.flavour,
@@ -137,12 +137,12 @@ fn link(
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
     tokio::spawn(run(shared, to_server, asked, process));
-    let transport = if address.flavour == Flavour::OldSse { TransportKind::Sse } else { TransportKind::Http };
+    let transport = if address.flavour == HttpTransport::OldSse { TransportKind::Sse } else { TransportKind::Http };
     Ok(Link { outgoing, incoming, stop, transport, endpoint })
 }
 
-fn fetching(address: &Address) -> Result<Option<(Arc<Tokens>, Client)>, ConnectError> {
-    let with_client = |tokens: &Arc<Tokens>| Ok((Arc::clone(tokens), tokens.client(&address.tls)?));
+fn fetching(address: &HttpAddress) -> Result<Option<(Arc<TokenSource>, Client)>, ConnectError> {
+    let with_client = |tokens: &Arc<TokenSource>| Ok((Arc::clone(tokens), tokens.client(&address.tls)?));
     address.tokens.as_ref().map(with_client).transpose()
 }
 
@@ -150,8 +150,8 @@ fn parsed(text: &str) -> Result<Url, ConnectError> {
     address(text).map_err(|reason| ConnectError::BadAddress { reason: format!("`{text}` {reason}") })
 }
 
-impl Shared {
-    fn session(&self) -> MutexGuard<'_, SessionState> {
+impl HttpConnection {
+    fn session(&self) -> MutexGuard<'_, HttpSession> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -170,20 +170,20 @@ impl Shared {
     /// Sends a request, with a token where there are tokens; one that is refused is fetched again, once.
     async fn send(
         &self,
-        request: head::Request<'_>,
+        request: head::HttpRequest<'_>,
         frame: Option<u32>,
-    ) -> Result<(reqwest::Response, Arc<Http>), HttpFailure> {
+    ) -> Result<(reqwest::Response, Arc<HttpHead>), HttpFailure> {
         let Some((tokens, client)) = &self.tokens else { return head::send(&self.client, request).await };
-        let needed = Needed { url: &self.url, client, challenge: None };
-        let token = tokens.first(&needed).await?;
+        let needed = TokenRequest { url: &self.url, client, challenge: None };
+        let token = tokens.initial_token(&needed).await?;
         let (response, http) = head::send(&self.client, request.with_token(token.as_deref())).await?;
         if http.status != 401 {
             return Ok((response, http));
         }
         let body = post::beginning(response).await;
         self.tell(Incoming::Refused { frame, http: Arc::clone(&http), body }).await;
-        let needed = Needed { challenge: http.header("www-authenticate"), ..needed };
-        let token = tokens.another(&needed, token.as_deref()).await?;
+        let needed = TokenRequest { challenge: http.header("www-authenticate"), ..needed };
+        let token = tokens.refreshed_token(&needed, token.as_deref()).await?;
         head::send(&self.client, request.with_token(Some(&token))).await
     }
 
@@ -191,13 +191,13 @@ impl Shared {
         let length = if let Incoming::Message { bytes, .. } = &incoming { bytes.len() } else { 0 };
         // Fails where nobody listens any more.
         let _ = self.incoming.send(incoming).await;
-        lines::until_seen(&self.incoming, length).await;
+        lines::wait_until_read(&self.incoming, length).await;
     }
 }
 
 /// Serves a connection until it is told to end.
 async fn run(
-    shared: Arc<Shared>,
+    shared: Arc<HttpConnection>,
     mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
     mut asked: oneshot::Receiver<oneshot::Sender<()>>,
     process: Option<Stopper>,
@@ -232,19 +232,19 @@ async fn run(
 }
 
 /// Tells the server that its session is over; whether it cares is its own affair.
-async fn end_session(shared: &Shared) {
+async fn end_session(shared: &HttpConnection) {
     let session = shared.session().clone();
     if session.id.is_none() || session.endpoint.is_some() {
         return;
     }
     let headers = shared.session_headers();
-    let request = head::Request { method: Method::DELETE, url: &shared.url, headers, body: Vec::new() };
-    let _ = timeout(DELETED, shared.send(request, None)).await;
+    let request = head::HttpRequest { method: Method::DELETE, url: &shared.url, headers, body: Vec::new() };
+    let _ = timeout(DELETE_TIMEOUT, shared.send(request, None)).await;
 }
 
 /// The messages that are under way.
 struct Posts {
-    shared: Arc<Shared>,
+    shared: Arc<HttpConnection>,
     tasks: JoinSet<u32>,
     handles: BTreeMap<u32, AbortHandle>,
 }
@@ -262,8 +262,8 @@ impl Posts {
                 return;
             }
         };
-        let (kind, era, frame) = (message.kind, message.era, message.frame);
-        if kind == Kind::Initialized {
+        let (kind, era, frame) = (message.role, message.era, message.frame);
+        if kind == MessageRole::Initialized {
             self.shared.session().headers.clone_from(&message.headers);
         }
         let (heard, is_heard) = oneshot::channel();
@@ -273,10 +273,10 @@ impl Posts {
             frame
         });
         self.handles.insert(frame, task);
-        if matches!(kind, Kind::Notification | Kind::Initialized) {
-            let _ = timeout(NOTIFIED, is_heard).await;
+        if matches!(kind, MessageRole::Notification | MessageRole::Initialized) {
+            let _ = timeout(NOTIFICATION_TIMEOUT, is_heard).await;
         }
-        if kind == Kind::Initialized && era == Era::Session && self.shared.session().endpoint.is_none() {
+        if kind == MessageRole::Initialized && era == Era::Session && self.shared.session().endpoint.is_none() {
             self.open_stream().await;
         }
     }
@@ -286,6 +286,6 @@ impl Posts {
         let (opened, is_opened) = oneshot::channel();
         let shared = Arc::clone(&self.shared);
         self.shared.streams().spawn(async move { stream::listen(&shared, opened).await });
-        let _ = timeout(STREAM_OPEN, is_opened).await;
+        let _ = timeout(STREAM_OPEN_TIMEOUT, is_opened).await;
     }
 }

@@ -7,21 +7,21 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::failure::{self, Break, HttpFailure};
-use super::{Incoming, Shared, stream};
+use super::{HttpConnection, Incoming, stream};
 use crate::source::visible_line;
-use crate::transport::{Origin, TransportKind};
-use crate::wire::sse::{Event, Parser};
+use crate::transport::{Delivery, TransportKind};
+use crate::wire::sse::{SseEvent, SseParser};
 
 /// How long the server may take to say where messages go.
-const ENDPOINT: Duration = Duration::from_secs(5);
+const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the stream and learns where messages go; `None` where there is no such stream.
-pub(super) async fn connect(shared: &std::sync::Arc<Shared>) -> Result<Option<()>, HttpFailure> {
+pub(super) async fn connect(shared: &std::sync::Arc<HttpConnection>) -> Result<Option<()>, HttpFailure> {
     let (found, is_found) = oneshot::channel();
     let listening = std::sync::Arc::clone(shared);
     shared.streams().spawn(async move { listen(&listening, found).await });
     let silent = || HttpFailure::Endpoint("the server opened an event stream and sent no `endpoint` event".to_owned());
-    match timeout(ENDPOINT, is_found).await {
+    match timeout(ENDPOINT_TIMEOUT, is_found).await {
         Err(_) => Err(silent()),
         Ok(Err(_)) => Ok(None),
         Ok(Ok(endpoint)) => {
@@ -32,13 +32,13 @@ pub(super) async fn connect(shared: &std::sync::Arc<Shared>) -> Result<Option<()
 }
 
 /// Tells `found` the endpoint, then hands on what comes; the end of the stream ends the conversation.
-async fn listen(shared: &Shared, found: oneshot::Sender<Result<Url, HttpFailure>>) {
+async fn listen(shared: &HttpConnection, found: oneshot::Sender<Result<Url, HttpFailure>>) {
     let (mut response, http) = match stream::open(shared, None).await {
         Ok(Some(opened)) => opened,
         Ok(None) => return,
         Err(failure) => return drop(found.send(Err(failure))),
     };
-    let mut parser = Parser::default();
+    let mut parser = SseParser::default();
     let mut found = Some(found);
     let ended = loop {
         let piece = match response.chunk().await {
@@ -57,7 +57,7 @@ async fn listen(shared: &Shared, found: oneshot::Sender<Result<Url, HttpFailure>
                 drop(found.take().map(|found| found.send(endpoint)));
             } else if event.is_message() {
                 let (bytes, http) = (event.data, std::sync::Arc::clone(&http));
-                shared.tell(Incoming::Message { bytes, http, origin: Origin::Stream }).await;
+                shared.tell(Incoming::Message { bytes, http, delivery: Delivery::Stream }).await;
             }
         }
     };
@@ -68,7 +68,7 @@ async fn listen(shared: &Shared, found: oneshot::Sender<Result<Url, HttpFailure>
 }
 
 /// The endpoint must have the origin of the stream: credentials go there.
-fn endpoint(base: &Url, event: &Event) -> Result<Url, HttpFailure> {
+fn endpoint(base: &Url, event: &SseEvent) -> Result<Url, HttpFailure> {
     let text = String::from_utf8_lossy(&event.data).trim().to_owned();
     let shown = visible_line(&text);
     let Ok(url) = base.join(&text) else {

@@ -8,65 +8,65 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::failure::{self, Break, HttpFailure};
-use super::stream::{self, Events};
-use super::weigh::{Body, Posted, is_json, weigh};
-use super::{Flavour, Incoming, Kind, Message, Shared, head, old_sse};
-use crate::transport::Origin;
-use crate::wire::{Era, Http};
+use super::stream::{self, EventStream};
+use super::weigh::{BodyKind, Posted, classify_body, is_json};
+use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, head, old_sse};
+use crate::transport::Delivery;
+use crate::wire::{Era, HttpHead};
 
 /// How large an answer in JSON may be, in bytes.
-const LONGEST_BODY: usize = 64 << 20;
+const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// How much is read of a body that is no answer, in bytes.
-const LONGEST_REFUSAL: usize = 1 << 20;
+const MAX_REFUSAL_BYTES: usize = 1 << 20;
 
 /// How long that may take.
-const REFUSAL: Duration = Duration::from_secs(2);
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long the end of a server that this program started may take to become known; it explains a broken connection.
-const EXIT_KNOWN: Duration = Duration::from_millis(300);
+const EXIT_GRACE: Duration = Duration::from_millis(300);
 
 /// A response whose body was not looked at.
-struct Answer<'a> {
-    shared: &'a Arc<Shared>,
-    message: &'a Message,
-    http: Arc<Http>,
+struct PostResponse<'a> {
+    shared: &'a Arc<HttpConnection>,
+    message: &'a OutgoingMessage,
+    http: Arc<HttpHead>,
     /// Whether the request carried a session id.
     in_session: bool,
 }
 
 /// What failed, with the head and the body that show it.
-struct Failed {
+struct PostFailure {
     failure: HttpFailure,
-    shown: Option<(Arc<Http>, Vec<u8>)>,
+    shown: Option<(Arc<HttpHead>, Vec<u8>)>,
 }
 
-impl From<HttpFailure> for Failed {
+impl From<HttpFailure> for PostFailure {
     fn from(failure: HttpFailure) -> Self {
         Self { failure, shown: None }
     }
 }
 
 /// Sends a message and hands on everything that answers it; `heard` is told of the first head.
-pub(super) async fn post(shared: &Arc<Shared>, message: Message, heard: oneshot::Sender<()>) {
+pub(super) async fn post(shared: &Arc<HttpConnection>, message: OutgoingMessage, heard: oneshot::Sender<()>) {
     let mut heard = Some(heard);
     let failed = match exchange(shared, &message, &mut heard).await {
         Ok(()) => return,
         Err(failed) => failed,
     };
     if shared.is_ours && failed.failure.is_disconnection() {
-        sleep(EXIT_KNOWN).await;
+        sleep(EXIT_GRACE).await;
     }
-    let Failed { failure, shown } = failed;
+    let PostFailure { failure, shown } = failed;
     shared.tell(Incoming::Undelivered { frame: message.frame, failure: Box::new(failure), shown }).await;
 }
 
 async fn exchange(
-    shared: &Arc<Shared>,
-    message: &Message,
+    shared: &Arc<HttpConnection>,
+    message: &OutgoingMessage,
     heard: &mut Option<oneshot::Sender<()>>,
-) -> Result<(), Failed> {
-    let is_older = shared.flavour == Flavour::OldSse && message.kind == Kind::Handshake;
+) -> Result<(), PostFailure> {
+    let is_older = shared.flavour == HttpTransport::OldSse && message.role == MessageRole::Handshake;
     if is_older && shared.session().endpoint.is_none() && old_sse::connect(shared).await?.is_none() {
         let words = format!("`{}` has no event stream to give", shared.url);
         return Err(HttpFailure::Endpoint(words).into());
@@ -83,41 +83,45 @@ async fn exchange(
 }
 
 /// 2025-11-25, transports, backwards compatibility: what refuses `initialize` so may be a server of 2024-11-05.
-fn falls_back(shared: &Shared, message: &Message, failure: &HttpFailure) -> bool {
-    let is_open = shared.flavour == Flavour::Auto && shared.session().endpoint.is_none();
-    message.kind == Kind::Handshake && is_open && matches!(failure.bare_status(), Some(400 | 404 | 405))
+fn falls_back(shared: &HttpConnection, message: &OutgoingMessage, failure: &HttpFailure) -> bool {
+    let is_open = shared.flavour == HttpTransport::Auto && shared.session().endpoint.is_none();
+    message.role == MessageRole::Handshake && is_open && matches!(failure.bare_status(), Some(400 | 404 | 405))
 }
 
-async fn once(shared: &Arc<Shared>, message: &Message, heard: &mut Option<oneshot::Sender<()>>) -> Result<(), Failed> {
+async fn once(
+    shared: &Arc<HttpConnection>,
+    message: &OutgoingMessage,
+    heard: &mut Option<oneshot::Sender<()>>,
+) -> Result<(), PostFailure> {
     let session = shared.session().clone();
     let mut headers = message.headers.clone();
     headers.push(("content-type".to_owned(), "application/json".to_owned()));
     headers.push(("accept".to_owned(), "application/json, text/event-stream".to_owned()));
-    let id = session.id.filter(|_| message.era == Era::Session && message.kind != Kind::Handshake);
+    let id = session.id.filter(|_| message.era == Era::Session && message.role != MessageRole::Handshake);
     let in_session = id.is_some();
     headers.extend(id.map(|id| ("mcp-session-id".to_owned(), id)));
     let url = session.endpoint.as_ref().unwrap_or(&shared.url);
-    let request = head::Request { method: Method::POST, url, headers, body: message.bytes.clone() };
+    let request = head::HttpRequest { method: Method::POST, url, headers, body: message.bytes.clone() };
     let (response, http) = shared.send(request, Some(message.frame)).await?;
-    if message.kind == Kind::Handshake && http.is_success() {
+    if message.role == MessageRole::Handshake && http.is_success() {
         shared.session().id = http.header("mcp-session-id").map(str::to_owned);
     }
     // Whoever waited for it may have gone on.
     let _ = heard.take().map(|heard| heard.send(()));
-    let answer = Answer { shared, message, http, in_session };
+    let answer = PostResponse { shared, message, http, in_session };
     if session.endpoint.is_some() {
         return answer.accepted_for_the_stream(response).await;
     }
     answer.take(response).await
 }
 
-impl Answer<'_> {
+impl PostResponse<'_> {
     /// HTTP+SSE answers on its stream; here only a refusal says anything.
-    async fn accepted_for_the_stream(&self, response: Response) -> Result<(), Failed> {
+    async fn accepted_for_the_stream(&self, response: Response) -> Result<(), PostFailure> {
         if self.http.is_success() { Ok(()) } else { self.weighed(beginning(response).await).await }
     }
 
-    async fn take(&self, response: Response) -> Result<(), Failed> {
+    async fn take(&self, response: Response) -> Result<(), PostFailure> {
         if let Some(encoding) = self.http.header("content-encoding").filter(|it| !it.eq_ignore_ascii_case("identity")) {
             return Err(self.shown(HttpFailure::Encoded(encoding.to_owned()), Vec::new()));
         }
@@ -131,13 +135,13 @@ impl Answer<'_> {
     }
 
     /// Hands on a body that is a message, and says why another is none.
-    async fn weighed(&self, body: Vec<u8>) -> Result<(), Failed> {
-        match weigh(&self.http, &body, self.posted()) {
-            Ok(Body::Message) => {
+    async fn weighed(&self, body: Vec<u8>) -> Result<(), PostFailure> {
+        match classify_body(&self.http, &body, self.posted()) {
+            Ok(BodyKind::Message) => {
                 self.hand_on(body).await;
                 Ok(())
             }
-            Ok(Body::Nothing) => Ok(()),
+            Ok(BodyKind::Nothing) => Ok(()),
             Err(failure) => {
                 if matches!(failure, HttpFailure::SessionLost(_)) {
                     self.shared.session().id = None;
@@ -147,8 +151,8 @@ impl Answer<'_> {
         }
     }
 
-    async fn events(&self, response: Response) -> Result<(), Failed> {
-        let mut events = Events::new(self.shared, Origin::Event(self.message.frame));
+    async fn events(&self, response: Response) -> Result<(), PostFailure> {
+        let mut events = EventStream::new(self.shared, Delivery::Event(self.message.frame));
         let mut ended = events.read(response, &self.http).await;
         if self.message.era == Era::Session && self.expects_an_answer() {
             ended = events.resume(ended).await;
@@ -157,16 +161,16 @@ impl Answer<'_> {
     }
 
     async fn hand_on(&self, bytes: Vec<u8>) {
-        let (http, origin) = (Arc::clone(&self.http), Origin::Body(self.message.frame));
-        self.shared.tell(Incoming::Message { bytes, http, origin }).await;
+        let (http, origin) = (Arc::clone(&self.http), Delivery::Body(self.message.frame));
+        self.shared.tell(Incoming::Message { bytes, http, delivery: origin }).await;
     }
 
-    fn shown(&self, failure: HttpFailure, body: Vec<u8>) -> Failed {
-        Failed { failure, shown: Some((Arc::clone(&self.http), body)) }
+    fn shown(&self, failure: HttpFailure, body: Vec<u8>) -> PostFailure {
+        PostFailure { failure, shown: Some((Arc::clone(&self.http), body)) }
     }
 
     fn expects_an_answer(&self) -> bool {
-        matches!(self.message.kind, Kind::Handshake | Kind::Request)
+        matches!(self.message.role, MessageRole::Handshake | MessageRole::Request)
     }
 
     fn posted(&self) -> Posted {
@@ -183,7 +187,7 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, HttpFailure> {
     let mut body = Vec::new();
     loop {
         match response.chunk().await {
-            Ok(Some(piece)) if body.len() + piece.len() > LONGEST_BODY => {
+            Ok(Some(piece)) if body.len() + piece.len() > MAX_BODY_BYTES => {
                 return Err(HttpFailure::TooLarge("its body has more than 64 MiB"));
             }
             Ok(Some(piece)) => body.extend_from_slice(&piece),
@@ -196,11 +200,11 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, HttpFailure> {
 /// As much of a body as is worth a look and comes soon.
 pub(super) async fn beginning(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
-    let deadline = Instant::now() + REFUSAL;
+    let deadline = Instant::now() + REFUSAL_TIMEOUT;
     while let Ok(Ok(Some(piece))) = timeout_at(deadline, response.chunk()).await {
         body.extend_from_slice(&piece);
-        if body.len() > LONGEST_REFUSAL {
-            body.truncate(LONGEST_REFUSAL);
+        if body.len() > MAX_REFUSAL_BYTES {
+            body.truncate(MAX_REFUSAL_BYTES);
             break;
         }
     }

@@ -19,16 +19,16 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use super::failure::HttpFailure;
-use super::response::{Response, Until};
-use super::{Address, SessionState, Shared, Tls, tls};
+use super::response::{RawResponse, ReadUntil};
+use super::{HttpAddress, HttpConnection, HttpSession, TrustedRoots, tls};
 use crate::transport::pieces;
 
 /// Where a session's server is, for requests beside the session.
 #[derive(Clone)]
 pub struct Endpoint {
-    address: Address,
+    address: HttpAddress,
     url: Url,
-    session: Arc<Mutex<SessionState>>,
+    session: Arc<Mutex<HttpSession>>,
     /// Whether this program started the server.
     is_ours: bool,
 }
@@ -47,9 +47,9 @@ pub struct RawRequest {
     /// Its method; a response to `HEAD` has no body.
     pub method: String,
     /// What follows the last byte.
-    pub end: End,
+    pub after: AfterRequest,
     /// How much of the response is read.
-    pub until: Until,
+    pub until: ReadUntil,
     /// The time for all of it.
     pub deadline: Instant,
     /// Ends it sooner, as if the time were over.
@@ -58,7 +58,7 @@ pub struct RawRequest {
 
 /// What follows the last byte of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum AfterRequest {
     /// Nothing.
     Open,
     /// The end of our side of the connection.
@@ -69,7 +69,7 @@ pub enum End {
 
 /// How an exchange ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum ExchangeEnd {
     /// With what was wanted of the response.
     Complete,
     /// The server ended the connection before.
@@ -83,7 +83,7 @@ pub enum Ended {
 }
 
 impl Endpoint {
-    pub(super) fn new(address: &Address, shared: &Shared) -> Self {
+    pub(super) fn new(address: &HttpAddress, shared: &HttpConnection) -> Self {
         let (url, session) = (shared.url.clone(), Arc::clone(&shared.session));
         Self { address: address.clone(), url, session, is_ours: shared.is_ours }
     }
@@ -94,7 +94,7 @@ impl Endpoint {
     }
 
     /// Where it is, and how it is spoken to.
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &HttpAddress {
         &self.address
     }
 
@@ -137,8 +137,8 @@ impl Endpoint {
     }
 
     /// Connects, writes, reads; `Err` says why there was no connection.
-    pub async fn exchange(&self, request: &RawRequest) -> Result<(Response, Ended), HttpFailure> {
-        let mut response = Response::new(request.until, &request.method);
+    pub async fn exchange(&self, request: &RawRequest) -> Result<(RawResponse, ExchangeEnd), HttpFailure> {
+        let mut response = RawResponse::new(request.until, &request.method);
         let Ok(connected) = timeout_at(request.deadline, self.connect()).await else {
             let reason = "it did not answer in time".to_owned();
             return Err(HttpFailure::Unreachable { address: self.socket_address(), reason });
@@ -149,9 +149,9 @@ impl Endpoint {
             let Ok(secured) = timeout_at(request.deadline, self.secured(stream, host)).await else {
                 return Err(HttpFailure::Tls(format!("`{host}` did not finish making a secure connection")));
             };
-            spoken(secured?, request, &mut response).await
+            exchange_on(secured?, request, &mut response).await
         } else {
-            spoken(stream, request, &mut response).await
+            exchange_on(stream, request, &mut response).await
         };
         Ok((response, ended))
     }
@@ -194,12 +194,12 @@ impl Endpoint {
     }
 }
 
-fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
+fn config(tls: &TrustedRoots) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     let builder = match tls {
-        Tls::System => builder.with_platform_verifier()?,
-        Tls::Roots(pem) => {
+        TrustedRoots::System => builder.with_platform_verifier()?,
+        TrustedRoots::Roots(pem) => {
             let mut roots = RootCertStore::empty();
             // A file without a certificate was refused when the session began.
             roots.add_parsable_certificates(CertificateDer::pem_slice_iter(pem).filter_map(Result::ok));
@@ -210,39 +210,39 @@ fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
 }
 
 /// Sockets that can be cut off.
-trait Cut {
+trait ResetConnection {
     fn cut(&self);
 }
 
-impl Cut for TcpStream {
+impl ResetConnection for TcpStream {
     fn cut(&self) {
         // Where it does not work, the connection ends a little more politely.
         let _ = self.set_zero_linger();
     }
 }
 
-impl Cut for tokio_rustls::client::TlsStream<TcpStream> {
+impl ResetConnection for tokio_rustls::client::TlsStream<TcpStream> {
     fn cut(&self) {
         self.get_ref().0.cut();
     }
 }
 
-async fn spoken<S>(mut stream: S, request: &RawRequest, response: &mut Response) -> Ended
+async fn exchange_on<S>(mut stream: S, request: &RawRequest, response: &mut RawResponse) -> ExchangeEnd
 where
-    S: AsyncRead + AsyncWrite + Unpin + Cut,
+    S: AsyncRead + AsyncWrite + Unpin + ResetConnection,
 {
-    if request.end == End::Abort {
-        let _ = timeout_at(request.deadline, written(&mut stream, &request.pieces)).await;
+    if request.after == AfterRequest::Abort {
+        let _ = timeout_at(request.deadline, write_pieces(&mut stream, &request.pieces)).await;
         stream.cut();
-        return Ended::Aborted;
+        return ExchangeEnd::Aborted;
     }
     let (reader, mut writer) = split(stream);
     let writing = async {
         // A server may refuse before it has read everything; what it said is still to be read.
-        if written(&mut writer, &request.pieces).await.is_ok() && request.end == End::CloseWrite {
+        if write_pieces(&mut writer, &request.pieces).await.is_ok() && request.after == AfterRequest::CloseWrite {
             let _ = writer.shutdown().await;
         }
-        pending::<Ended>().await
+        pending::<ExchangeEnd>().await
     };
     let both = async {
         tokio::select! {
@@ -257,12 +257,12 @@ where
         }
     };
     tokio::select! {
-        ended = timeout_at(request.deadline, both) => ended.unwrap_or(Ended::TimedOut),
-        () = enough => Ended::TimedOut,
+        ended = timeout_at(request.deadline, both) => ended.unwrap_or(ExchangeEnd::TimedOut),
+        () = enough => ExchangeEnd::TimedOut,
     }
 }
 
-async fn written<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>]) -> io::Result<()> {
+async fn write_pieces<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>]) -> io::Result<()> {
     for (number, piece) in pieces.iter().enumerate() {
         pieces::pause(number).await;
         writer.write_all(piece).await?;
@@ -271,18 +271,18 @@ async fn written<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>]) -> i
     Ok(())
 }
 
-async fn read<R: AsyncRead + Unpin>(mut reader: R, response: &mut Response) -> Ended {
+async fn read<R: AsyncRead + Unpin>(mut reader: R, response: &mut RawResponse) -> ExchangeEnd {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let piece = match reader.read(&mut buffer).await {
-            Ok(0) if response.ends_with_connection() => return Ended::Complete,
-            Ok(0) | Err(_) => return Ended::Closed,
+            Ok(0) if response.ends_with_connection() => return ExchangeEnd::Complete,
+            Ok(0) | Err(_) => return ExchangeEnd::Closed,
             Ok(length) => &buffer[..length],
         };
         match response.feed(piece) {
             Ok(false) => {}
-            Ok(true) => return Ended::Complete,
-            Err(failure) => return Ended::Failed(failure),
+            Ok(true) => return ExchangeEnd::Complete,
+            Err(failure) => return ExchangeEnd::Failed(failure),
         }
     }
 }

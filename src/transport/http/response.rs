@@ -4,18 +4,18 @@
 
 use super::failure::HttpFailure;
 use super::stream::is_event_stream;
-use crate::wire::sse::{Event, Parser};
-use crate::wire::{Http, is_response};
+use crate::wire::sse::{SseEvent, SseParser};
+use crate::wire::{HttpHead, is_response};
 
 /// How large a head may be, in bytes.
-const LONGEST_HEAD: usize = 1 << 20;
+const MAX_HEAD_BYTES: usize = 1 << 20;
 
 /// How much of a response is read, in bytes.
-const LONGEST: usize = 64 << 20;
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
 /// How much of a response is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum ReadUntil {
     /// The body; a stream of events up to the first message that answers something.
     Answer,
     /// The head.
@@ -28,22 +28,22 @@ pub enum Until {
 
 /// The beginning of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
+pub struct ResponseHead {
     /// What follows `HTTP/`, such as `1.1`.
     pub version: String,
     /// What follows the status.
     pub reason: String,
     /// Status and headers.
-    pub http: Http,
+    pub http: HttpHead,
 }
 
 /// What came so far.
 #[derive(Debug)]
-pub struct Response {
+pub struct RawResponse {
     /// Every byte.
     pub received: Vec<u8>,
     /// The head, once it is whole.
-    pub head: Option<Head>,
+    pub head: Option<ResponseHead>,
     /// The body without its transfer encoding.
     pub body: Vec<u8>,
     /// The events of a stream; their ids, kinds and data.
@@ -51,8 +51,8 @@ pub struct Response {
     /// Where the bytes that were not looked at begin.
     seen: usize,
     framing: Framing,
-    parser: Option<Parser>,
-    wanted: Until,
+    parser: Option<SseParser>,
+    wanted: ReadUntil,
     /// Whether it answers `HEAD`, and so has no body.
     is_bodiless: bool,
 }
@@ -78,8 +78,8 @@ enum Chunk {
     Trailer(Vec<u8>),
 }
 
-impl Response {
-    pub(super) fn new(wanted: Until, method: &str) -> Self {
+impl RawResponse {
+    pub(super) fn new(wanted: ReadUntil, method: &str) -> Self {
         Self {
             received: Vec::new(),
             head: None,
@@ -95,7 +95,7 @@ impl Response {
 
     /// Takes the next piece; `true` where what was wanted is there.
     pub(super) fn feed(&mut self, piece: &[u8]) -> Result<bool, HttpFailure> {
-        if self.received.len() + piece.len() > LONGEST {
+        if self.received.len() + piece.len() > MAX_RESPONSE_BYTES {
             return Err(HttpFailure::TooLarge("it has more than 64 MiB"));
         }
         self.received.extend_from_slice(piece);
@@ -104,7 +104,7 @@ impl Response {
                 return Ok(false);
             }
         }
-        if self.wanted == Until::Head {
+        if self.wanted == ReadUntil::Head {
             return Ok(true);
         }
         let rest = self.received[self.seen..].to_vec();
@@ -127,9 +127,9 @@ impl Response {
 
     fn is_enough(&self) -> bool {
         let is_there = match self.wanted {
-            Until::Events(count) => self.events.len() >= count,
-            Until::Answer => self.events.iter().any(|(_, _, data)| is_response(data)),
-            Until::Head | Until::Body => false,
+            ReadUntil::Events(count) => self.events.len() >= count,
+            ReadUntil::Answer => self.events.iter().any(|(_, _, data)| is_response(data)),
+            ReadUntil::Head | ReadUntil::Body => false,
         };
         is_there || matches!(self.framing, Framing::Ended)
     }
@@ -138,7 +138,7 @@ impl Response {
     fn take_head(&mut self) -> Result<bool, HttpFailure> {
         let rest = &self.received[self.seen..];
         let Some(end) = rest.windows(4).position(|window| window == b"\r\n\r\n") else {
-            if rest.len() > LONGEST_HEAD {
+            if rest.len() > MAX_HEAD_BYTES {
                 return Err(HttpFailure::TooLarge("its headers are longer than any server needs"));
             }
             let begins = rest.len().min(5);
@@ -153,12 +153,12 @@ impl Response {
             return Ok(true);
         }
         self.framing = self.framing_of(&head.http)?;
-        self.parser = is_event_stream(&head.http).then(Parser::keeping_empty);
+        self.parser = is_event_stream(&head.http).then(SseParser::keeping_empty);
         self.head = Some(head);
         Ok(true)
     }
 
-    fn framing_of(&self, http: &Http) -> Result<Framing, HttpFailure> {
+    fn framing_of(&self, http: &HttpHead) -> Result<Framing, HttpFailure> {
         if self.is_bodiless || matches!(http.status, 204 | 304) {
             return Ok(Framing::Ended);
         }
@@ -207,7 +207,7 @@ impl Response {
         let Ok(events) = parser.feed(&self.body[before..]) else {
             return Err(HttpFailure::TooLarge("one event has more than 64 MiB"));
         };
-        self.events.extend(events.into_iter().map(|Event { id, kind, data }| (id, kind, data)));
+        self.events.extend(events.into_iter().map(|SseEvent { id, kind, data }| (id, kind, data)));
         Ok(())
     }
 }
@@ -245,7 +245,7 @@ impl Chunk {
                 line.clear();
             }
             Self::Size(line) | Self::Trailer(line) => {
-                if line.len() > LONGEST_HEAD {
+                if line.len() > MAX_HEAD_BYTES {
                     return Err(broken("does not say how long it is"));
                 }
                 line.push(rest[0]);
@@ -255,7 +255,7 @@ impl Chunk {
     }
 }
 
-fn parsed(head: &[u8]) -> Result<Head, HttpFailure> {
+fn parsed(head: &[u8]) -> Result<ResponseHead, HttpFailure> {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.split("\r\n");
     let first = lines.next().unwrap_or_default();
@@ -272,7 +272,7 @@ fn parsed(head: &[u8]) -> Result<Head, HttpFailure> {
     };
     let headers = lines.filter_map(header).collect();
     let reason = words.next().unwrap_or_default().to_owned();
-    Ok(Head { version: version.to_owned(), reason, http: Http { status, headers } })
+    Ok(ResponseHead { version: version.to_owned(), reason, http: HttpHead { status, headers } })
 }
 
 #[cfg(test)]
@@ -280,9 +280,9 @@ mod tests {
     use super::*;
 
     /// Feeds a response whole and byte by byte; shows status, body and whether it ended by itself.
-    fn check(text: &str, wanted: Until, expected: &str) {
+    fn check(text: &str, wanted: ReadUntil, expected: &str) {
         for size in [1, 7, text.len()] {
-            let mut response = Response::new(wanted, "GET");
+            let mut response = RawResponse::new(wanted, "GET");
             let mut shown = String::new();
             for piece in text.as_bytes().chunks(size) {
                 match response.feed(piece) {
@@ -302,32 +302,40 @@ mod tests {
 
     #[test]
     fn bodies_end_where_they_say() {
-        check("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", Until::Body, "200 ok ended");
-        check("HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n", Until::Answer, "202  ended");
-        check("HTTP/1.1 204 No Content\r\n\r\n", Until::Answer, "204  ended");
-        check("HTTP/1.0 200 OK\r\n\r\nup to the end", Until::Body, "200 up to the end");
-        check("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 417 No\r\nContent-Length: 1\r\n\r\nx", Until::Body, "417 x ended");
+        check("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", ReadUntil::Body, "200 ok ended");
+        check("HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n", ReadUntil::Answer, "202  ended");
+        check("HTTP/1.1 204 No Content\r\n\r\n", ReadUntil::Answer, "204  ended");
+        check("HTTP/1.0 200 OK\r\n\r\nup to the end", ReadUntil::Body, "200 up to the end");
+        check(
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 417 No\r\nContent-Length: 1\r\n\r\nx",
+            ReadUntil::Body,
+            "417 x ended",
+        );
         let chunks =
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nT: x\r\n\r\n";
-        check(chunks, Until::Body, "200 abc0123456789 ended");
+        check(chunks, ReadUntil::Body, "200 abc0123456789 ended");
     }
 
     #[test]
     fn what_is_not_http_is_told() {
-        check("SSH-2.0\r\n", Until::Body, "0  what came back for `GET` is not HTTP: it does not begin with `HTTP/`");
+        check(
+            "SSH-2.0\r\n",
+            ReadUntil::Body,
+            "0  what came back for `GET` is not HTTP: it does not begin with `HTTP/`",
+        );
         let broken = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n";
         let expected = "200  what came back for `GET` is not HTTP: a chunk of its body does not say how long it is";
-        check(broken, Until::Body, expected);
+        check(broken, ReadUntil::Body, expected);
     }
 
     #[test]
     fn streams_end_with_the_answer_or_as_many_events_as_wanted() {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
         let events = "id: 1\ndata:\n\ndata: {\"method\":\"m\"}\n\ndata: {\"result\":{}}\n\n";
-        for (wanted, expected) in [(Until::Answer, 3), (Until::Events(2), 2), (Until::Body, 3)] {
-            let mut response = Response::new(wanted, "POST");
+        for (wanted, expected) in [(ReadUntil::Answer, 3), (ReadUntil::Events(2), 2), (ReadUntil::Body, 3)] {
+            let mut response = RawResponse::new(wanted, "POST");
             let ended = (head.to_owned() + events).bytes().any(|byte| response.feed(&[byte]).unwrap());
-            assert_eq!((response.events.len(), ended), (expected, wanted != Until::Body));
+            assert_eq!((response.events.len(), ended), (expected, wanted != ReadUntil::Body));
             assert_eq!(response.events[0].0.as_deref(), Some("1"));
         }
     }

@@ -8,32 +8,32 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Address, link, parsed};
-use crate::transport::stdio::{self, Command};
+use super::{HttpAddress, link, parsed};
+use crate::transport::stdio::{self, ServerCommand};
 use crate::transport::{ConnectError, Incoming, Link, lines};
 
 /// How often the port is tried.
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long one try may take.
-const TRY: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How many lines of the server's log explain why it is not there.
 const LOG_LINES: usize = 12;
 
 /// How many of the last lines that came before anything listened are kept.
-const EARLY_LINES: usize = lines::WAITING_LINES / 2;
+const MAX_STARTUP_LINES: usize = lines::QUEUED_LINES / 2;
 
 /// Starts the command, waits until something listens at the address, and connects.
-pub async fn start(command: &Command, address: &Address, within: Duration) -> Result<Link, ConnectError> {
+pub async fn start(command: &ServerCommand, address: &HttpAddress, within: Duration) -> Result<Link, ConnectError> {
     let url = parsed(&address.url)?;
     if listens(&url).await {
         return Err(ConnectError::PortTaken { address: host_and_port(&url) });
     }
-    let (from_server, mut incoming) = mpsc::channel(lines::WAITING_LINES);
+    let (from_server, mut incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (process, supervising) = stdio::spawn_apart(command, from_server.clone())?;
     let deadline = Instant::now() + within;
-    let mut early = Early::default();
+    let mut early = StartupLog::default();
     // A server that ended says so in what comes from it.
     while !supervising.is_finished() && !listens(&url).await {
         // One that nobody listens to would wait until somebody does.
@@ -43,7 +43,7 @@ pub async fn start(command: &Command, address: &Address, within: Duration) -> Re
             process.stop().await;
             return Err(ConnectError::NotListening { address: host_and_port(&url), within, log: early.log() });
         }
-        sleep(PAUSE).await;
+        sleep(POLL_INTERVAL).await;
     }
     early.take(&mut incoming);
     early.give(&from_server);
@@ -52,12 +52,12 @@ pub async fn start(command: &Command, address: &Address, within: Duration) -> Re
 
 /// What a server said before it listened.
 #[derive(Default)]
-struct Early {
+struct StartupLog {
     lines: VecDeque<Vec<u8>>,
     rest: Vec<Incoming>,
 }
 
-impl Early {
+impl StartupLog {
     fn take(&mut self, incoming: &mut mpsc::Receiver<Incoming>) {
         while let Ok(item) = incoming.try_recv() {
             if let Incoming::Stderr(line) = item {
@@ -65,7 +65,7 @@ impl Early {
             } else {
                 self.rest.push(item);
             }
-            if self.lines.len() > EARLY_LINES {
+            if self.lines.len() > MAX_STARTUP_LINES {
                 self.lines.pop_front();
             }
         }
@@ -89,7 +89,7 @@ impl Early {
 async fn listens(url: &Url) -> bool {
     let Some(port) = url.port_or_known_default() else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    matches!(timeout(TRY, TcpStream::connect((host, port))).await, Ok(Ok(_)))
+    matches!(timeout(CONNECT_TIMEOUT, TcpStream::connect((host, port))).await, Ok(Ok(_)))
 }
 
 fn host_and_port(url: &Url) -> String {

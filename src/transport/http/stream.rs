@@ -8,31 +8,31 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::failure::{self, Break, HttpFailure, status_text};
-use super::{Incoming, Shared, head};
-use crate::transport::Origin;
-use crate::wire::sse::{self, Parser};
-use crate::wire::{Http, is_response};
+use super::{HttpConnection, Incoming, head};
+use crate::transport::Delivery;
+use crate::wire::sse::{self, SseParser};
+use crate::wire::{HttpHead, is_response};
 
 /// How long to wait before a stream is resumed where the server says nothing.
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// How often in a row a stream is resumed without an event on it.
-const MOST_RETRIES: usize = 5;
+const MAX_RETRIES: usize = 5;
 
 /// One stream, through all its resumptions.
-pub(super) struct Events<'a> {
-    shared: &'a Shared,
-    origin: Origin,
-    parser: Parser,
+pub(super) struct EventStream<'a> {
+    shared: &'a HttpConnection,
+    origin: Delivery,
+    parser: SseParser,
     last_id: Option<String>,
     /// Whether a message came that answers something.
     has_answered: bool,
     has_moved: bool,
 }
 
-impl<'a> Events<'a> {
-    pub(super) fn new(shared: &'a Shared, origin: Origin) -> Self {
-        let parser = Parser::default();
+impl<'a> EventStream<'a> {
+    pub(super) fn new(shared: &'a HttpConnection, origin: Delivery) -> Self {
+        let parser = SseParser::default();
         Self { shared, origin, parser, last_id: None, has_answered: false, has_moved: false }
     }
 
@@ -42,8 +42,8 @@ impl<'a> Events<'a> {
     }
 
     /// Hands on every event of one response until it ends; says how it ended.
-    pub(super) async fn read(&mut self, mut response: Response, http: &Arc<Http>) -> HttpFailure {
-        self.parser = Parser::default();
+    pub(super) async fn read(&mut self, mut response: Response, http: &Arc<HttpHead>) -> HttpFailure {
+        self.parser = SseParser::default();
         loop {
             let piece = match response.chunk().await {
                 Ok(Some(piece)) => piece,
@@ -58,21 +58,21 @@ impl<'a> Events<'a> {
                 return HttpFailure::TooLarge("one event has more than 64 MiB");
             };
             self.last_id = self.parser.last_id().map(str::to_owned).or(self.last_id.take());
-            for event in events.into_iter().filter(sse::Event::is_message) {
+            for event in events.into_iter().filter(sse::SseEvent::is_message) {
                 self.has_moved = true;
                 self.has_answered |= is_response(&event.data);
                 let (bytes, http) = (event.data, Arc::clone(http));
-                self.shared.tell(Incoming::Message { bytes, http, origin: self.origin }).await;
+                self.shared.tell(Incoming::Message { bytes, http, delivery: self.origin }).await;
             }
         }
     }
 
     /// Goes on after the last event that came, for as long as that makes sense; returns how it ended.
     pub(super) async fn resume(&mut self, mut ended: HttpFailure) -> HttpFailure {
-        let mut left = MOST_RETRIES;
+        let mut left = MAX_RETRIES;
         while !self.has_answered && left > 0 && self.last_id.is_some() && can_go_on(&ended) {
-            left = if std::mem::take(&mut self.has_moved) { MOST_RETRIES } else { left - 1 };
-            sleep(self.parser.retry().unwrap_or(RETRY)).await;
+            left = if std::mem::take(&mut self.has_moved) { MAX_RETRIES } else { left - 1 };
+            sleep(self.parser.retry().unwrap_or(RETRY_DELAY)).await;
             match open(self.shared, self.last_id.as_deref()).await {
                 Ok(Some((response, http))) => ended = self.read(response, &http).await,
                 Ok(None) => return ended,
@@ -88,32 +88,35 @@ fn can_go_on(ended: &HttpFailure) -> bool {
 }
 
 /// Asks for a stream; `None` where the server has none to give.
-pub(super) async fn open(shared: &Shared, last_id: Option<&str>) -> Result<Option<(Response, Arc<Http>)>, HttpFailure> {
+pub(super) async fn open(
+    shared: &HttpConnection,
+    last_id: Option<&str>,
+) -> Result<Option<(Response, Arc<HttpHead>)>, HttpFailure> {
     let mut headers = shared.session_headers();
     headers.push(("accept".to_owned(), "text/event-stream".to_owned()));
     headers.extend(last_id.map(|id| ("last-event-id".to_owned(), id.to_owned())));
-    let request = head::Request { method: Method::GET, url: &shared.url, headers, body: Vec::new() };
+    let request = head::HttpRequest { method: Method::GET, url: &shared.url, headers, body: Vec::new() };
     let (response, http) = shared.send(request, None).await?;
     Ok((http.is_success() && is_event_stream(&http)).then_some((response, http)))
 }
 
-pub(super) fn is_event_stream(http: &Http) -> bool {
+pub(super) fn is_event_stream(http: &HttpHead) -> bool {
     let kind = http.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
 /// Listens to what the server sends by itself, for as long as the session lives; `opened` is told of the first head.
-pub(super) async fn listen(shared: &Shared, opened: oneshot::Sender<()>) {
+pub(super) async fn listen(shared: &HttpConnection, opened: oneshot::Sender<()>) {
     let first = open(shared, None).await;
     // The session may have gone on without.
     let _ = opened.send(());
     let Ok(Some((response, http))) = first else { return };
-    let mut events = Events::new(shared, Origin::Stream);
+    let mut events = EventStream::new(shared, Delivery::Stream);
     let mut ended = events.read(response, &http).await;
-    let mut left = MOST_RETRIES;
+    let mut left = MAX_RETRIES;
     while left > 0 && can_go_on(&ended) {
-        left = if std::mem::take(&mut events.has_moved) { MOST_RETRIES } else { left - 1 };
-        sleep(events.parser.retry().unwrap_or(RETRY)).await;
+        left = if std::mem::take(&mut events.has_moved) { MAX_RETRIES } else { left - 1 };
+        sleep(events.parser.retry().unwrap_or(RETRY_DELAY)).await;
         match open(shared, events.last_id.as_deref()).await {
             Ok(Some((response, http))) => ended = events.read(response, &http).await,
             Ok(None) => return,

@@ -16,14 +16,14 @@ use rmcp::transport::auth::{
 
 use super::failure::{self, Break, HttpFailure, NoToken, excerpt, status_text};
 use super::post::beginning;
-use super::{Tls, head};
+use super::{TrustedRoots, head};
 use crate::redact::Redactor;
 use crate::source::visible_line;
 use crate::transport::ConnectError;
 
 /// What a client says of itself to get a token.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct ClientCredentials {
+pub struct ClientCredentialsGrant {
     /// The authorization server whose metadata say where tokens are given.
     pub issuer: Option<String>,
     /// Where tokens are given.
@@ -38,7 +38,7 @@ pub struct ClientCredentials {
     pub resource: Option<String>,
 }
 
-impl fmt::Debug for ClientCredentials {
+impl fmt::Debug for ClientCredentialsGrant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("ClientCredentials").field("client_id", &self.client_id).finish_non_exhaustive()
     }
@@ -46,36 +46,36 @@ impl fmt::Debug for ClientCredentials {
 
 /// The token of a server, fetched by whoever needs it first and shared by all its connections.
 #[derive(Debug)]
-pub struct Tokens {
-    credentials: ClientCredentials,
+pub struct TokenSource {
+    credentials: ClientCredentialsGrant,
     /// Learns every token.
     redactor: Redactor,
     held: tokio::sync::Mutex<Option<String>>,
 }
 
 /// What a token is asked for, and how.
-pub(super) struct Needed<'a> {
+pub(super) struct TokenRequest<'a> {
     pub(super) url: &'a Url,
     pub(super) client: &'a Client,
     /// The header `www-authenticate` of the refusal that made it necessary.
     pub(super) challenge: Option<&'a str>,
 }
 
-impl Tokens {
+impl TokenSource {
     /// No token yet; `redactor` learns every one, so that none is shown.
-    pub fn new(credentials: ClientCredentials, redactor: Redactor) -> Self {
+    pub fn new(credentials: ClientCredentialsGrant, redactor: Redactor) -> Self {
         Self { credentials, redactor, held: tokio::sync::Mutex::default() }
     }
 
     /// A client for those who give tokens: the headers of the server are none of their business.
-    pub(super) fn client(&self, tls: &Tls) -> Result<Client, ConnectError> {
+    pub(super) fn client(&self, tls: &TrustedRoots) -> Result<Client, ConnectError> {
         let known = self.credentials.token_url.as_deref().or(self.credentials.issuer.as_deref());
         let scheme = if known.is_some_and(|url| url.starts_with("http://")) { "http" } else { "https" };
         head::bare_client(tls, scheme)
     }
 
     /// The token to begin with; `None` where only the server's refusal says where to get one.
-    pub(super) async fn first(&self, needed: &Needed<'_>) -> Result<Option<String>, HttpFailure> {
+    pub(super) async fn initial_token(&self, needed: &TokenRequest<'_>) -> Result<Option<String>, HttpFailure> {
         let mut held = self.held.lock().await;
         if held.is_none() && (self.credentials.issuer.is_some() || self.credentials.token_url.is_some()) {
             *held = Some(self.fetch(needed).await?);
@@ -84,7 +84,11 @@ impl Tokens {
     }
 
     /// Another token than the one that was refused; whoever comes second gets what the first fetched.
-    pub(super) async fn another(&self, needed: &Needed<'_>, refused: Option<&str>) -> Result<String, HttpFailure> {
+    pub(super) async fn refreshed_token(
+        &self,
+        needed: &TokenRequest<'_>,
+        refused: Option<&str>,
+    ) -> Result<String, HttpFailure> {
         let mut held = self.held.lock().await;
         if let Some(token) = held.as_ref().filter(|token| Some(token.as_str()) != refused) {
             return Ok(token.clone());
@@ -95,27 +99,31 @@ impl Tokens {
         Ok(token)
     }
 
-    async fn fetch(&self, needed: &Needed<'_>) -> Result<String, HttpFailure> {
-        let asking = Asking { client: needed.client.clone(), asked: Arc::default() };
+    async fn fetch(&self, needed: &TokenRequest<'_>) -> Result<String, HttpFailure> {
+        let asking = RecordingClient { client: needed.client.clone(), asked: Arc::default() };
         let asked = Arc::clone(&asking.asked);
-        let token = self.asked_for(needed, asking).await.map_err(|reason| {
+        let token = self.request_token(needed, asking).await.map_err(|reason| {
             let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
-            HttpFailure::NoToken(Box::new(explained(&asked, &reason)))
+            HttpFailure::NoToken(Box::new(explain(&asked, &reason)))
         })?;
         self.redactor.learn(&token);
         Ok(token)
     }
 
-    async fn asked_for(&self, needed: &Needed<'_>, asking: Asking) -> Result<String, String> {
+    async fn request_token(&self, needed: &TokenRequest<'_>, asking: RecordingClient) -> Result<String, String> {
         let credentials = &self.credentials;
         let words = |error: rmcp::transport::auth::AuthError| error.to_string();
         let base = credentials.issuer.as_deref().unwrap_or(needed.url.as_str());
         let manager = AuthorizationManager::new_with_oauth_http_client(base, Arc::new(asking)).await;
         let mut manager = manager.map_err(words)?;
         let metadata = match &credentials.token_url {
-            Some(url) => given_at(url),
-            None if credentials.issuer.is_some() => safe(published(manager.resolve_metadata().await.map_err(words)?)?)?,
-            None => safe(published(manager.resolve_metadata_from_challenge(needed.challenge).await.map_err(words)?)?)?,
+            Some(url) => metadata_of_token_url(url),
+            None if credentials.issuer.is_some() => {
+                require_secure_endpoint(require_published(manager.resolve_metadata().await.map_err(words)?)?)?
+            }
+            None => require_secure_endpoint(require_published(
+                manager.resolve_metadata_from_challenge(needed.challenge).await.map_err(words)?,
+            )?)?,
         };
         manager.set_metadata(metadata);
         let scopes = match credentials.scopes.as_slice() {
@@ -138,7 +146,7 @@ impl Tokens {
 }
 
 /// Metadata that say where tokens are given and nothing else.
-fn given_at(token_url: &str) -> AuthorizationMetadata {
+fn metadata_of_token_url(token_url: &str) -> AuthorizationMetadata {
     let mut metadata = AuthorizationMetadata::default();
     token_url.clone_into(&mut metadata.token_endpoint);
     // Nobody is sent there; rmcp wants an address all the same.
@@ -147,7 +155,7 @@ fn given_at(token_url: &str) -> AuthorizationMetadata {
 }
 
 /// Addresses that nobody published are a guess, and credentials are not sent on a guess.
-fn published(found: AuthorizationMetadataResolution) -> Result<AuthorizationMetadata, String> {
+fn require_published(found: AuthorizationMetadataResolution) -> Result<AuthorizationMetadata, String> {
     if found.source == AuthorizationMetadataSource::LegacyEndpointFallback {
         return Err("nobody says where tokens are given".to_owned());
     }
@@ -156,7 +164,7 @@ fn published(found: AuthorizationMetadataResolution) -> Result<AuthorizationMeta
 
 /// Whoever is tested names who gives tokens, so the secret goes there only where nobody on the way can read it (RFC 6749,
 /// 3.2).
-fn safe(metadata: AuthorizationMetadata) -> Result<AuthorizationMetadata, String> {
+fn require_secure_endpoint(metadata: AuthorizationMetadata) -> Result<AuthorizationMetadata, String> {
     let at = Url::parse(&metadata.token_endpoint).map_err(|_| "nobody says where tokens are given".to_owned())?;
     let host = at.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
@@ -169,26 +177,26 @@ fn safe(metadata: AuthorizationMetadata) -> Result<AuthorizationMetadata, String
 }
 
 /// Asks for rmcp, and remembers who answered what.
-struct Asking {
+struct RecordingClient {
     client: Client,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<OAuthExchange>>>,
 }
 
 /// One question and what came of it.
-struct Asked {
+struct OAuthExchange {
     title: String,
     is_post: bool,
     answer: Result<(u16, Vec<u8>), HttpFailure>,
 }
 
-impl OAuthHttpClient for Asking {
+impl OAuthHttpClient for RecordingClient {
     fn execute(&self, asked: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             let request = reqwest::Request::try_from(asked.request)?;
             let (method, url) = (request.method().clone(), request.url().clone());
             let note = |answer| {
                 let title = visible_line(&format!("{method} {url}")).into_owned();
-                self.asked().push(Asked { title, is_post: method == "POST", answer });
+                self.asked().push(OAuthExchange { title, is_post: method == "POST", answer });
             };
             let response = match self.client.execute(request).await {
                 Ok(response) => response,
@@ -209,27 +217,27 @@ impl OAuthHttpClient for Asking {
     }
 }
 
-impl Asking {
-    fn asked(&self) -> MutexGuard<'_, Vec<Asked>> {
+impl RecordingClient {
+    fn asked(&self) -> MutexGuard<'_, Vec<OAuthExchange>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Why there is no token: what the last one who was asked answered, or what is wrong with it.
-fn explained(asked: &[Asked], reason: &str) -> NoToken {
-    let came = |asked: &Asked| match &asked.answer {
-        Ok((code, body)) => format!("HTTP {}{}", status_text(*code), error_in(body)),
+fn explain(asked: &[OAuthExchange], reason: &str) -> NoToken {
+    let came = |asked: &OAuthExchange| match &asked.answer {
+        Ok((code, body)) => format!("HTTP {}{}", status_text(*code), oauth_error(body)),
         Err(failure) => failure.message(&asked.title),
     };
     let last = asked.last();
     let reason = match last {
-        Some(Asked { title, answer: Err(_), .. }) => {
+        Some(OAuthExchange { title, answer: Err(_), .. }) => {
             format!("`{title}` got no answer: {}", last.map_or_else(String::new, came))
         }
-        Some(Asked { title, is_post: true, answer: Ok((code, body)) }) if !(200..300).contains(code) => {
-            format!("`{title}` was answered with HTTP {}{}", status_text(*code), error_in(body))
+        Some(OAuthExchange { title, is_post: true, answer: Ok((code, body)) }) if !(200..300).contains(code) => {
+            format!("`{title}` was answered with HTTP {}{}", status_text(*code), oauth_error(body))
         }
-        Some(Asked { title, is_post: true, answer: Ok((code, _)) }) => {
+        Some(OAuthExchange { title, is_post: true, answer: Ok((code, _)) }) => {
             format!("`{title}` was answered with HTTP {} and no token", status_text(*code))
         }
         Some(_) | None => visible_line(reason).into_owned(),
@@ -242,7 +250,7 @@ fn explained(asked: &[Asked], reason: &str) -> NoToken {
 }
 
 /// The error of OAuth in a body, as an addition to a sentence (RFC 6749, 5.2).
-fn error_in(body: &[u8]) -> String {
+fn oauth_error(body: &[u8]) -> String {
     let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let said: Vec<&str> = ["error", "error_description"].iter().filter_map(|member| body[member].as_str()).collect();
     if said.is_empty() { String::new() } else { format!(": {}", visible_line(&said.join(", "))) }

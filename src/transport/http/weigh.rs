@@ -1,7 +1,7 @@
 //! What a whole response says to the message that was posted; pure, so that recorded responses are weighed alike.
 
-use super::failure::{HttpFailure, Refusal, excerpt, status_text};
-use crate::wire::{Http, response_of};
+use super::failure::{HttpFailure, HttpRefusal, excerpt, status_text};
+use crate::wire::{HttpHead, response_of};
 
 /// Code of JSON-RPC for a method that does not exist.
 const NO_METHOD: i64 = -32601;
@@ -19,7 +19,7 @@ pub struct Posted {
 
 /// What a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body {
+pub enum BodyKind {
     /// A message, or what should be one.
     Message,
     /// Nothing that anybody waits for.
@@ -27,28 +27,28 @@ pub enum Body {
 }
 
 /// Weighs a response that is no stream of events.
-pub fn weigh(http: &Http, body: &[u8], posted: Posted) -> Result<Body, HttpFailure> {
+pub fn classify_body(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, HttpFailure> {
     if !http.is_success() {
         return refused(http, body, posted);
     }
     if !posted.expects_an_answer {
-        return Ok(Body::Nothing);
+        return Ok(BodyKind::Nothing);
     }
     let status = || status_text(http.status);
     if body.iter().all(u8::is_ascii_whitespace) {
         return Err(HttpFailure::StreamEnded { status: status() });
     }
     if is_json(http) {
-        return Ok(Body::Message);
+        return Ok(BodyKind::Message);
     }
     let got = http.header("content-type").unwrap_or_default().to_owned();
     Err(HttpFailure::ContentType { status: status(), got, excerpt: excerpt(body) })
 }
 
 /// A refusal with a message in it is an answer, but for those that end a session or want credentials.
-fn refused(http: &Http, body: &[u8], posted: Posted) -> Result<Body, HttpFailure> {
+fn refused(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, HttpFailure> {
     let header = |name: &str| http.header(name).map(str::to_owned);
-    let refusal = Refusal {
+    let refusal = HttpRefusal {
         code: http.status,
         status: status_text(http.status),
         retry_after: header("retry-after"),
@@ -61,13 +61,13 @@ fn refused(http: &Http, body: &[u8], posted: Posted) -> Result<Body, HttpFailure
         401 if posted.has_token => Err(HttpFailure::TokenRefused(refusal)),
         401 => Err(HttpFailure::AuthRequired(refusal)),
         404 if posted.in_session && !is_unknown_method => Err(HttpFailure::SessionLost(refusal)),
-        _ if message.is_some() => Ok(Body::Message),
+        _ if message.is_some() => Ok(BodyKind::Message),
         _ => Err(HttpFailure::Status(refusal)),
     }
 }
 
 /// Whether a body says that it is JSON.
-pub(super) fn is_json(http: &Http) -> bool {
+pub(super) fn is_json(http: &HttpHead) -> bool {
     let kind = http.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case("application/json")
 }

@@ -8,13 +8,13 @@ mod text;
 
 use serde_json::Value;
 
-pub use self::schema::{Flaw, compile, flaw, is_too_large, options};
+pub use self::schema::{SchemaError, compile, flaw, is_too_large, options};
 pub use self::template::is_uri_template;
 pub use self::text::{is_base64, is_date_time, is_media_type, is_timestamp, is_token, is_uri, is_visible_ascii};
 
 /// A form that a suite can ask for by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum StringFormat {
     /// RFC 4648, section 4, with padding.
     Base64,
     /// RFC 3339.
@@ -31,7 +31,7 @@ pub enum Format {
     VisibleAscii,
 }
 
-impl Format {
+impl StringFormat {
     /// The names, in the order of [`Format::ALL`].
     pub const NAMES: [&'static str; 7] =
         ["base64", "date-time", "json-schema", "media-type", "uri", "uri-template", "visible-ascii"];
@@ -72,8 +72,8 @@ impl Format {
             Self::JsonSchema if !value.is_object() && !value.is_boolean() => Ok(false),
             Self::JsonSchema => match flaw(value) {
                 None => Ok(true),
-                Some(Flaw::Broken(_)) => Ok(false),
-                Some(Flaw::Unjudged(reason)) => Err(reason),
+                Some(SchemaError::Broken(_)) => Ok(false),
+                Some(SchemaError::Unjudged(reason)) => Err(reason),
             },
             Self::Base64 => is(is_base64),
             Self::DateTime => is(is_date_time),
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn check(name: &str, right: &[&str], wrong: &[&str]) {
-        let format = Format::parse(name).unwrap();
+        let format = StringFormat::parse(name).unwrap();
         for text in right {
             assert_eq!(format.fits(&json!(text)), Ok(true), "{name}: {text:?} fits");
         }
@@ -164,12 +164,12 @@ mod tests {
     #[test]
     fn schemas_are_valid_or_not() {
         for right in [json!({"type": "object"}), json!(true)] {
-            assert_eq!(Format::JsonSchema.fits(&right), Ok(true), "{right}");
+            assert_eq!(StringFormat::JsonSchema.fits(&right), Ok(true), "{right}");
         }
         for wrong in [json!({"type": "record"}), json!("object"), json!(null), json!([])] {
-            assert_eq!(Format::JsonSchema.fits(&wrong), Ok(false), "{wrong}");
+            assert_eq!(StringFormat::JsonSchema.fits(&wrong), Ok(false), "{wrong}");
         }
-        assert!(Format::JsonSchema.fits(&json!({"$ref": "https://example.com/a.json"})).is_err());
+        assert!(StringFormat::JsonSchema.fits(&json!({"$ref": "https://example.com/a.json"})).is_err());
     }
 
     #[test]

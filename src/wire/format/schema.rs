@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Why a schema does not compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Flaw {
+pub enum SchemaError {
     /// It is no valid schema of its dialect.
     Broken(String),
     /// It may well be valid: it leads to what is not here, is of a dialect that is not known, or has a pattern that only
@@ -46,7 +46,7 @@ const MOST_TOLD: usize = 4_000;
 const LARGEST: usize = 50_000;
 
 /// What is wrong with schemas, by their hashes: servers list the same ones in every session, and every lint asks.
-static KNOWN: LazyLock<Mutex<BTreeMap<u64, Option<Flaw>>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<BTreeMap<u64, Option<SchemaError>>>> = LazyLock::new(Mutex::default);
 
 /// How deep a schema may nest that is looked at without the validator.
 const DEEPEST_PLAIN: usize = 8;
@@ -96,13 +96,13 @@ fn fits_into(value: &Value, left: &mut usize) -> bool {
 }
 
 /// What is wrong with a schema; `None` where it compiles.
-pub fn flaw(schema: &Value) -> Option<Flaw> {
+pub fn flaw(schema: &Value) -> Option<SchemaError> {
     // Most schemas are plain, and to compile their dialect's own schema takes longer than many a run.
     if is_plain(schema, DEEPEST_PLAIN) {
         return None;
     }
     if let Some(why) = is_too_large(schema) {
-        return Some(Flaw::Unjudged(why));
+        return Some(SchemaError::Unjudged(why));
     }
     let mut hasher = DefaultHasher::new();
     schema.hash(&mut hasher);
@@ -118,7 +118,7 @@ pub fn flaw(schema: &Value) -> Option<Flaw> {
     found
 }
 
-fn judge(error: &ValidationError<'_>) -> Flaw {
+fn judge(error: &ValidationError<'_>) -> SchemaError {
     let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
     let sentence = error.to_string().trim_end_matches('.').to_owned();
     let mut told = if place.is_empty() { sentence } else { format!("`{place}`: {sentence}") };
@@ -132,7 +132,7 @@ fn judge(error: &ValidationError<'_>) -> Flaw {
         let is_format = matches!(error.kind(), ValidationErrorKind::Format { .. });
         is_format && error.instance().as_str().is_none_or(is_balanced)
     };
-    if is_unsure { Flaw::Unjudged(told) } else { Flaw::Broken(told) }
+    if is_unsure { SchemaError::Unjudged(told) } else { SchemaError::Broken(told) }
 }
 
 fn leads_away(error: &ReferencingError) -> bool {
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn only_what_is_surely_wrong_is_broken() {
         let check = |schema: Value, expected: Option<bool>| {
-            let found = flaw(&schema).map(|flaw| matches!(flaw, Flaw::Broken(_)));
+            let found = flaw(&schema).map(|flaw| matches!(flaw, SchemaError::Broken(_)));
             assert_eq!(found, expected, "{schema}: {:?}", flaw(&schema));
         };
         check(json!({"type": "object", "properties": {"a": {"pattern": "^[a-z]+$"}}}), None);

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 
 use super::super::{Frame, Id, Revision};
-use super::Violation;
-use super::memory::MOST_NAMES;
+use super::ProtocolViolation;
+use super::memory::MAX_NAMES;
 use super::table::{CORRELATION, Rule, SCANS};
 
 /// How often each rule could have been broken.
-pub(super) type Seen = [u32; SCANS.len()];
+pub(super) type RuleCounts = [u32; SCANS.len()];
 
 /// What was told that belongs to no exchange: codes and sentences.
-pub(super) type Told = BTreeSet<(&'static str, String)>;
+pub(super) type ReportedMessages = BTreeSet<(&'static str, String)>;
 
 /// Which stream brought a message, and whether its place in there can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum MessageStream {
     /// The only one, in which everything stands in its order.
     Only,
     /// One of several over HTTP, that belongs to no request.
@@ -25,18 +25,18 @@ pub enum Stream {
 }
 
 /// One message under the eyes of the rules.
-pub(super) struct Look<'a> {
+pub(super) struct MessageCheck<'a> {
     pub(super) frame: &'a Frame,
-    pub(super) stream: Stream,
+    pub(super) stream: MessageStream,
     pub(super) revision: Revision,
     /// The request that it answers, where it answers one.
     pub(super) request: Option<Id>,
-    pub(super) seen: &'a mut Seen,
-    pub(super) told: &'a mut Told,
-    pub(super) found: &'a mut Vec<Violation>,
+    pub(super) seen: &'a mut RuleCounts,
+    pub(super) told: &'a mut ReportedMessages,
+    pub(super) found: &'a mut Vec<ProtocolViolation>,
 }
 
-impl Look<'_> {
+impl MessageCheck<'_> {
     /// Whether a rule holds in the revision that is spoken.
     pub(super) fn holds(&self, code: Rule) -> bool {
         SCANS[code as usize].section(self.revision).is_some()
@@ -61,12 +61,12 @@ impl Look<'_> {
         let is_of_answer = request.is_some() || SCANS[code as usize].variant == CORRELATION;
         if !is_noise && !is_of_answer {
             let is_first =
-                self.told.len() < MOST_NAMES && self.told.insert((SCANS[code as usize].code, message.clone()));
+                self.told.len() < MAX_NAMES && self.told.insert((SCANS[code as usize].code, message.clone()));
             if !is_first {
                 return;
             }
         }
-        let violation = Violation::new(code, message, frame.seq).of(request.clone());
+        let violation = ProtocolViolation::new(code, message, frame.seq).of(request.clone());
         self.found.push(violation);
     }
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::super::{Era, Id, Message, Revision, classify};
-use super::Stream;
+use super::super::{Era, Id, Revision, RpcMessage, classify};
+use super::MessageStream;
 use crate::wire::Members;
 
 /// How many names of one kind are remembered; a server that invents them without end would fill the memory.
-pub(super) const MOST_NAMES: usize = 10_000;
+pub(super) const MAX_NAMES: usize = 10_000;
 
 /// The key under which requests say their revision since 2026-07-28.
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
@@ -42,7 +42,7 @@ const METHODS: [&str; 15] = [
 /// What a client offers to servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
-pub(super) struct Offers {
+pub(super) struct ClientCapabilities {
     pub(super) roots: bool,
     pub(super) sampling: bool,
     pub(super) sampling_tools: bool,
@@ -50,7 +50,7 @@ pub(super) struct Offers {
     pub(super) urls: bool,
 }
 
-impl Offers {
+impl ClientCapabilities {
     /// Reads client capabilities; a capability of elicitation without modes is one for forms.
     fn read(capabilities: &Value) -> Self {
         let elicitation = capabilities.member("elicitation").filter(|value| !value.is_null());
@@ -79,7 +79,7 @@ impl Offers {
 /// A request that was sent.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Asked {
+pub(super) struct SentRequest {
     pub(super) is_answered: bool,
     /// Raw steps may send what deserves no answer; what comes back is theirs to judge.
     pub(super) is_raw: bool,
@@ -88,7 +88,7 @@ pub(super) struct Asked {
     pub(super) frame: u32,
     /// Whether it says that it is of the newest era.
     pub(super) is_stateless: bool,
-    pub(super) offers: Offers,
+    pub(super) offers: ClientCapabilities,
     pub(super) wants_logs: bool,
     /// Whether it asks to be made a task of.
     pub(super) is_augmented: bool,
@@ -100,18 +100,18 @@ pub(super) struct Asked {
 
 /// A progress token of ours.
 #[derive(Debug, Clone)]
-pub(super) struct Token {
+pub(super) struct ProgressToken {
     pub(super) request: Id,
     /// Given twice, by a raw step, or to what may outlive its answer.
     pub(super) is_loose: bool,
-    pub(super) last: Option<(f64, Stream)>,
-    pub(super) answered_on: Option<Stream>,
+    pub(super) last: Option<(f64, MessageStream)>,
+    pub(super) answered_on: Option<MessageStream>,
 }
 
 /// A subscription.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a type of notification, or a fact of its own")]
-pub(super) struct Listen {
+pub(super) struct Subscription {
     pub(super) is_acknowledged: bool,
     pub(super) tools: bool,
     pub(super) prompts: bool,
@@ -122,7 +122,7 @@ pub(super) struct Listen {
 
 /// What a server said that it can do.
 #[derive(Debug, Clone)]
-pub(super) struct Promised {
+pub(super) struct ServerCapabilities {
     pub(super) logging: bool,
     /// Whether it has the extension for tasks, and whether it has others.
     pub(super) extensions: (bool, bool),
@@ -130,7 +130,7 @@ pub(super) struct Promised {
 
 /// The latest word on a task.
 #[derive(Debug, Clone)]
-pub(super) struct Task {
+pub(super) struct KnownTask {
     pub(super) ended: Option<(Box<str>, u32)>,
     /// Whether an answer made it; a notification of its status may come before that.
     pub(super) is_made: bool,
@@ -139,8 +139,8 @@ pub(super) struct Task {
 /// Everything that one session taught.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Memory {
-    pub(super) asked: BTreeMap<Id, Asked>,
+pub(super) struct SessionMemory {
+    pub(super) asked: BTreeMap<Id, SentRequest>,
     /// The frames of the requests, in their order.
     frames: Vec<(u32, Id)>,
     pub(super) server_ids: BTreeSet<Id>,
@@ -152,18 +152,18 @@ pub(super) struct Memory {
     pub(super) agreed: Option<Revision>,
     /// Whether an older handshake was served in the newest era: both are spoken from then on.
     pub(super) is_mixed: bool,
-    pub(super) offers: Option<Offers>,
-    pub(super) promised: Option<Promised>,
+    pub(super) offers: Option<ClientCapabilities>,
+    pub(super) promised: Option<ServerCapabilities>,
     pub(super) wants_logs: bool,
-    pub(super) tokens: BTreeMap<Id, Token>,
-    pub(super) listens: BTreeMap<Id, Listen>,
-    pub(super) tasks: BTreeMap<Box<str>, Task>,
+    pub(super) tokens: BTreeMap<Id, ProgressToken>,
+    pub(super) listens: BTreeMap<Id, Subscription>,
+    pub(super) tasks: BTreeMap<Box<str>, KnownTask>,
     pub(super) elicitations: BTreeSet<Box<str>>,
     /// The cache scopes that pages announced for the next one, by method and cursor.
     pub(super) pages: BTreeMap<(&'static str, Box<str>), Box<str>>,
 }
 
-impl Memory {
+impl SessionMemory {
     /// A raw step is about to ask with that id.
     pub(super) fn asked_raw(&mut self, id: Id) {
         self.asked.entry(id).or_default().is_raw = true;
@@ -173,7 +173,7 @@ impl Memory {
     /// Whether nothing is under way: no request, no subscription, no task.
     pub(super) fn is_at_rest(&self) -> bool {
         // What a raw step sends on a connection of its own passes nobody here, and has no frame.
-        let is_over = |asked: &Asked| asked.is_answered || asked.frame == 0;
+        let is_over = |asked: &SentRequest| asked.is_answered || asked.frame == 0;
         let is_doubtful = self.is_spoilt || self.is_mixed;
         !is_doubtful && self.asked.values().all(is_over) && self.listens.is_empty() && self.tasks.is_empty()
     }
@@ -193,7 +193,7 @@ impl Memory {
     /// Takes in a request that is like an earlier one in everything but its id.
     pub(super) fn asked_again(&mut self, like: &Id, id: Id, frame: u32) {
         let asked = self.asked.get(like).cloned().unwrap_or_default();
-        self.asked.insert(id, Asked { is_answered: false, frame, ..asked });
+        self.asked.insert(id, SentRequest { is_answered: false, frame, ..asked });
     }
 
     /// Takes in what we sent.
@@ -203,13 +203,13 @@ impl Memory {
                 self.sent(one, frame);
             }
         }
-        let Message::Request { id, method, params } = classify(json) else { return };
+        let RpcMessage::Request { id, method, params } = classify(json) else { return };
         let known = METHODS.iter().find(|known| **known == method).copied().unwrap_or_default();
         let meta = params.and_then(|params| params.member("_meta"));
-        let mut asked = Asked { method: known, frame, ..Asked::default() };
+        let mut asked = SentRequest { method: known, frame, ..SentRequest::default() };
         if let Some(meta) = meta {
             asked.is_stateless = is_newest(meta);
-            asked.offers = meta.get(OFFERS_KEY).map(Offers::read).unwrap_or_default();
+            asked.offers = meta.get(OFFERS_KEY).map(ClientCapabilities::read).unwrap_or_default();
             asked.wants_logs = meta.get(LOG_KEY).is_some();
         }
         self.wants_logs |= asked.wants_logs;
@@ -223,17 +223,17 @@ impl Memory {
         self.remember(id, asked);
     }
 
-    fn learn(&mut self, id: &Id, asked: &mut Asked, params: &Value) {
+    fn learn(&mut self, id: &Id, asked: &mut SentRequest, params: &Value) {
         let text = |name: &str| params.get(name).and_then(Value::as_str).map(Box::from);
         match asked.method {
             "initialize" => {
-                let offers = Offers::read(&params["capabilities"]);
+                let offers = ClientCapabilities::read(&params["capabilities"]);
                 self.offers = Some(self.offers.map_or(offers, |known| known.and(offers)));
             }
             "subscriptions/listen" if asked.is_stateless => {
                 let wants = |name: &str| params["notifications"][name] == true;
                 let updates = params["notifications"]["resourceSubscriptions"].as_array();
-                let listen = Listen {
+                let listen = Subscription {
                     is_acknowledged: false,
                     tools: wants("toolsListChanged"),
                     prompts: wants("promptsListChanged"),
@@ -256,18 +256,18 @@ impl Memory {
         let is_raw = self.asked.get(request).is_some_and(|asked| asked.is_raw);
         let is_taken = self.tokens.contains_key(&token);
         let is_loose = is_raw || is_taken || is_augmented;
-        let fresh = Token { request: request.clone(), is_loose, last: None, answered_on: None };
+        let fresh = ProgressToken { request: request.clone(), is_loose, last: None, answered_on: None };
         self.tokens.insert(token, fresh);
     }
 
-    fn remember(&mut self, id: Id, asked: Asked) {
+    fn remember(&mut self, id: Id, asked: SentRequest) {
         self.frames.push((asked.frame, id.clone()));
         match self.asked.get_mut(&id) {
             // Announced by a raw step, or asked for a second time.
             Some(known) => {
                 let is_first = known.frame == 0;
                 let method = if is_first || known.method == asked.method { asked.method } else { "" };
-                *known = Asked { is_raw: known.is_raw, is_answered: known.is_answered, method, ..asked };
+                *known = SentRequest { is_raw: known.is_raw, is_answered: known.is_answered, method, ..asked };
             }
             None => drop(self.asked.insert(id, asked)),
         }

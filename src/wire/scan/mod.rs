@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use self::look::Stream;
-use self::look::{Look, Seen, Told};
+pub use self::look::MessageStream;
+use self::look::{MessageCheck, ReportedMessages, RuleCounts};
 pub use self::manual::manual;
-use self::memory::Memory;
+use self::memory::SessionMemory;
 use self::rules::framing::Fragments;
 use self::table::Rule;
 pub use self::table::{SCANS, Scan};
@@ -28,7 +28,7 @@ use super::{Direction, Era, Frame, Id, Revision};
 
 /// A broken rule of the protocol, with the frame that shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Violation {
+pub struct ProtocolViolation {
     /// A stable kebab-case name.
     pub code: &'static str,
     /// One sentence about what the server did.
@@ -41,7 +41,7 @@ pub struct Violation {
     pub request: Option<Id>,
 }
 
-impl Violation {
+impl ProtocolViolation {
     fn new(code: Rule, message: String, frame: u32) -> Self {
         let scan = &SCANS[code as usize];
         Self { code: scan.code, message, variant: scan.variant, frame, request: None }
@@ -56,11 +56,11 @@ impl Violation {
 #[derive(Debug)]
 pub struct Scanner {
     era: Era,
-    memory: Memory,
+    memory: SessionMemory,
     fragments: Fragments,
-    seen: Seen,
-    told: Told,
-    marked: Option<Box<Memory>>,
+    seen: RuleCounts,
+    told: ReportedMessages,
+    marked: Option<Box<SessionMemory>>,
 }
 
 impl Scanner {
@@ -71,10 +71,10 @@ impl Scanner {
     pub fn new(era: Era) -> Self {
         Self {
             era,
-            memory: Memory::default(),
+            memory: SessionMemory::default(),
             fragments: Fragments::default(),
             seen: [0; SCANS.len()],
-            told: Told::new(),
+            told: ReportedMessages::new(),
             marked: None,
         }
     }
@@ -140,12 +140,12 @@ impl Scanner {
     }
 
     /// Looks at the next protocol frame.
-    pub fn watch(&mut self, frame: &Frame) -> Vec<Violation> {
-        self.watch_on(frame, if frame.http.is_some() { Stream::Common } else { Stream::Only })
+    pub fn watch(&mut self, frame: &Frame) -> Vec<ProtocolViolation> {
+        self.watch_on(frame, if frame.http.is_some() { MessageStream::Common } else { MessageStream::Only })
     }
 
     /// Looks at the next protocol frame, of which it is known which stream brought it.
-    pub fn watch_on(&mut self, frame: &Frame, stream: Stream) -> Vec<Violation> {
+    pub fn watch_on(&mut self, frame: &Frame, stream: MessageStream) -> Vec<ProtocolViolation> {
         let mut found = Vec::new();
         // It may be sound, whatever nobody reads.
         if frame.beyond().is_some() {
@@ -159,10 +159,16 @@ impl Scanner {
         found
     }
 
-    fn received(&mut self, frame: &Frame, stream: Stream, json: Result<&Value, &String>, found: &mut Vec<Violation>) {
+    fn received(
+        &mut self,
+        frame: &Frame,
+        stream: MessageStream,
+        json: Result<&Value, &String>,
+        found: &mut Vec<ProtocolViolation>,
+    ) {
         let revision = self.revision(json);
         let (seen, told, request) = (&mut self.seen, &mut self.told, None);
-        let mut look = Look { frame, stream, revision, request, seen, told, found };
+        let mut look = MessageCheck { frame, stream, revision, request, seen, told, found };
         match json {
             _ if self.fragments.take(&mut look, json) => {}
             Ok(json) => rules::judge(&mut look, &mut self.memory, json),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::fault::Ended;
-use crate::wire::Http;
+use crate::wire::HttpHead;
 
 type Change = Box<dyn Fn(&mut Vec<Reply>)>;
 
@@ -323,7 +323,7 @@ fn what_no_suite_can_see() {
         replies.push(Reply { after: Duration::ZERO, what: What::Stderr(b"warn".to_vec()), http: None });
     });
     nothing(&|replies| {
-        replies[0].http = Some(Arc::new(Http { status: 202, headers: Vec::new() }));
+        replies[0].http = Some(Arc::new(HttpHead { status: 202, headers: Vec::new() }));
     });
     nothing(&|replies| replies.push(reply(json!({"jsonrpc": "2.0", "method": "notifications/x"}), 9)));
     nothing(&Vec::clear);

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::transport::Origin;
+use crate::transport::Delivery;
 
 /// A server that answers every connection with the next script, and hangs up; it keeps what it was sent.
 struct Server {
@@ -63,12 +63,25 @@ async fn request(socket: &mut TcpStream) -> String {
     }
 }
 
-fn address(url: &str) -> Address {
-    Address { url: url.to_owned(), headers: Vec::new(), tokens: None, flavour: Flavour::Auto, tls: Tls::System }
+fn address(url: &str) -> HttpAddress {
+    HttpAddress {
+        url: url.to_owned(),
+        headers: Vec::new(),
+        tokens: None,
+        flavour: HttpTransport::Auto,
+        tls: TrustedRoots::System,
+    }
 }
 
-fn message(frame: u32, kind: Kind, era: Era) -> Outgoing {
-    Outgoing::Message(Message { bytes: b"{}".to_vec(), owner: String::new(), frame, headers: Vec::new(), kind, era })
+fn message(frame: u32, kind: MessageRole, era: Era) -> Outgoing {
+    Outgoing::Message(OutgoingMessage {
+        bytes: b"{}".to_vec(),
+        owner: String::new(),
+        frame,
+        headers: Vec::new(),
+        role: kind,
+        era,
+    })
 }
 
 fn answer(kind: &str, body: &str) -> String {
@@ -83,11 +96,11 @@ fn refusal(status: &str, headers: &str, body: &str) -> String {
 #[expect(clippy::wildcard_enum_match_arm, reason = "no test expects anything else")]
 fn shown(incoming: Incoming) -> String {
     match incoming {
-        Incoming::Message { bytes, origin, .. } => {
+        Incoming::Message { bytes, delivery: origin, .. } => {
             let origin = match origin {
-                Origin::Body(frame) => format!("body {frame}"),
-                Origin::Event(frame) => format!("event {frame}"),
-                Origin::Stream => "stream".to_owned(),
+                Delivery::Body(frame) => format!("body {frame}"),
+                Delivery::Event(frame) => format!("event {frame}"),
+                Delivery::Stream => "stream".to_owned(),
             };
             format!("{origin}: {}", String::from_utf8_lossy(&bytes))
         }
@@ -101,7 +114,7 @@ fn shown(incoming: Incoming) -> String {
 async fn check(scripts: &[String], expected: &str) {
     let server = Server::new(scripts.to_vec()).await;
     let mut link = connect(&address(&server.url)).unwrap();
-    link.outgoing.send(message(1, Kind::Request, Era::Session)).unwrap();
+    link.outgoing.send(message(1, MessageRole::Request, Era::Session)).unwrap();
     let came = shown(link.incoming.recv().await.unwrap());
     assert_eq!(came.replace(&server.url, "URL"), expected, "{scripts:?}");
 }
@@ -155,7 +168,7 @@ async fn refusals_are_named() {
     ] {
         let server = Server::new(vec![refusal(status, headers, body)]).await;
         let mut link = connect(&address(&server.url)).unwrap();
-        link.outgoing.send(message(1, Kind::Request, Era::Session)).unwrap();
+        link.outgoing.send(message(1, MessageRole::Request, Era::Session)).unwrap();
         let came = shown(link.incoming.recv().await.unwrap());
         let root = server.url.trim_end_matches("/mcp");
         assert_eq!(came.replace(root, "ROOT"), format!("failed 1: {expected}"));
@@ -196,7 +209,7 @@ async fn nobody_listens() {
         (format!("http://{long}.invalid/"), format!("the host `{long}.invalid` is not known")),
     ] {
         let mut link = connect(&address(&url)).unwrap();
-        link.outgoing.send(message(1, Kind::Request, Era::Session)).unwrap();
+        link.outgoing.send(message(1, MessageRole::Request, Era::Session)).unwrap();
         assert_eq!(shown(link.incoming.recv().await.unwrap()), format!("failed 1: {expected}"));
     }
     for url in ["nonsense", "ftp://host/", "/mcp"] {
@@ -226,12 +239,12 @@ async fn a_session_is_kept_resumed_and_ended() {
     ])
     .await;
     let mut link = connect(&address(&server.url)).unwrap();
-    link.outgoing.send(message(1, Kind::Handshake, Era::Session)).unwrap();
+    link.outgoing.send(message(1, MessageRole::Handshake, Era::Session)).unwrap();
     assert_eq!(shown(link.incoming.recv().await.unwrap()), format!("body 1: {RESULT}"));
-    link.outgoing.send(message(2, Kind::Initialized, Era::Session)).unwrap();
-    link.outgoing.send(message(3, Kind::Request, Era::Session)).unwrap();
+    link.outgoing.send(message(2, MessageRole::Initialized, Era::Session)).unwrap();
+    link.outgoing.send(message(3, MessageRole::Request, Era::Session)).unwrap();
     assert_eq!(shown(link.incoming.recv().await.unwrap()), format!("event 3: {RESULT}"));
-    link.outgoing.send(message(4, Kind::Request, Era::Session)).unwrap();
+    link.outgoing.send(message(4, MessageRole::Request, Era::Session)).unwrap();
     let lost = "failed 4: the server does not know the session any more: it answered `ping` with HTTP 404 Not Found";
     assert_eq!(shown(link.incoming.recv().await.unwrap()), lost);
     link.stop.stop().await;
@@ -255,8 +268,8 @@ async fn the_servers_own_stream_goes_on_where_it_broke() {
     ])
     .await;
     let mut link = connect(&address(&server.url)).unwrap();
-    link.outgoing.send(message(1, Kind::Handshake, Era::Session)).unwrap();
-    link.outgoing.send(message(2, Kind::Initialized, Era::Session)).unwrap();
+    link.outgoing.send(message(1, MessageRole::Handshake, Era::Session)).unwrap();
+    link.outgoing.send(message(2, MessageRole::Initialized, Era::Session)).unwrap();
     for expected in [&format!("body 1: {RESULT}"), "stream: 1", "stream: 2"] {
         assert_eq!(shown(link.incoming.recv().await.unwrap()), expected);
     }
@@ -272,7 +285,7 @@ async fn an_older_server_is_found_behind_a_refusal() {
     let scripts = vec![refusal("405 Method Not Allowed", "", ""), stream, refusal("202 Accepted", "", "")];
     let server = Server::new(scripts).await;
     let mut link = connect(&address(&server.url)).unwrap();
-    link.outgoing.send(message(1, Kind::Handshake, Era::Session)).unwrap();
+    link.outgoing.send(message(1, MessageRole::Handshake, Era::Session)).unwrap();
     assert_eq!(shown(link.incoming.recv().await.unwrap()), "Speaks(Sse)");
     assert_eq!(shown(link.incoming.recv().await.unwrap()), format!("stream: {RESULT}"));
     while server.heard().len() < 3 {
@@ -283,7 +296,7 @@ async fn an_older_server_is_found_behind_a_refusal() {
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: endpoint\ndata: http://evil.example/\n\n…";
     let server = Server::new(vec![refusal("404 Not Found", "", ""), elsewhere.to_owned()]).await;
     let mut link = connect(&address(&server.url)).unwrap();
-    link.outgoing.send(message(1, Kind::Handshake, Era::Session)).unwrap();
+    link.outgoing.send(message(1, MessageRole::Handshake, Era::Session)).unwrap();
     let refused =
         "failed 1: the server names an endpoint of another origin, `http://evil.example/`; nothing is sent there";
     assert_eq!(shown(link.incoming.recv().await.unwrap()), refused);

@@ -63,8 +63,9 @@ fn secure(host: &str, years: (i32, i32), issuer: Option<&Issuer<'_, KeyPair>>) -
 /// Sends one request to a server whose authority is `root`.
 async fn check_from(root: &str, scheme: &str, port: u16, expected: &str) {
     let url = format!("{scheme}://127.0.0.1:{port}/mcp");
-    let mut link = connect(&Address { tls: Tls::Roots(root.as_bytes().to_vec()), ..address(&url) }).unwrap();
-    link.outgoing.send(message(1, Kind::Request, Era::Session)).unwrap();
+    let mut link =
+        connect(&HttpAddress { tls: TrustedRoots::Roots(root.as_bytes().to_vec()), ..address(&url) }).unwrap();
+    link.outgoing.send(message(1, MessageRole::Request, Era::Session)).unwrap();
     assert_eq!(shown(link.incoming.recv().await.unwrap()), expected);
 }
 
@@ -121,7 +122,8 @@ async fn the_wrong_scheme_is_said() {
 #[tokio::test]
 async fn files_without_certificates_are_refused() {
     for text in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
-        let address = Address { tls: Tls::Roots(text.as_bytes().to_vec()), ..address("https://127.0.0.1:1/") };
+        let address =
+            HttpAddress { tls: TrustedRoots::Roots(text.as_bytes().to_vec()), ..address("https://127.0.0.1:1/") };
         assert!(connect(&address).is_err(), "{text}");
     }
 }

@@ -22,17 +22,17 @@ fn unauthorized(challenge: &str) -> String {
 async fn check(token_path: Option<&str>, scripts: Vec<String>, come: &[&str], heard: &[&str]) -> Server {
     let server = Server::new(scripts).await;
     let root = server.url.trim_end_matches("/mcp").to_owned();
-    let credentials = ClientCredentials {
+    let credentials = ClientCredentialsGrant {
         token_url: token_path.map(|path| format!("{root}{path}")),
         client_id: "me".to_owned(),
         client_secret: "open sesame".to_owned(),
-        ..ClientCredentials::default()
+        ..ClientCredentialsGrant::default()
     };
-    let tokens = Some(Arc::new(Tokens::new(credentials, Redactor::default())));
+    let tokens = Some(Arc::new(TokenSource::new(credentials, Redactor::default())));
     let headers = vec![("x-own".to_owned(), "for the server alone".to_owned())];
-    let mut link = connect(&Address { headers, tokens, ..address(&server.url) }).unwrap();
+    let mut link = connect(&HttpAddress { headers, tokens, ..address(&server.url) }).unwrap();
     for (expected, frame) in come.iter().zip(1..) {
-        link.outgoing.send(message(frame, Kind::Request, Era::Stateless)).unwrap();
+        link.outgoing.send(message(frame, MessageRole::Request, Era::Stateless)).unwrap();
         loop {
             let seen = shown(link.incoming.recv().await.unwrap());
             if !seen.starts_with("refused") {

@@ -3,13 +3,18 @@
 use serde_json::Value;
 
 use super::super::super::Id;
-use super::super::look::Look;
-use super::super::memory::{Asked, Memory};
+use super::super::look::MessageCheck;
+use super::super::memory::{SentRequest, SessionMemory};
 use super::super::table::Rule;
 use crate::wire::Members;
 
 /// Judges whose answer it is; returns the request, where this is the answer that it was to get.
-pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, json: &Value, id: Option<Id>) -> Option<Asked> {
+pub(super) fn judge(
+    look: &mut MessageCheck<'_>,
+    memory: &mut SessionMemory,
+    json: &Value,
+    id: Option<Id>,
+) -> Option<SentRequest> {
     // A response that refuses with its status says by itself what it refuses.
     let refuses = look.frame.http.as_ref().is_some_and(|http| !http.is_success());
     // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
@@ -40,5 +45,5 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, json: &Value, id: 
     }
     let subject = if asked.is_raw { asked.subject.clone() } else { asked.subject.take() };
     asked.is_answered = true;
-    Some(Asked { subject, ..asked.clone() })
+    Some(SentRequest { subject, ..asked.clone() })
 }

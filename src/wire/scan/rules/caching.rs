@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::super::look::Look;
-use super::super::memory::{MOST_NAMES, Memory};
+use super::super::look::MessageCheck;
+use super::super::memory::{MAX_NAMES, SessionMemory};
 use super::super::table::Rule;
-use super::{Exchange, envelope, shown};
+use super::{AnsweredRequest, envelope, shown};
 use crate::wire::Members;
 
 /// The methods whose complete results can be cached.
@@ -13,8 +13,8 @@ const CACHEABLE: [&str; 6] =
     ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"];
 
 /// Judges the hints of a complete result.
-pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, exchange: Exchange<'_>) {
-    let Exchange { asked, result } = exchange;
+pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exchange: AnsweredRequest<'_>) {
+    let AnsweredRequest { asked, result } = exchange;
     let method = asked.method;
     if !CACHEABLE.contains(&method) {
         return;
@@ -36,7 +36,12 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, exchange: Exchange
     }
 }
 
-fn pages(look: &mut Look<'_>, memory: &mut Memory, Exchange { asked, result }: Exchange<'_>, scope: &str) {
+fn pages(
+    look: &mut MessageCheck<'_>,
+    memory: &mut SessionMemory,
+    AnsweredRequest { asked, result }: AnsweredRequest<'_>,
+    scope: &str,
+) {
     let method = asked.method;
     if let Some(cursor) = &asked.subject
         && let Some(before) = memory.pages.get(&(method, cursor.clone()))
@@ -45,7 +50,7 @@ fn pages(look: &mut Look<'_>, memory: &mut Memory, Exchange { asked, result }: E
             format!("the `cacheScope` of `{method}` goes from `{before}` to `{scope}` between its pages")
         });
     }
-    if let Some(next) = result["nextCursor"].as_str().filter(|_| memory.pages.len() < MOST_NAMES) {
+    if let Some(next) = result["nextCursor"].as_str().filter(|_| memory.pages.len() < MAX_NAMES) {
         memory.pages.insert((method, next.into()), scope.into());
     }
 }

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::super::super::format::{is_base64, is_media_type, is_uri};
-use super::super::look::Look;
+use super::super::look::MessageCheck;
 use super::super::table::Rule;
-use super::{Exchange, items, shown};
+use super::{AnsweredRequest, items, shown};
 use crate::wire::Members;
 
 /// Judges the content of a result.
-pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     match asked.method {
         "tools/call" | "tasks/result" => items(result, "content").for_each(|block| judge_block(look, block)),
         "prompts/get" => {
@@ -20,7 +20,7 @@ pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_
     }
 }
 
-fn judge_block(look: &mut Look<'_>, block: &Value) {
+fn judge_block(look: &mut MessageCheck<'_>, block: &Value) {
     let kind = block["type"].as_str().unwrap_or_default();
     match kind {
         "image" | "audio" => {
@@ -42,7 +42,7 @@ fn judge_block(look: &mut Look<'_>, block: &Value) {
     }
 }
 
-fn judge_contents(look: &mut Look<'_>, contents: &Value) {
+fn judge_contents(look: &mut MessageCheck<'_>, contents: &Value) {
     let uri = contents.member("uri");
     look.require(Rule::BadResource, uri.is_some_and(Value::is_string), || {
         format!("the contents of a resource must have a `uri`, these have {}", shown(uri))
@@ -59,7 +59,7 @@ fn judge_contents(look: &mut Look<'_>, contents: &Value) {
 }
 
 /// Judges the address of a resource; one that is missing is judged elsewhere.
-pub(super) fn address(look: &mut Look<'_>, uri: Option<&Value>) {
+pub(super) fn address(look: &mut MessageCheck<'_>, uri: Option<&Value>) {
     let Some(uri) = uri.and_then(Value::as_str) else { return };
     look.require(Rule::BadUri, is_uri(uri), || format!("a resource is named by `{uri}`, which is no URI"));
 }

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::super::super::Revision;
 use super::super::super::format::is_uri;
-use super::super::look::Look;
-use super::super::memory::{MOST_NAMES, Memory};
+use super::super::look::MessageCheck;
+use super::super::memory::{MAX_NAMES, SessionMemory};
 use super::super::table::Rule;
 use super::shown;
 use crate::wire::Members;
@@ -14,7 +14,7 @@ use crate::wire::Members;
 pub(super) const URL_REQUIRED: i64 = -32042;
 
 /// Judges the parameters of `elicitation/create`; without a memory they come inside a result.
-pub(super) fn judge(look: &mut Look<'_>, memory: Option<&mut Memory>, params: &Value) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
     let message = params.member("message");
     look.require(Rule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
         format!("an elicitation must have a `message`, this one has {}", shown(message))
@@ -29,7 +29,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: Option<&mut Memory>, params: &V
     });
 }
 
-fn by_url(look: &mut Look<'_>, memory: Option<&mut Memory>, params: &Value) {
+fn by_url(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
     let (url, id) = (params.member("url"), params.member("elicitationId"));
     look.require(Rule::IncompleteUrlElicitation, url.and_then(Value::as_str).is_some_and(is_uri), || {
         format!("an elicitation by URL must have a valid `url`, this one has {}", shown(url))
@@ -45,14 +45,14 @@ fn by_url(look: &mut Look<'_>, memory: Option<&mut Memory>, params: &Value) {
     }
 }
 
-fn remember(memory: &mut Memory, id: Option<&Value>) {
-    if let Some(id) = id.and_then(Value::as_str).filter(|_| memory.elicitations.len() < MOST_NAMES) {
+fn remember(memory: &mut SessionMemory, id: Option<&Value>) {
+    if let Some(id) = id.and_then(Value::as_str).filter(|_| memory.elicitations.len() < MAX_NAMES) {
         memory.elicitations.insert(id.into());
     }
 }
 
 /// Judges an error that asks for elicitations by URL.
-pub(super) fn required(look: &mut Look<'_>, memory: &mut Memory, error: &Value) {
+pub(super) fn required(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, error: &Value) {
     let list = error.pointer("/data/elicitations").and_then(Value::as_array);
     let is_right = |one: &Value| one["mode"] == "url" && one["elicitationId"].is_string();
     let is_whole = list.is_some_and(|list| !list.is_empty() && list.iter().all(is_right));
@@ -64,9 +64,9 @@ pub(super) fn required(look: &mut Look<'_>, memory: &mut Memory, error: &Value) 
 }
 
 /// Judges the news that an elicitation is complete.
-pub(super) fn completed(look: &mut Look<'_>, memory: &Memory, params: &Value) {
+pub(super) fn completed(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
     let id = params.member("elicitationId");
-    let is_full = memory.elicitations.len() >= MOST_NAMES;
+    let is_full = memory.elicitations.len() >= MAX_NAMES;
     let is_known = id.and_then(Value::as_str).is_some_and(|id| is_full || memory.elicitations.contains(id));
     look.require(Rule::UnknownElicitation, is_known, || {
         format!(

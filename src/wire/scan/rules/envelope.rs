@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::super::super::{Message, classify};
-use super::super::look::Look;
+use super::super::super::{RpcMessage, classify};
+use super::super::look::MessageCheck;
 use super::super::table::Rule;
 use super::{NOTICE, framing, shown};
 use crate::wire::Members;
 
 /// Judges what makes a message one.
-pub(super) fn judge(look: &mut Look<'_>, json: &Value) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, json: &Value) {
     let is_stdio = look.frame.http.is_none();
     if is_stdio {
         look.require(Rule::SplitMessage, true, String::new);
@@ -26,7 +26,7 @@ pub(super) fn judge(look: &mut Look<'_>, json: &Value) {
         let shown = version.map_or("none".to_owned(), Value::to_string);
         format!("a message must say `\"jsonrpc\": \"2.0\"`, this one has {shown}")
     });
-    if let Message::Invalid(reason) = classify(json) {
+    if let RpcMessage::Invalid(reason) = classify(json) {
         look.require(Rule::MalformedEnvelope, false, || reason);
     }
     look.request = None;
@@ -44,9 +44,9 @@ pub(super) fn judge(look: &mut Look<'_>, json: &Value) {
     }
 }
 
-fn no_object(look: &mut Look<'_>, json: &Value) {
+fn no_object(look: &mut MessageCheck<'_>, json: &Value) {
     if json.is_array() || look.frame.http.is_some() {
-        let reason = if let Message::Invalid(reason) = classify(json) { reason } else { String::new() };
+        let reason = if let RpcMessage::Invalid(reason) = classify(json) { reason } else { String::new() };
         look.require(Rule::MalformedEnvelope, false, || reason);
     } else {
         framing::stray(look, &json.to_string());
@@ -54,7 +54,7 @@ fn no_object(look: &mut Look<'_>, json: &Value) {
 }
 
 /// Judges the members of a response.
-pub(super) fn outcome(look: &mut Look<'_>, json: &Value) {
+pub(super) fn outcome(look: &mut MessageCheck<'_>, json: &Value) {
     let (result, error) = (json.member("result"), json.member("error"));
     look.require(Rule::MalformedEnvelope, result.is_none() || error.is_none(), || {
         "an answer has both `result` and `error`; it must have one of them".to_owned()

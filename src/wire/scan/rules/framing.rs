@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::super::super::{Message, classify};
-use super::super::look::{Look, Stream};
+use super::super::super::{RpcMessage, classify};
+use super::super::look::{MessageCheck, MessageStream};
 use super::super::table::Rule;
 
 /// How many lines a message may be broken over to be put together.
@@ -25,14 +25,14 @@ pub(in super::super) struct Fragments {
 impl Fragments {
     /// Takes a line where it belongs to a message broken over several; the first one is told of at once, since nobody knows
     /// whether others follow.
-    pub(in super::super) fn take(&mut self, look: &mut Look<'_>, json: Result<&Value, &String>) -> bool {
+    pub(in super::super) fn take(&mut self, look: &mut MessageCheck<'_>, json: Result<&Value, &String>) -> bool {
         if self.text.is_empty() {
-            if let (Err(_), Stream::Only) = (json, look.stream) {
+            if let (Err(_), MessageStream::Only) = (json, look.stream) {
                 self.begin(&look.frame.bytes);
             }
             return false;
         }
-        let is_message = json.is_ok_and(|json| !matches!(classify(json), Message::Invalid(_)));
+        let is_message = json.is_ok_and(|json| !matches!(classify(json), RpcMessage::Invalid(_)));
         let line = std::str::from_utf8(&look.frame.bytes).unwrap_or_default();
         let is_short = self.held.len() < MOST_LINES && self.text.len() + line.len() < MOST_BYTES;
         if is_message || line.trim().is_empty() || !is_short {
@@ -69,7 +69,7 @@ impl Fragments {
     }
 
     /// The lines are parts of nothing.
-    fn give_up(&mut self, look: &mut Look<'_>) {
+    fn give_up(&mut self, look: &mut MessageCheck<'_>) {
         for reason in std::mem::take(&mut self.held) {
             stray(look, &reason);
         }
@@ -83,7 +83,7 @@ impl Fragments {
 }
 
 /// Judges what holds no JSON.
-pub(in super::super) fn unreadable(look: &mut Look<'_>, reason: &str) {
+pub(in super::super) fn unreadable(look: &mut MessageCheck<'_>, reason: &str) {
     if look.frame.bytes.iter().all(u8::is_ascii_whitespace) {
         return;
     }
@@ -96,7 +96,7 @@ pub(in super::super) fn unreadable(look: &mut Look<'_>, reason: &str) {
     }
 }
 
-pub(super) fn stray(look: &mut Look<'_>, reason: &str) {
+pub(super) fn stray(look: &mut MessageCheck<'_>, reason: &str) {
     look.require(Rule::StrayOutput, false, || {
         format!("the server wrote something to stdout that is no message: {reason}")
     });

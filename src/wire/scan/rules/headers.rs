@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::super::format::is_token;
-use super::super::look::Look;
+use super::super::look::MessageCheck;
 use super::super::table::Rule;
 use super::shown;
 use crate::wire::Members;
@@ -17,12 +17,12 @@ const DATA: [&str; 5] = ["const", "default", "enum", "examples", "example"];
 const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
 /// Judges every annotation in the input schema of a tool.
-pub(super) fn judge(look: &mut Look<'_>, tool: &str, schema: &Value) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, tool: &str, schema: &Value) {
     if !look.holds(Rule::BadHeaderAnnotation) {
         return;
     }
     let mut names = Vec::new();
-    walk(schema, Way::Root, &mut |property, way| {
+    walk(schema, SchemaStep::Root, &mut |property, way| {
         let problem = problem(property, way).or_else(|| repeated(&mut names, property));
         look.require(Rule::BadHeaderAnnotation, problem.is_none(), || {
             let name = shown(property.get(ANNOTATION));
@@ -33,7 +33,7 @@ pub(super) fn judge(look: &mut Look<'_>, tool: &str, schema: &Value) {
 
 /// How a subschema is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum SchemaStep {
     /// It is the whole schema, and no parameter.
     Root,
     /// By `properties` alone.
@@ -41,7 +41,7 @@ enum Way {
     Detour,
 }
 
-fn problem(property: &Value, way: Way) -> Option<&'static str> {
+fn problem(property: &Value, way: SchemaStep) -> Option<&'static str> {
     let is_named = property[ANNOTATION].as_str().is_some_and(is_token);
     let is_primitive = match property.member("type") {
         Some(Value::String(kind)) => matches!(kind.as_str(), "integer" | "string" | "boolean"),
@@ -52,7 +52,7 @@ fn problem(property: &Value, way: Way) -> Option<&'static str> {
     };
     if !is_named {
         Some("is no name of a header")
-    } else if way != Way::Properties {
+    } else if way != SchemaStep::Properties {
         Some("stands where `properties` alone do not lead")
     } else if is_primitive {
         None
@@ -71,10 +71,10 @@ fn repeated(names: &mut Vec<String>, property: &Value) -> Option<&'static str> {
 }
 
 /// Shows every annotated subschema.
-fn walk(schema: &Value, way: Way, show: &mut impl FnMut(&Value, Way)) {
+fn walk(schema: &Value, way: SchemaStep, show: &mut impl FnMut(&Value, SchemaStep)) {
     if let Some(list) = schema.as_array() {
         for one in list {
-            walk(one, Way::Detour, show);
+            walk(one, SchemaStep::Detour, show);
         }
     }
     let Some(keywords) = schema.as_object() else { return };
@@ -86,11 +86,11 @@ fn walk(schema: &Value, way: Way, show: &mut impl FnMut(&Value, Way)) {
             continue;
         }
         let Some(named) = value.as_object().filter(|_| NAMED.contains(&keyword.as_str())) else {
-            walk(value, Way::Detour, show);
+            walk(value, SchemaStep::Detour, show);
             continue;
         };
-        let is_straight = keyword == "properties" && way != Way::Detour;
-        let next = if is_straight { Way::Properties } else { Way::Detour };
+        let is_straight = keyword == "properties" && way != SchemaStep::Detour;
+        let next = if is_straight { SchemaStep::Properties } else { SchemaStep::Detour };
         named.values().for_each(|one| walk(one, next, show));
     }
 }

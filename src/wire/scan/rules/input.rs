@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::super::look::Look;
+use super::super::look::MessageCheck;
 use super::super::table::Rule;
-use super::{Exchange, elicitation, requests, shown};
+use super::{AnsweredRequest, elicitation, requests, shown};
 use crate::wire::Members;
 
 /// Judges a result that is not complete yet.
-pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     if !asked.method.is_empty() {
         let is_allowed = matches!(asked.method, "tools/call" | "prompts/get" | "resources/read");
         look.require(Rule::InputRequiredElsewhere, is_allowed, || {

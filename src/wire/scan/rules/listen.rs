@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::super::super::{Id, Revision};
-use super::super::look::{Look, Stream};
-use super::super::memory::{Listen, Memory};
+use super::super::look::{MessageCheck, MessageStream};
+use super::super::memory::{SessionMemory, Subscription};
 use super::super::table::Rule;
 use super::shown;
 use crate::wire::Members;
@@ -15,15 +15,15 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const TAG: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Judges a notification as part of a subscription.
-pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, method: &str, params: &Value) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
     if look.revision < Revision::V2026_07_28 || memory.is_mixed {
         return;
     }
     let tag = params.member("_meta").and_then(|meta| meta.get(TAG));
     let named = tag.and_then(Id::from_json);
     let stream = match look.stream {
-        Stream::Response(frame) => memory.asked_in(frame).filter(|id| memory.listens.contains_key(id)).cloned(),
-        Stream::Only | Stream::Common => None,
+        MessageStream::Response(frame) => memory.asked_in(frame).filter(|id| memory.listens.contains_key(id)).cloned(),
+        MessageStream::Only | MessageStream::Common => None,
     };
     let is_change = is_change(method);
     if is_change || stream.is_some() {
@@ -49,7 +49,7 @@ fn is_change(method: &str) -> bool {
     method == ACKNOWLEDGED || method == "notifications/resources/updated" || method.ends_with("/list_changed")
 }
 
-fn order(look: &mut Look<'_>, listen: &mut Listen, method: &str) {
+fn order(look: &mut MessageCheck<'_>, listen: &mut Subscription, method: &str) {
     if method == ACKNOWLEDGED {
         listen.is_acknowledged = true;
     }
@@ -58,7 +58,7 @@ fn order(look: &mut Look<'_>, listen: &mut Listen, method: &str) {
     });
 }
 
-fn filter(look: &mut Look<'_>, listen: &Listen, method: &str) {
+fn filter(look: &mut MessageCheck<'_>, listen: &Subscription, method: &str) {
     let is_stray = method == "notifications/message" || method == "notifications/progress" && !listen.has_token;
     look.require(Rule::ListenStray, !is_stray, || format!("`{method}` came on the stream of a subscription"));
     let is_wanted = match method {

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::super::look::Look;
+use super::super::look::MessageCheck;
 use super::super::table::Rule;
-use super::{Exchange, items, shown};
+use super::{AnsweredRequest, items, shown};
 use crate::wire::Members;
 
 /// Judges the `_meta` of an object.
-pub(super) fn judge(look: &mut Look<'_>, holder: &Value) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, holder: &Value) {
     let Some(meta) = holder.member("_meta").and_then(Value::as_object) else { return };
     for key in meta.keys() {
         look.require(Rule::BadMetaKey, is_key(key), || {
@@ -18,7 +18,7 @@ pub(super) fn judge(look: &mut Look<'_>, holder: &Value) {
 }
 
 /// Judges a result and whatever in it may have `_meta` of its own.
-pub(super) fn judge_result(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
+pub(super) fn judge_result(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     judge(look, result);
     let list = match asked.method {
         "tools/list" => "tools",
@@ -39,7 +39,7 @@ pub(super) fn judge_result(look: &mut Look<'_>, Exchange { asked, result }: Exch
 }
 
 /// Judges the extensions among the capabilities of a server.
-pub(super) fn extensions(look: &mut Look<'_>, capabilities: &Value) {
+pub(super) fn extensions(look: &mut MessageCheck<'_>, capabilities: &Value) {
     for id in capabilities["extensions"].as_object().into_iter().flat_map(|extensions| extensions.keys()) {
         look.require(Rule::BadExtensionId, id.contains('/') && is_key(id), || {
             format!("the extension {} must be named by a prefix, a slash and a name", shown(Some(&id.as_str().into())))

@@ -21,20 +21,20 @@ mod tasks;
 use crate::wire::Members;
 use serde_json::Value;
 
-use super::super::{Message, Revision, classify};
-use super::look::Look;
-use super::memory::{Asked, Memory};
+use super::super::{Revision, RpcMessage, classify};
+use super::look::MessageCheck;
+use super::memory::{SentRequest, SessionMemory};
 use super::table::Rule;
 
 /// An answer to a request that is known.
 #[derive(Clone, Copy)]
-struct Exchange<'a> {
-    asked: &'a Asked,
+struct AnsweredRequest<'a> {
+    asked: &'a SentRequest,
     result: &'a Value,
 }
 
 /// Judges a message that could be read.
-pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, json: &Value) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value) {
     if let Some(batch) = json.as_array() {
         // What raw steps get is theirs to judge, and one revision had batches.
         if look.revision == Revision::V2025_03_26 {
@@ -49,22 +49,22 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, json: &Value) {
     judge_one(look, memory, json);
 }
 
-fn judge_one(look: &mut Look<'_>, memory: &mut Memory, json: &Value) {
+fn judge_one(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value) {
     envelope::judge(look, json);
     match classify(json) {
-        Message::Invalid(_) => {}
-        Message::Request { method, .. } | Message::Notification { method, .. } if method.starts_with(NOTICE) => {
+        RpcMessage::Invalid(_) => {}
+        RpcMessage::Request { method, .. } | RpcMessage::Notification { method, .. } if method.starts_with(NOTICE) => {
             notified(look, memory, method, &json["params"]);
         }
-        Message::Request { id, method, params } => requests::judge(look, memory, (Some(id), method), params),
-        Message::Notification { method, params } => {
+        RpcMessage::Request { id, method, params } => requests::judge(look, memory, (Some(id), method), params),
+        RpcMessage::Notification { method, params } => {
             if json.member("id").is_some() {
                 requests::judge(look, memory, (None, method), params);
             } else {
                 notified(look, memory, method, &json["params"]);
             }
         }
-        Message::Response { id } => {
+        RpcMessage::Response { id } => {
             look.require(Rule::ServerRequest, true, String::new);
             look.request.clone_from(&id);
             answered(look, memory, json, id);
@@ -76,7 +76,7 @@ fn judge_one(look: &mut Look<'_>, memory: &mut Memory, json: &Value) {
 /// How the methods of all notifications begin.
 const NOTICE: &str = "notifications/";
 
-fn notified(look: &mut Look<'_>, memory: &mut Memory, method: &str, params: &Value) {
+fn notified(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
     look.require(Rule::ServerRequest, true, String::new);
     meta::judge(look, params);
     match method {
@@ -90,14 +90,14 @@ fn notified(look: &mut Look<'_>, memory: &mut Memory, method: &str, params: &Val
     listen::judge(look, memory, method, params);
 }
 
-fn answered(look: &mut Look<'_>, memory: &mut Memory, json: &Value, id: Option<super::super::Id>) {
+fn answered(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value, id: Option<super::super::Id>) {
     envelope::outcome(look, json);
     let Some(asked) = answers::judge(look, memory, json, id) else { return };
     if let Some(error) = json.member("error") {
         results::refused(look, memory, &asked, error);
     }
     let Some(result) = json.member("result").filter(|result| result.is_object()) else { return };
-    let exchange = Exchange { asked: &asked, result };
+    let exchange = AnsweredRequest { asked: &asked, result };
     chances(look, memory, &asked);
     meta::judge_result(look, exchange);
     content::judge(look, exchange);
@@ -108,7 +108,7 @@ fn answered(look: &mut Look<'_>, memory: &mut Memory, json: &Value, id: Option<s
 }
 
 /// Counts an exchange during which the server could have asked for something, or logged.
-fn chances(look: &mut Look<'_>, memory: &Memory, asked: &Asked) {
+fn chances(look: &mut MessageCheck<'_>, memory: &SessionMemory, asked: &SentRequest) {
     if !matches!(asked.method, "tools/call" | "prompts/get" | "resources/read") || asked.is_raw || memory.is_mixed {
         return;
     }

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::super::super::{Id, Revision};
-use super::super::look::{Look, Stream};
-use super::super::memory::Memory;
+use super::super::look::{MessageCheck, MessageStream};
+use super::super::memory::SessionMemory;
 use super::super::table::Rule;
 use super::shown;
 use crate::wire::Members;
 
 /// Judges what the server cancels.
-pub(super) fn cancelled(look: &mut Look<'_>, memory: &Memory, params: &Value) {
+pub(super) fn cancelled(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
     let named = params.member("requestId");
     let id = named.and_then(Id::from_json);
     let is_of_server = id.as_ref().is_some_and(|id| memory.server_ids.contains(id));
@@ -28,7 +28,7 @@ pub(super) fn cancelled(look: &mut Look<'_>, memory: &Memory, params: &Value) {
 }
 
 /// Judges a log message.
-pub(super) fn logged(look: &mut Look<'_>, memory: &Memory) {
+pub(super) fn logged(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
     if let Some(promised) = &memory.promised {
         look.require(Rule::UndeclaredLog, promised.logging, || {
             "the server sent `notifications/message`, though it does not declare the capability `logging`".to_owned()
@@ -39,12 +39,12 @@ pub(super) fn logged(look: &mut Look<'_>, memory: &Memory) {
     }
     let is_wanted = match look.stream {
         // On a single stream nothing tells whose message it is.
-        Stream::Only if !memory.is_raw => memory.wants_logs,
-        Stream::Response(frame) => match memory.asked_in(frame).and_then(|id| memory.asked.get(id)) {
+        MessageStream::Only if !memory.is_raw => memory.wants_logs,
+        MessageStream::Response(frame) => match memory.asked_in(frame).and_then(|id| memory.asked.get(id)) {
             Some(asked) if asked.is_stateless && !asked.is_raw => asked.wants_logs,
             _ => return,
         },
-        Stream::Only | Stream::Common => return,
+        MessageStream::Only | MessageStream::Common => return,
     };
     look.require(Rule::UnaskedLog, is_wanted, || {
         "the server sent `notifications/message` for a request that names no `logLevel` in its `_meta`".to_owned()

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::super::super::Id;
-use super::super::look::{Look, Stream};
-use super::super::memory::{Asked, Memory};
+use super::super::look::{MessageCheck, MessageStream};
+use super::super::memory::{SentRequest, SessionMemory};
 use super::super::table::Rule;
 use super::shown;
 use crate::wire::Members;
 
 /// Judges a notification of progress.
-pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
     let named = params.member("progressToken");
     let id = named.and_then(Id::from_json);
     let token = id.as_ref().and_then(|id| memory.tokens.get_mut(id));
@@ -20,8 +20,8 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
     let Some(token) = token.filter(|token| !token.is_loose) else { return };
     // Streams overtake each other; what came on one of them is in its order.
     let is_late = match (token.answered_on, look.stream) {
-        (Some(Stream::Only), Stream::Only) => true,
-        (Some(Stream::Response(answered)), Stream::Response(stream)) => answered == stream,
+        (Some(MessageStream::Only), MessageStream::Only) => true,
+        (Some(MessageStream::Response(answered)), MessageStream::Response(stream)) => answered == stream,
         _ => false,
     };
     let request = token.request.to_json();
@@ -38,7 +38,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
 }
 
 /// Notes that a request is answered, so that its progress is over.
-pub(super) fn end(memory: &mut Memory, asked: &Asked, stream: Stream) {
+pub(super) fn end(memory: &mut SessionMemory, asked: &SentRequest, stream: MessageStream) {
     if let Some(token) = asked.token.as_ref().and_then(|token| memory.tokens.get_mut(token)) {
         token.answered_on = Some(stream);
     }

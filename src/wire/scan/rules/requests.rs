@@ -3,13 +3,18 @@
 use serde_json::Value;
 
 use super::super::super::{Id, Revision};
-use super::super::look::Look;
-use super::super::memory::{Memory, Offers};
+use super::super::look::MessageCheck;
+use super::super::memory::{ClientCapabilities, SessionMemory};
 use super::super::table::Rule;
 use super::{elicitation, items, meta, shown};
 
 /// Judges a request of the server; one whose id is none comes without it.
-pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, said: (Option<Id>, &str), params: Option<&Value>) {
+pub(super) fn judge(
+    look: &mut MessageCheck<'_>,
+    memory: &mut SessionMemory,
+    said: (Option<Id>, &str),
+    params: Option<&Value>,
+) {
     let (id, method) = said;
     // A server that was made to speak the older era as well may ask.
     look.require(Rule::ServerRequest, memory.is_mixed, || {
@@ -44,20 +49,25 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, said: (Option<Id>,
 }
 
 /// Whether the id is a whole number that is too large to be looked at.
-fn has_huge_id(look: &Look<'_>) -> bool {
+fn has_huge_id(look: &MessageCheck<'_>) -> bool {
     look.frame.json().is_ok_and(|json| super::envelope::is_whole(&json["id"]))
 }
 
 /// What a request needs of the client.
-pub(super) struct Need {
+pub(super) struct CapabilityNeed {
     pub(super) is_offered: bool,
     /// What is special about the request, where that is what is not offered.
     pub(super) manner: &'static str,
 }
 
-impl Need {
+impl CapabilityNeed {
     /// Judges whether the client offers what a request needs, by the rule of its manner or by that of all requests.
-    pub(super) fn judge(&self, look: &mut Look<'_>, (method, of_all): (&str, Rule), words: impl FnOnce() -> String) {
+    pub(super) fn judge(
+        &self,
+        look: &mut MessageCheck<'_>,
+        (method, of_all): (&str, Rule),
+        words: impl FnOnce() -> String,
+    ) {
         let of_manner = match method {
             "sampling/createMessage" => Some(Rule::UndeclaredSamplingTools),
             "elicitation/create" => Some(Rule::UndeclaredElicitationMode),
@@ -75,7 +85,12 @@ impl Need {
 }
 
 /// What a request needs; `None` where it is none that needs anything.
-pub(super) fn need(offers: Offers, method: &str, params: &Value, revision: Revision) -> Option<Need> {
+pub(super) fn need(
+    offers: ClientCapabilities,
+    method: &str,
+    params: &Value,
+    revision: Revision,
+) -> Option<CapabilityNeed> {
     let has_modes = revision >= Revision::V2025_11_25;
     let is_url = params["mode"] == "url";
     let has_tools = has_modes && ["tools", "toolChoice"].iter().any(|name| params.get(name).is_some());
@@ -90,11 +105,11 @@ pub(super) fn need(offers: Offers, method: &str, params: &Value, revision: Revis
         "elicitation/create" => (offers.forms, ""),
         _ => return None,
     };
-    Some(Need { is_offered, manner })
+    Some(CapabilityNeed { is_offered, manner })
 }
 
 /// Judges the messages of a request for sampling: results of tools stand alone.
-pub(super) fn sampled(look: &mut Look<'_>, params: &Value) {
+pub(super) fn sampled(look: &mut MessageCheck<'_>, params: &Value) {
     for message in items(params, "messages") {
         let blocks = || items(message, "content");
         let is_result = |block: &Value| block["type"] == "tool_result";

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::super::super::format::is_uri_template;
-use super::super::look::Look;
+use super::super::look::MessageCheck;
 use super::super::table::Rule;
 use super::content::address;
-use super::{Exchange, items};
+use super::{AnsweredRequest, items};
 use crate::wire::Members;
 
 /// Judges the addresses of a list.
-pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     match asked.method {
         "resources/list" => items(result, "resources").for_each(|resource| address(look, resource.member("uri"))),
         "resources/templates/list" => {

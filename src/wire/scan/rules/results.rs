@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::super::super::{Era, Revision};
-use super::super::look::Look;
-use super::super::memory::{Asked, Memory, Promised};
+use super::super::look::MessageCheck;
+use super::super::memory::{SentRequest, ServerCapabilities, SessionMemory};
 use super::super::table::Rule;
-use super::{Exchange, caching, elicitation, input, meta, progress, shown};
+use super::{AnsweredRequest, caching, elicitation, input, meta, progress, shown};
 use crate::wire::Members;
 
 /// The extension that adds a type of results.
@@ -21,8 +21,8 @@ pub(in super::super) fn is_discovery(json: &Value) -> bool {
 }
 
 /// Judges a result by its type, and learns from those that tell about the server.
-pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, exchange: Exchange<'_>) {
-    let Exchange { asked, result } = exchange;
+pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exchange: AnsweredRequest<'_>) {
+    let AnsweredRequest { asked, result } = exchange;
     learn(look, memory, exchange);
     let kind = result.member("resultType");
     let is_final = kind.is_none_or(|kind| kind == "complete" || kind == "input_required");
@@ -48,7 +48,7 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, exchange: Exchange
 }
 
 /// Whether a type exists; `None` where an extension may define it.
-fn is_known(kind: &Value, promised: Option<&Promised>) -> Option<bool> {
+fn is_known(kind: &Value, promised: Option<&ServerCapabilities>) -> Option<bool> {
     let Some(kind) = kind.as_str() else { return Some(false) };
     if matches!(kind, "complete" | "input_required") {
         return Some(true);
@@ -59,7 +59,11 @@ fn is_known(kind: &Value, promised: Option<&Promised>) -> Option<bool> {
     }
 }
 
-fn learn(look: &mut Look<'_>, memory: &mut Memory, Exchange { asked, result }: Exchange<'_>) {
+fn learn(
+    look: &mut MessageCheck<'_>,
+    memory: &mut SessionMemory,
+    AnsweredRequest { asked, result }: AnsweredRequest<'_>,
+) {
     match asked.method {
         "initialize" if look.revision == Revision::V2026_07_28 => memory.is_mixed = true,
         "initialize" => {
@@ -80,17 +84,17 @@ fn learn(look: &mut Look<'_>, memory: &mut Memory, Exchange { asked, result }: E
     }
 }
 
-fn promised(capabilities: &Value) -> Promised {
+fn promised(capabilities: &Value) -> ServerCapabilities {
     let extensions = capabilities["extensions"].as_object();
     let named = |is_such: fn(&String) -> bool| extensions.is_some_and(|all| all.keys().any(is_such));
-    Promised {
+    ServerCapabilities {
         logging: capabilities.member("logging").is_some(),
         extensions: (named(|id| id == TASKS), named(|id| id != TASKS)),
     }
 }
 
 /// Judges an error by its code.
-pub(super) fn refused(look: &mut Look<'_>, memory: &mut Memory, asked: &Asked, error: &Value) {
+pub(super) fn refused(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, asked: &SentRequest, error: &Value) {
     progress::end(memory, asked, look.stream);
     let Some(code) = error.member("code").and_then(Value::as_i64) else { return };
     if code == elicitation::URL_REQUIRED && !asked.is_raw {

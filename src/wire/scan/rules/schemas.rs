@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::super::super::format::{Flaw, flaw};
-use super::super::look::Look;
+use super::super::super::format::{SchemaError, flaw};
+use super::super::look::MessageCheck;
 use super::super::table::Rule;
-use super::{Exchange, headers, items, shown};
+use super::{AnsweredRequest, headers, items, shown};
 use crate::wire::Members;
 
 /// Judges the tools of a list.
-pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_>) {
+pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     if asked.method != "tools/list" {
         return;
     }
@@ -30,15 +30,15 @@ pub(super) fn judge(look: &mut Look<'_>, Exchange { asked, result }: Exchange<'_
     }
 }
 
-fn compiles(look: &mut Look<'_>, (tool, member): (&str, &str), schema: &Value) {
+fn compiles(look: &mut MessageCheck<'_>, (tool, member): (&str, &str), schema: &Value) {
     if !look.holds(Rule::InvalidSchema) {
         return;
     }
     match flaw(schema) {
         None => look.require(Rule::InvalidSchema, true, String::new),
-        Some(Flaw::Broken(reason)) => look.require(Rule::InvalidSchema, false, || {
+        Some(SchemaError::Broken(reason)) => look.require(Rule::InvalidSchema, false, || {
             format!("the `{member}` of the tool `{tool}` is no valid JSON Schema: {reason}")
         }),
-        Some(Flaw::Unjudged(_)) => {}
+        Some(SchemaError::Unjudged(_)) => {}
     }
 }

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::super::super::Revision;
 use super::super::super::format::is_timestamp;
-use super::super::look::Look;
-use super::super::memory::{MOST_NAMES, Memory, Task};
+use super::super::look::MessageCheck;
+use super::super::memory::{KnownTask, MAX_NAMES, SessionMemory};
 use super::super::table::Rule;
-use super::{Exchange, envelope, items, shown};
+use super::{AnsweredRequest, envelope, items, shown};
 use crate::wire::Members;
 
 /// The key under which messages name the task that they belong to.
@@ -15,7 +15,7 @@ const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// Where a task stands when a message tells of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum TaskSource {
     Created,
     /// In the answer to what was sent in that frame.
     Answered(u32),
@@ -24,21 +24,25 @@ enum Told {
 }
 
 /// Judges a result as one of tasks.
-pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, Exchange { asked, result }: Exchange<'_>) {
+pub(super) fn judge(
+    look: &mut MessageCheck<'_>,
+    memory: &mut SessionMemory,
+    AnsweredRequest { asked, result }: AnsweredRequest<'_>,
+) {
     if look.revision != Revision::V2025_11_25 || asked.is_raw {
         return;
     }
     match asked.method {
         "tools/call" if asked.is_augmented && result["task"].is_object() => {
-            judge_task(look, memory, &result["task"], Told::Created);
+            judge_task(look, memory, &result["task"], TaskSource::Created);
         }
         "tasks/get" => {
             ttl(look, result);
-            judge_task(look, memory, result, Told::Answered(asked.frame));
+            judge_task(look, memory, result, TaskSource::Answered(asked.frame));
         }
-        "tasks/cancel" => judge_task(look, memory, result, Told::Answered(asked.frame)),
+        "tasks/cancel" => judge_task(look, memory, result, TaskSource::Answered(asked.frame)),
         "tasks/list" => {
-            items(result, "tasks").for_each(|task| judge_task(look, memory, task, Told::Answered(asked.frame)));
+            items(result, "tasks").for_each(|task| judge_task(look, memory, task, TaskSource::Answered(asked.frame)));
         }
         "tasks/result" => related(look, asked.subject.as_deref(), result),
         _ => {}
@@ -46,13 +50,13 @@ pub(super) fn judge(look: &mut Look<'_>, memory: &mut Memory, Exchange { asked, 
 }
 
 /// Judges a notification of a task's status.
-pub(super) fn told(look: &mut Look<'_>, memory: &mut Memory, params: &Value) {
+pub(super) fn told(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
     if look.revision == Revision::V2025_11_25 {
-        judge_task(look, memory, params, Told::Notified);
+        judge_task(look, memory, params, TaskSource::Notified);
     }
 }
 
-fn judge_task(look: &mut Look<'_>, memory: &mut Memory, task: &Value, told: Told) {
+fn judge_task(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, task: &Value, told: TaskSource) {
     let id = task.member("taskId");
     look.require(Rule::BadTaskId, id.is_some_and(Value::is_string), || {
         format!("a task must have a `taskId` that is text, this one has {}", shown(id))
@@ -68,7 +72,7 @@ fn judge_task(look: &mut Look<'_>, memory: &mut Memory, task: &Value, told: Told
         format!("a task has the status {}, which does not exist", shown(task.member("status")))
     });
     let Some(id) = id.and_then(Value::as_str) else { return };
-    if told == Told::Created {
+    if told == TaskSource::Created {
         look.require(Rule::TaskNotWorking, status == "working", || {
             format!("the task `{id}` was created in the status `{status}`; tasks begin with `working`")
         });
@@ -79,13 +83,13 @@ fn judge_task(look: &mut Look<'_>, memory: &mut Memory, task: &Value, told: Told
 }
 
 /// Judges what became of a task since it ended; an answer may have been made before, unless its request came after.
-fn life(look: &mut Look<'_>, memory: &mut Memory, (id, status): (&str, &str), told: Told) {
-    if memory.tasks.len() >= MOST_NAMES {
+fn life(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, (id, status): (&str, &str), told: TaskSource) {
+    if memory.tasks.len() >= MAX_NAMES {
         return;
     }
-    let task = memory.tasks.entry(id.into()).or_insert(Task { ended: None, is_made: false });
-    task.is_made |= told == Told::Created;
-    if let (Some((end, at)), Told::Answered(asked)) = (&task.ended, told)
+    let task = memory.tasks.entry(id.into()).or_insert(KnownTask { ended: None, is_made: false });
+    task.is_made |= told == TaskSource::Created;
+    if let (Some((end, at)), TaskSource::Answered(asked)) = (&task.ended, told)
         && asked > *at
     {
         look.require(Rule::TaskNotFinal, **end == *status, || {
@@ -101,14 +105,14 @@ fn is_status(status: &str) -> bool {
     matches!(status, "working" | "input_required" | "completed" | "failed" | "cancelled")
 }
 
-fn ttl(look: &mut Look<'_>, task: &Value) {
+fn ttl(look: &mut MessageCheck<'_>, task: &Value) {
     let ttl = task.member("ttl");
     look.require(Rule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || envelope::is_whole(ttl)), || {
         format!("the answer to `tasks/get` must have a `ttl` that is a whole number or null, it has {}", shown(ttl))
     });
 }
 
-fn related(look: &mut Look<'_>, task: Option<&str>, result: &Value) {
+fn related(look: &mut MessageCheck<'_>, task: Option<&str>, result: &Value) {
     let Some(task) = task else { return };
     let named = result.member("_meta").and_then(|meta| meta.get(RELATED)).and_then(|related| related.member("taskId"));
     look.require(Rule::UnrelatedTaskResult, named.is_some_and(|named| named == task), || {

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::{Channel, Frame, Http, Id, Transcript};
+use super::super::{Channel, Frame, HttpHead, Id, Transcript};
 use super::*;
 
 /// Plays `>` lines as sent and `<` lines as received; `%` stands for the members that begin a message.
-pub(super) fn play(scanner: &mut Scanner, lines: &[&str]) -> Vec<Violation> {
+pub(super) fn play(scanner: &mut Scanner, lines: &[&str]) -> Vec<ProtocolViolation> {
     let mut transcript = Transcript::default();
     let mut found = Vec::new();
     for line in lines {
@@ -32,7 +32,7 @@ pub(super) fn check(era: Era, lines: &[&str], expected: &[&str]) {
 }
 
 /// A healthy and a broken case of one rule: the first must be counted and the second told.
-pub(super) struct Pair {
+pub(super) struct Dialog {
     code: &'static str,
     before: &'static [&'static str],
     healthy: &'static [&'static str],
@@ -44,11 +44,11 @@ pub(super) const fn pair(
     before: &'static [&'static str],
     healthy: &'static [&'static str],
     broken: &'static [&'static str],
-) -> Pair {
-    Pair { code, before, healthy, broken }
+) -> Dialog {
+    Dialog { code, before, healthy, broken }
 }
 
-fn check_pair(era: Era, pair: &Pair) {
+fn check_pair(era: Era, pair: &Dialog) {
     let lines = |last: &[&'static str]| [pair.before, last].concat();
     let mut scanner = Scanner::new(era);
     let found = play(&mut scanner, &lines(pair.healthy));

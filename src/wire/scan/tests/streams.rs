@@ -7,7 +7,7 @@ use super::*;
 fn check(era: Era, lines: &[&str], expected: &[&str]) {
     let mut transcript = Transcript::default();
     let mut scanner = Scanner::new(era);
-    let http = Arc::new(Http { status: 200, headers: Vec::new() });
+    let http = Arc::new(HttpHead { status: 200, headers: Vec::new() });
     let mut codes = Vec::new();
     for line in lines {
         let line = line.replace("{%", r#"{"jsonrpc":"2.0""#);
@@ -17,7 +17,7 @@ fn check(era: Era, lines: &[&str], expected: &[&str]) {
         } else {
             transcript.record_http(Duration::ZERO, &http, body.as_bytes()).clone()
         };
-        let stream = head[1..].parse().map_or(Stream::Common, Stream::Response);
+        let stream = head[1..].parse().map_or(MessageStream::Common, MessageStream::Response);
         codes.extend(scanner.watch_on(&frame, stream).into_iter().map(|violation| violation.code));
     }
     assert_eq!(codes, expected, "{lines:?}");
