@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use mcprove::matching::Path;
+use mcprove::matching::ValuePath;
 use mcprove::plan::Filter;
 use mcprove::source::template::{Names, check_expression, check_text, evaluate, fill_text, holds};
 use mcprove::source::{SourceFile, Sources, Span, Style, render};
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     check_text(text, span, &known, &mut found);
     check_expression(text, span, &known, &mut found);
     let _ = (fill_text(text, &NAMES), evaluate(text, &NAMES), holds(text, &NAMES));
-    if let Ok(path) = Path::parse(text) {
+    if let Ok(path) = ValuePath::parse(text) {
         assert_eq!(path.as_str(), text.trim());
         let value = Value::Object(NAMES.clone());
         let _ = (path.find(&value).map(drop), path.find(&Value::Null).map(drop));

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::draw::Draw;
+use super::draw::Rng;
 use super::edge;
 use super::make::{self, Variety, with};
 use super::schema::{Kinds, token, written};
-use super::shape::{Graph, Items, LARGEST, Members, NodeId, Shape};
+use super::shape::{Graph, Items, LARGEST, MemberRules, NodeId, Shape};
 
 /// How many boundaries are made.
 const MOST: usize = 400;
@@ -77,7 +77,7 @@ impl Edges<'_> {
         for (at, shape) in node.shapes.iter().enumerate().take(shapes) {
             self.spent += shape.size;
             if node.shapes.len() > 1 {
-                let value = make::value_of_shape(graph, shape, Variety::Plain, &mut Draw::new(0));
+                let value = make::value_of_shape(graph, shape, Variety::Plain, &mut Rng::new(0));
                 found.push(Boundary::here(&format!("alternative {} of {}", at + 1, node.shapes.len()), value));
             }
             found.extend(self.of_shape(shape));
@@ -106,7 +106,7 @@ impl Edges<'_> {
         found
     }
 
-    fn objects(&mut self, members: &Members, shape: &Shape) -> Vec<Boundary> {
+    fn objects(&mut self, members: &MemberRules, shape: &Shape) -> Vec<Boundary> {
         let graph = self.graph;
         let Value::Object(least) = of_kind(graph, shape, Kinds::OBJECT) else { return Vec::new() };
         let mut all = least.clone();
@@ -182,7 +182,7 @@ fn filled(graph: &Graph, least: &[Value], length: usize, shape: &Shape) -> Vec<V
     let variety = if unique { Variety::Wide } else { Variety::Plain };
     let mut items = least.to_vec();
     let mut met: BTreeSet<String> = items.iter().map(written).collect();
-    let mut draw = Draw::new(5);
+    let mut draw = Rng::new(5);
     for _ in 0..length * 8 {
         if items.len() >= length {
             break;
@@ -197,10 +197,10 @@ fn filled(graph: &Graph, least: &[Value], length: usize, shape: &Shape) -> Vec<V
 }
 
 fn plain(graph: &Graph, node: NodeId) -> Value {
-    make::value(graph, node, Variety::Plain, &mut Draw::new(0))
+    make::value(graph, node, Variety::Plain, &mut Rng::new(0))
 }
 
 /// The plainest value of a shape of one kind.
 fn of_kind(graph: &Graph, shape: &Shape, kind: Kinds) -> Value {
-    make::value_of_kind(graph, shape, kind, &mut Draw::new(0))
+    make::value_of_kind(graph, shape, kind, &mut Rng::new(0))
 }

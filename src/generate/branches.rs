@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::schema::{Kinds, Place, Rules, SchemaId, Schemas, each_place, same};
+use super::schema::{Kinds, SchemaId, SchemaRules, Schemas, ValuePosition, each_place, same};
 
 /// A set of branches that were taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct BranchSet {
     words: Vec<u64>,
 }
 
-impl Seen {
+impl BranchSet {
     /// How many branches were taken.
     pub fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
@@ -29,7 +29,7 @@ impl Seen {
 /// The branches of a schema, numbered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Branches {
-    own: BTreeMap<SchemaId, Own>,
+    own: BTreeMap<SchemaId, SchemaBranches>,
     count: usize,
 }
 
@@ -45,7 +45,7 @@ impl Branches {
             }
             required.extend(required_names(schemas, id));
             let rules = schemas.rules(id);
-            let own = Own::new(schemas, rules, &required, branches.count);
+            let own = SchemaBranches::new(schemas, rules, &required, branches.count);
             let count = own.count(rules);
             if count > 0 {
                 branches.own.insert(id, own);
@@ -63,7 +63,7 @@ impl Branches {
     }
 
     /// Notes what a value takes.
-    pub(super) fn mark(&self, schemas: &Schemas, value: &Value, seen: &mut Seen) {
+    pub(super) fn mark(&self, schemas: &Schemas, value: &Value, seen: &mut BranchSet) {
         if self.count == 0 {
             seen.add(0);
             return;
@@ -80,7 +80,7 @@ impl Branches {
 
 /// The branches of one subschema.
 #[derive(Clone, Debug)]
-struct Own {
+struct SchemaBranches {
     /// The number of the first.
     first: usize,
     optional: Vec<String>,
@@ -90,8 +90,8 @@ struct Own {
     may_be_empty: bool,
 }
 
-impl Own {
-    fn new(schemas: &Schemas, rules: &Rules, required: &BTreeSet<String>, first: usize) -> Self {
+impl SchemaBranches {
+    fn new(schemas: &Schemas, rules: &SchemaRules, required: &BTreeSet<String>, first: usize) -> Self {
         let can_be = |id: &SchemaId| !schemas.rules(*id).never;
         let optional = rules.properties.iter().filter(|(name, id)| !required.contains(*name) && can_be(id));
         let optional = optional.map(|(name, _)| name.clone()).collect();
@@ -103,21 +103,21 @@ impl Own {
         Self { first, optional, lists_values, lists_kinds, may_be_empty }
     }
 
-    fn values<'a>(&self, rules: &'a Rules) -> &'a [Value] {
+    fn values<'a>(&self, rules: &'a SchemaRules) -> &'a [Value] {
         rules.values.as_deref().filter(|_| self.lists_values).unwrap_or_default()
     }
 
-    fn kinds<'a>(&self, rules: &'a Rules) -> &'a [Kinds] {
+    fn kinds<'a>(&self, rules: &'a SchemaRules) -> &'a [Kinds] {
         if self.lists_kinds { &rules.named } else { &[] }
     }
 
-    fn count(&self, rules: &Rules) -> usize {
+    fn count(&self, rules: &SchemaRules) -> usize {
         let pairs = usize::from(rules.condition.is_some()) + self.optional.len() + usize::from(self.may_be_empty);
         rules.any.len() + rules.one.len() + pairs * 2 + self.values(rules).len() + self.kinds(rules).len()
     }
 
     /// Notes the branches that the value of a place takes, in the order in which `count` adds them up.
-    fn mark(&self, schemas: &Schemas, id: SchemaId, place: Place<'_>, seen: &mut Seen) {
+    fn mark(&self, schemas: &Schemas, id: SchemaId, place: ValuePosition<'_>, seen: &mut BranchSet) {
         let (rules, value) = (schemas.rules(id), place.value);
         let mut next = self.first;
         let mut each = |taken: bool| {
@@ -163,7 +163,7 @@ fn required_names(schemas: &Schemas, id: SchemaId) -> BTreeSet<String> {
 }
 
 /// The subschemas that judge the same place.
-fn beside(rules: &Rules) -> Vec<SchemaId> {
+fn beside(rules: &SchemaRules) -> Vec<SchemaId> {
     let condition = rules.condition.iter().flat_map(|condition| condition.then.into_iter().chain(condition.otherwise));
     let dependent = rules.dependent_schemas.iter().map(|(_, id)| *id);
     let lists = rules.all.iter().chain(&rules.any).chain(&rules.one).copied();
@@ -171,7 +171,7 @@ fn beside(rules: &Rules) -> Vec<SchemaId> {
 }
 
 /// The subschemas that judge items and members.
-fn inside(rules: &Rules) -> Vec<SchemaId> {
+fn inside(rules: &SchemaRules) -> Vec<SchemaId> {
     let named = rules.pattern_properties.iter().map(|(_, id)| *id);
     let single = rules.items.into_iter().chain(rules.additional);
     rules.prefix.iter().chain(rules.properties.values()).copied().chain(named).chain(single).collect()

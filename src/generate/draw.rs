@@ -4,12 +4,12 @@
 
 /// A source of choices.
 #[derive(Clone, Debug)]
-pub struct Draw {
+pub struct Rng {
     origin: u64,
     state: u64,
 }
 
-impl Draw {
+impl Rng {
     /// Choices that follow from a seed.
     pub fn new(seed: u64) -> Self {
         let origin = scramble(seed ^ 0x5851_f42d_4c95_7f2d);
@@ -18,7 +18,7 @@ impl Draw {
 
     /// Choices of their own, which follow from the seed and the key alone, however many were made before.
     #[must_use]
-    pub fn fork(&self, key: impl DrawKey) -> Self {
+    pub fn fork(&self, key: impl RngKey) -> Self {
         let origin = scramble(self.origin.rotate_left(23) ^ key.folded());
         Self { origin, state: origin }
     }
@@ -61,49 +61,49 @@ impl Draw {
 }
 
 /// What forks of a draw are told apart by: texts and whole numbers.
-pub trait DrawKey {
+pub trait RngKey {
     /// The key as a number that is the same on every machine.
     fn folded(&self) -> u64;
 }
 
-impl DrawKey for str {
+impl RngKey for str {
     fn folded(&self) -> u64 {
         let spread = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         scramble(self.bytes().fold(0xcbf2_9ce4_8422_2325, spread))
     }
 }
 
-impl DrawKey for String {
+impl RngKey for String {
     fn folded(&self) -> u64 {
         self.as_str().folded()
     }
 }
 
-impl<T: DrawKey + ?Sized> DrawKey for &T {
+impl<T: RngKey + ?Sized> RngKey for &T {
     fn folded(&self) -> u64 {
         (**self).folded()
     }
 }
 
-impl DrawKey for u64 {
+impl RngKey for u64 {
     fn folded(&self) -> u64 {
         scramble(*self)
     }
 }
 
-impl DrawKey for usize {
+impl RngKey for usize {
     fn folded(&self) -> u64 {
         scramble(*self as u64)
     }
 }
 
-impl DrawKey for u32 {
+impl RngKey for u32 {
     fn folded(&self) -> u64 {
         scramble(u64::from(*self))
     }
 }
 
-impl DrawKey for i32 {
+impl RngKey for i32 {
     fn folded(&self) -> u64 {
         scramble(u64::from(self.unsigned_abs()) ^ (u64::from(self.is_negative()) << 63))
     }
@@ -122,18 +122,18 @@ mod tests {
 
     #[test]
     fn forks_know_no_order() {
-        let mut first = Draw::new(7);
+        let mut first = Rng::new(7);
         let before = first.fork("tool").bits();
         first.bits();
         assert_eq!(first.fork("tool").bits(), before);
         assert_ne!(first.fork("other").bits(), before);
         assert_eq!(first.fork(3).bits(), first.fork(3_u64).bits());
-        assert_ne!(Draw::new(8).fork("tool").bits(), before);
+        assert_ne!(Rng::new(8).fork("tool").bits(), before);
     }
 
     #[test]
     fn choices_stay_in_bounds_and_reach_them() {
-        let mut draw = Draw::new(1);
+        let mut draw = Rng::new(1);
         let seen: std::collections::BTreeSet<usize> = (0..200).map(|_| draw.between(2, 5)).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [2, 3, 4, 5]);
         assert_eq!(draw.below(0), 0);

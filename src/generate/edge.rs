@@ -2,11 +2,11 @@
 
 use serde_json::{Number, Value, json};
 
-use super::Limits;
+use super::GeneratorLimits;
 use super::boundary::Boundary;
-use super::draw::Draw;
+use super::draw::Rng;
 use super::make::{self, SAFE, text_of_length, whole_value};
-use super::schema::{Bound, Kinds};
+use super::schema::{Kinds, NumberLimit};
 use super::shape::{Plain, Shape, whole_bounds};
 
 /// How many values of an enumeration are edges.
@@ -22,7 +22,7 @@ const TEXTS: [(&str, &str); 6] = [
 ];
 
 /// Listed values, or the edges of each kind that the shape talks about.
-pub(super) fn scalars(shape: &Shape, limits: Limits) -> Vec<Boundary> {
+pub(super) fn scalars(shape: &Shape, limits: GeneratorLimits) -> Vec<Boundary> {
     let plain = &shape.plain;
     if let Some(values) = &plain.values {
         let shown = values.iter().take(MOST_VALUES);
@@ -48,10 +48,10 @@ pub(super) fn scalars(shape: &Shape, limits: Limits) -> Vec<Boundary> {
     found
 }
 
-fn texts(plain: &Plain, limits: Limits) -> Vec<Boundary> {
+fn texts(plain: &Plain, limits: GeneratorLimits) -> Vec<Boundary> {
     let (min, max) = (plain.min_length, plain.max_length.unwrap_or(usize::MAX));
     if !plain.patterns.is_empty() || plain.format.is_some() {
-        let mut draw = Draw::new(11);
+        let mut draw = Rng::new(11);
         let mut one = || Boundary::here("a text of its pattern or format", json!(make::text(plain, &mut draw, limits)));
         return (0..8).map(|_| one()).collect();
     }
@@ -89,7 +89,7 @@ fn whole(plain: &Plain) -> Vec<Boundary> {
 }
 
 fn fractions(plain: &Plain) -> Vec<Boundary> {
-    let number = |bound: Option<&Bound>| bound.and_then(|bound| bound.number.as_f64());
+    let number = |bound: Option<&NumberLimit>| bound.and_then(|bound| bound.number.as_f64());
     let (low, high) = (number(plain.low.as_ref()), number(plain.high.as_ref()));
     let candidates = [
         ("the least number", low),

@@ -264,7 +264,7 @@ mod tests {
         chain.insert("100000".to_owned(), json!(true));
         let chain = json!({"$defs": chain, "$ref": "#/$defs/0"});
         assert!(matches!(Judge::of(&chain), Err(Unusable::Endless(_))));
-        assert!(matches!(crate::generate::Maker::new(&chain), Err(Unusable::Endless(_))));
+        assert!(matches!(crate::generate::Generator::new(&chain), Err(Unusable::Endless(_))));
         let flaw = format::flaw(&chain);
         assert!(matches!(&flaw, Some(format::SchemaError::Unjudged(_))), "{flaw:?}");
     }

@@ -7,12 +7,12 @@ use super::judge::{Formats, Judges};
 use super::make::{self, Variety};
 use super::schema::Schemas;
 use super::shape::{ENDLESS, Graph, LARGEST, NodeId};
-use super::{Boundary, Draw, Seen, Violation, boundary, violation};
+use super::{Boundary, BranchSet, InvalidValue, Rng, boundary, violation};
 use crate::wire::format::is_too_large;
 
 /// How large values may become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct GeneratorLimits {
     /// Characters of a text whose schema does not ask for more.
     pub text: usize,
     /// Characters of a text, whatever its schema asks for.
@@ -23,7 +23,7 @@ pub struct Limits {
     pub nodes: usize,
 }
 
-impl Default for Limits {
+impl Default for GeneratorLimits {
     fn default() -> Self {
         Self { text: 4 << 10, longest_text: 1 << 20, depth: 8, nodes: 200 }
     }
@@ -52,7 +52,7 @@ const RANDOM_TRIES: usize = 16;
 
 /// A schema made ready for making values.
 #[derive(Debug)]
-pub struct Maker {
+pub struct Generator {
     judge: Judges,
     graph: Graph,
     root: NodeId,
@@ -60,14 +60,14 @@ pub struct Maker {
     smallest: Value,
 }
 
-impl Maker {
+impl Generator {
     /// Makes a schema ready.
     pub fn new(schema: &Value) -> Result<Self, Unusable> {
-        Self::with_limits(schema, Limits::default())
+        Self::with_limits(schema, GeneratorLimits::default())
     }
 
     /// Makes a schema ready, with limits of the caller's.
-    pub fn with_limits(schema: &Value, limits: Limits) -> Result<Self, Unusable> {
+    pub fn with_limits(schema: &Value, limits: GeneratorLimits) -> Result<Self, Unusable> {
         if let Some(why) = is_too_large(schema) {
             return Err(Unusable::Endless(why));
         }
@@ -95,12 +95,12 @@ impl Maker {
     }
 
     /// Values that break exactly one keyword at one place, derived from a valid one.
-    pub fn violations(&self, base: &Value) -> Vec<Violation> {
+    pub fn violations(&self, base: &Value) -> Vec<InvalidValue> {
         violation::violations(&self.graph, &self.judge, base)
     }
 
     /// A valid value; the same choices give the same value.
-    pub fn random(&self, draw: &mut Draw) -> Value {
+    pub fn random(&self, draw: &mut Rng) -> Value {
         let tries = tries(RANDOM_TRIES, self.graph.node(self.root).size);
         for attempt in 0..tries {
             let variety = if attempt < tries / 2 { Variety::Wide } else { Variety::Small };
@@ -120,7 +120,7 @@ impl Maker {
     }
 
     /// Notes the branches that a value takes.
-    pub fn mark(&self, value: &Value, seen: &mut Seen) {
+    pub fn mark(&self, value: &Value, seen: &mut BranchSet) {
         self.branches.mark(&self.graph.schemas, value, seen);
     }
 }
@@ -142,7 +142,7 @@ fn smallest(judge: &Judges, graph: &Graph, root: NodeId) -> Result<Value, String
             20..90 => Variety::Small,
             _ => Variety::Wide,
         };
-        let value = make::value(graph, root, variety, &mut Draw::new(0).fork(attempt));
+        let value = make::value(graph, root, variety, &mut Rng::new(0).fork(attempt));
         if judge.takes(&value, Formats::Ignored) {
             return Ok(value);
         }

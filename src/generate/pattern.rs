@@ -1,7 +1,7 @@
 //! Regular expressions of schemas: what they match, and texts that they may match.
 //!
 //! Schemas write ECMA-262, the parser reads Rust's syntax. What it does not know is taken out, so a text is only a
-//! candidate until [`Pattern::matches`] has said yes.
+//! candidate until [`StringPattern::matches`] has said yes.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -9,7 +9,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use serde_json::{Value, json};
 
-use super::draw::Draw;
+use super::draw::Rng;
 use super::judge::{Formats, compile};
 use super::lookaround::{backtracks, counted, looks_once, without_lookaround};
 use super::schema::STEPS;
@@ -40,7 +40,7 @@ const BACKTRACKS: usize = 10_000;
 
 /// A regular expression.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(super) struct StringPattern {
     pub(super) source: String,
     validator: Validator,
     /// The same with little patience; `None` for a pattern that is done with a text in one go.
@@ -68,7 +68,7 @@ enum Tree {
     One(Vec<Tree>),
 }
 
-impl Pattern {
+impl StringPattern {
     /// Reads a pattern; `None` for what the validator cannot read either.
     pub(super) fn new(source: &str) -> Option<Self> {
         let validator = compile(&json!({"pattern": source}), Formats::Ignored).ok()?;
@@ -132,7 +132,7 @@ impl Pattern {
     }
 
     /// A text that may match, of at least `min` characters where the pattern has room for them.
-    pub(super) fn candidate(&self, draw: &mut Draw, min: usize) -> Option<String> {
+    pub(super) fn candidate(&self, draw: &mut Rng, min: usize) -> Option<String> {
         let mut text = self.tree.as_ref().map(|tree| tree.text(draw, min)).unwrap_or_default();
         for piece in &self.ahead {
             let more = piece.text(draw, 0);
@@ -157,14 +157,14 @@ struct Written {
 }
 
 impl Tree {
-    fn text(&self, draw: &mut Draw, mut room: usize) -> String {
+    fn text(&self, draw: &mut Rng, mut room: usize) -> String {
         let mut text = Written { letters: String::new(), steps: LONGEST };
         self.write(draw, &mut room, &mut text);
         text.letters
     }
 
     /// Writes a text; `room` is how many characters repetitions may add to come to a wanted length.
-    fn write(&self, draw: &mut Draw, room: &mut usize, text: &mut Written) {
+    fn write(&self, draw: &mut Rng, room: &mut usize, text: &mut Written) {
         if text.letters.len() > LONGEST || text.steps == 0 {
             return;
         }
@@ -206,11 +206,11 @@ fn hasty(source: &str) -> Option<Validator> {
     options.with_pattern_options(patterns).build(&json!({"pattern": source})).ok()
 }
 
-fn letter(draw: &mut Draw) -> char {
+fn letter(draw: &mut Rng) -> char {
     (b'a'..=b'z').nth(draw.below(26)).map_or('a', char::from)
 }
 
-fn character(plain: &[char], ranges: &[(char, char)], draw: &mut Draw) -> Option<char> {
+fn character(plain: &[char], ranges: &[(char, char)], draw: &mut Rng) -> Option<char> {
     if let (Some(letter), true) = (draw.pick(plain), draw.chance(95) || ranges.is_empty()) {
         return Some(*letter);
     }
@@ -303,8 +303,8 @@ mod tests {
             "^\\p{L}+$",
             "",
         ] {
-            let pattern = Pattern::new(source).unwrap();
-            let mut draw = Draw::new(3);
+            let pattern = StringPattern::new(source).unwrap();
+            let mut draw = Rng::new(3);
             let found =
                 (0..50).filter_map(|_| pattern.candidate(&mut draw, 0)).filter(|text| pattern.matches(&json!(text)));
             assert!(found.count() >= 10, "{source}");
@@ -329,14 +329,14 @@ mod tests {
             ("^(?!.*c)a*$", false),
             ("^(a|aa)*$", false),
         ] {
-            assert_eq!(Pattern::new(source).unwrap().steps(&long) == NEVER, is_given_up, "{source}");
+            assert_eq!(StringPattern::new(source).unwrap().steps(&long) == NEVER, is_given_up, "{source}");
         }
     }
 
     #[test]
     fn candidates_are_as_long_as_asked() {
         let long =
-            |source: &str| Pattern::new(source).unwrap().candidate(&mut Draw::new(1), 40).unwrap().chars().count();
+            |source: &str| StringPattern::new(source).unwrap().candidate(&mut Rng::new(1), 40).unwrap().chars().count();
         assert!(long("^[a-z]+$") >= 40);
         assert!(long("ab") >= 40);
         assert!(long("^a?$") <= 1);

@@ -1,10 +1,10 @@
 //! Answers to a single question about a schema, for callers that ask no second one.
 //!
-//! Whoever asks more than once keeps a [`Maker`].
+//! Whoever asks more than once keeps a [`Generator`].
 
 use serde_json::Value;
 
-use super::Maker;
+use super::Generator;
 use super::judge::{Formats, Judges};
 use super::schema::Schemas;
 
@@ -13,7 +13,7 @@ const LONGEST: usize = 160;
 
 /// A small value that satisfies the schema; `None` where none was found.
 pub fn valid(schema: &Value) -> Option<Value> {
-    Maker::new(schema).ok().map(|maker| maker.smallest().clone())
+    Generator::new(schema).ok().map(|maker| maker.smallest().clone())
 }
 
 /// Whether a value satisfies the schema, whatever its formats say; an unusable schema is satisfied by nothing.

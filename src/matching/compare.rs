@@ -11,7 +11,7 @@ const LIMIT: usize = 8;
 
 /// How much of the actual value the expected one must describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum MatchExtent {
     /// All of it.
     Whole,
     /// The part that is listed: further fields and elements are welcome.
@@ -19,17 +19,17 @@ pub(super) enum Extent {
 }
 
 /// Whether `actual` is what is expected; numbers compare by value.
-pub(super) fn fits(expected: &Json, actual: &Json, extent: Extent) -> bool {
+pub(super) fn fits(expected: &Json, actual: &Json, extent: MatchExtent) -> bool {
     match (expected, actual) {
         (Json::Number(expected), Json::Number(actual)) => order(expected, actual) == Some(Ordering::Equal),
         (Json::Array(expected), Json::Array(actual)) => match extent {
-            Extent::Whole => {
+            MatchExtent::Whole => {
                 expected.len() == actual.len() && expected.iter().zip(actual).all(|(e, a)| fits(e, a, extent))
             }
-            Extent::Part => expected.iter().all(|e| actual.iter().any(|a| fits(e, a, extent))),
+            MatchExtent::Part => expected.iter().all(|e| actual.iter().any(|a| fits(e, a, extent))),
         },
         (Json::Object(expected), Json::Object(actual)) => {
-            (extent == Extent::Part || expected.len() == actual.len())
+            (extent == MatchExtent::Part || expected.len() == actual.len())
                 && expected.iter().all(|(key, e)| actual.get(key).is_some_and(|a| fits(e, a, extent)))
         }
         _ => expected == actual,
@@ -38,7 +38,7 @@ pub(super) fn fits(expected: &Json, actual: &Json, extent: Extent) -> bool {
 
 /// Whether two values are equal; `1` and `1.0` are.
 pub(super) fn same(expected: &Json, actual: &Json) -> bool {
-    fits(expected, actual, Extent::Whole)
+    fits(expected, actual, MatchExtent::Whole)
 }
 
 /// The order of two numbers, exact for whole ones.
@@ -80,7 +80,7 @@ fn field(key: &str) -> String {
 }
 
 /// Where two values part, in words, the first few places.
-pub(super) fn differences(expected: &Json, actual: &Json, extent: Extent) -> String {
+pub(super) fn differences(expected: &Json, actual: &Json, extent: MatchExtent) -> String {
     let mut found = Vec::new();
     part(expected, actual, extent, &mut Trail { steps: Vec::new(), found: &mut found });
     let shown = found.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
@@ -116,7 +116,7 @@ impl Trail<'_> {
     }
 }
 
-fn part(expected: &Json, actual: &Json, extent: Extent, trail: &mut Trail<'_>) {
+fn part(expected: &Json, actual: &Json, extent: MatchExtent, trail: &mut Trail<'_>) {
     if trail.found.len() >= LIMIT || fits(expected, actual, extent) {
         return;
     }
@@ -128,7 +128,7 @@ fn part(expected: &Json, actual: &Json, extent: Extent, trail: &mut Trail<'_>) {
                     None => trail.push(format!("{} is missing", trail.place())),
                 });
             }
-            for key in actual.keys().filter(|key| extent == Extent::Whole && !expected.contains_key(*key)) {
+            for key in actual.keys().filter(|key| extent == MatchExtent::Whole && !expected.contains_key(*key)) {
                 trail.within(format!(".{key}"), |trail| trail.push(format!("{} is not expected", trail.place())));
             }
         }
@@ -138,8 +138,8 @@ fn part(expected: &Json, actual: &Json, extent: Extent, trail: &mut Trail<'_>) {
     }
 }
 
-fn part_arrays(expected: &[Json], actual: &[Json], extent: Extent, trail: &mut Trail<'_>) {
-    if extent == Extent::Part {
+fn part_arrays(expected: &[Json], actual: &[Json], extent: MatchExtent, trail: &mut Trail<'_>) {
+    if extent == MatchExtent::Part {
         for missing in expected.iter().filter(|e| !actual.iter().any(|a| fits(e, a, extent))) {
             let whose = if trail.steps.is_empty() { String::new() } else { format!(" of {}", trail.place()) };
             trail.push(format!("no element{whose} is {}", show::inline(missing)));

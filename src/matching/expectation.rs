@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::item::{self, EXPECTATION, Item};
-use super::{Answer, mismatch::Mismatch, mismatch::Weight, reply::Reply, show};
+use super::item::{self, EXPECTATION, ExpectationItem};
+use super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, reply::ResponseKind, show};
 use crate::source::shape::{self, Shape};
 use crate::source::template::{self, Names, UNFILLED, Unfilled};
 use crate::source::{Diagnostic, Located, Node, Span};
@@ -19,7 +19,7 @@ pub struct Expectation {
 struct Parts {
     node: Node,
     /// `None` where templates must be filled in first.
-    item: Option<Item>,
+    item: Option<ExpectationItem>,
 }
 
 impl Expectation {
@@ -28,7 +28,7 @@ impl Expectation {
     /// What holds templates is compiled once they are filled in, on evaluation.
     pub fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let mistakes = found.len();
-        let item = Item::build(node, found);
+        let item = ExpectationItem::build(node, found);
         if found.len() > mistakes {
             return None;
         }
@@ -87,18 +87,18 @@ impl Expectation {
 /// Where a value is missing since the answer is an error, the error says why.
 fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
     for mismatch in found.iter_mut().filter(|mismatch| mismatch.code == "missing-value") {
-        let reply = Reply::of(answer.message);
-        let (Reply::Error(_) | Reply::ToolError(_), Some(text)) = (reply, reply.text()) else { return };
+        let reply = ResponseKind::of(answer.message);
+        let (ResponseKind::Error(_) | ResponseKind::ToolError(_), Some(text)) = (reply, reply.text()) else { return };
         if !mismatch.message.contains(&text) {
             mismatch.message = format!("{}; the server said: {}", mismatch.message, show::said(&text));
         }
     }
 }
 
-fn compile_filled(node: &Node, names: &Names) -> Result<Item, Vec<Mismatch>> {
+fn compile_filled(node: &Node, names: &Names) -> Result<ExpectationItem, Vec<Mismatch>> {
     let unfilled = |Unfilled { span, reason }| {
         // The answer may be as expected, and nobody knows.
-        let weight = if template::is_given_up(&reason) { Weight::Unjudged } else { Weight::Fails };
+        let weight = if template::is_given_up(&reason) { MismatchWeight::Unjudged } else { MismatchWeight::Fails };
         vec![
             Mismatch::new(UNFILLED, span, "a template in the expectation cannot be filled in", reason)
                 .with_weight(weight),
@@ -106,7 +106,7 @@ fn compile_filled(node: &Node, names: &Names) -> Result<Item, Vec<Mismatch>> {
     };
     let filled = template::fill(node, names).map_err(unfilled)?;
     let mut found = shape::check(&filled, &Shape::Object(&EXPECTATION));
-    let item = if found.is_empty() { Item::build(&filled, &mut found) } else { None };
+    let item = if found.is_empty() { ExpectationItem::build(&filled, &mut found) } else { None };
     // A value that still holds a template after filling came from a name, and is never evaluated twice.
     item.filter(|_| found.is_empty()).ok_or_else(|| {
         let mut mismatches: Vec<Mismatch> =

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::answer::{self, Check};
-use super::mismatch::{Mismatch, Verdict};
-use super::value::{self, AT, ELEMENT_KEYS, SIMPLE_KEYS, Target};
-use super::{Answer, read, reply::Reply, show};
+use super::answer::{self, AnswerCheck};
+use super::mismatch::{GroupVerdict, Mismatch};
+use super::value::{self, AT, ELEMENT_KEYS, PathChecks, SIMPLE_KEYS};
+use super::{Answer, read, reply::ResponseKind, show};
 use crate::source::shape::{Key, Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};
 
@@ -35,17 +35,19 @@ static LOGIC_KEYS: [Key; 3] = [
 
 /// The compiled parts of one item; all must hold.
 #[derive(Debug)]
-pub(super) struct Item(Vec<Box<dyn Check>>);
+pub(super) struct ExpectationItem(Vec<Box<dyn AnswerCheck>>);
 
-impl Item {
+impl ExpectationItem {
     /// Compiles an item; `None` after a mistake, or where a template stands in the way.
     pub(super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let at = node.entries().iter().find(|(key, _)| key.value == "at");
-        let mut parts: Vec<Option<Box<dyn Check>>> = Vec::new();
+        let mut parts: Vec<Option<Box<dyn AnswerCheck>>> = Vec::new();
         match at {
             Some((key, _)) => {
                 refuse_strangers(node, found);
-                parts.push(Target::build(key, node, found).map(|target| Box::new(Aimed(target)) as Box<dyn Check>));
+                parts.push(
+                    PathChecks::build(key, node, found).map(|target| Box::new(Aimed(target)) as Box<dyn AnswerCheck>),
+                );
             }
             None => missing_target(node, found),
         }
@@ -72,10 +74,10 @@ impl Item {
         }
     }
 
-    fn verdict(&self, answer: &Answer<'_>) -> Verdict {
+    fn verdict(&self, answer: &Answer<'_>) -> GroupVerdict {
         let mut found = Vec::new();
         self.check(answer, &mut found);
-        Verdict::of(found)
+        GroupVerdict::of(found)
     }
 }
 
@@ -114,47 +116,48 @@ fn is_logic(name: &str) -> bool {
     LOGIC_KEYS.iter().any(|key| key.name == name)
 }
 
-fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     let span = key.span;
     match key.value.as_str() {
-        "not" => Some(Box::new(Not { item: Item::build(node, found)?, span })),
-        "all" => Some(Box::new(All(items(key, node, found)?))),
-        _ => Some(Box::new(Any { items: items(key, node, found)?, span })),
+        "not" => Some(Box::new(NotItem { item: ExpectationItem::build(node, found)?, span })),
+        "all" => Some(Box::new(AllItems(items(key, node, found)?))),
+        _ => Some(Box::new(AnyItem { items: items(key, node, found)?, span })),
     }
 }
 
-fn items(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Item>> {
+fn items(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<ExpectationItem>> {
     if node.items().is_empty() {
         read::nothing_expected(key, "list at least one expectation", found);
         return None;
     }
-    let built: Vec<Option<Item>> = node.items().iter().map(|item| Item::build(item, found)).collect();
+    let built: Vec<Option<ExpectationItem>> =
+        node.items().iter().map(|item| ExpectationItem::build(item, found)).collect();
     built.into_iter().collect()
 }
 
 /// The value at a path of the response.
 #[derive(Debug)]
-struct Aimed(Target);
+struct Aimed(PathChecks);
 
-impl Check for Aimed {
+impl AnswerCheck for Aimed {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         self.0.check(answer.message, None, found);
     }
 }
 
 #[derive(Debug)]
-struct Not {
-    item: Item,
+struct NotItem {
+    item: ExpectationItem,
     span: Span,
 }
 
-impl Check for Not {
+impl AnswerCheck for NotItem {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         match self.item.verdict(answer) {
-            Verdict::Fails(_) => {}
-            Verdict::Unjudged(unjudged) => found.push(unjudged),
-            Verdict::Holds => {
-                let reply = Reply::of(answer.message).describe();
+            GroupVerdict::Fails(_) => {}
+            GroupVerdict::Unjudged(unjudged) => found.push(unjudged),
+            GroupVerdict::Holds => {
+                let reply = ResponseKind::of(answer.message).describe();
                 let label = format!("got {}", show::quoted(&reply));
                 let message = "the answer matches an expectation under `not`";
                 found.push(Mismatch::new("not", self.span, message, label).with_actual(reply));
@@ -164,9 +167,9 @@ impl Check for Not {
 }
 
 #[derive(Debug)]
-struct All(Vec<Item>);
+struct AllItems(Vec<ExpectationItem>);
 
-impl Check for All {
+impl AnswerCheck for AllItems {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         for item in &self.0 {
             item.check(answer, found);
@@ -175,26 +178,26 @@ impl Check for All {
 }
 
 #[derive(Debug)]
-struct Any {
-    items: Vec<Item>,
+struct AnyItem {
+    items: Vec<ExpectationItem>,
     span: Span,
 }
 
-impl Check for Any {
+impl AnswerCheck for AnyItem {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let (mut reasons, mut unjudged) = (Vec::new(), None);
         for item in &self.items {
             match item.verdict(answer) {
-                Verdict::Holds => return,
-                Verdict::Fails(mismatch) => reasons.push(mismatch.message),
-                Verdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
+                GroupVerdict::Holds => return,
+                GroupVerdict::Fails(mismatch) => reasons.push(mismatch.message),
+                GroupVerdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
             }
         }
         if let Some(unjudged) = unjudged {
             return found.push(unjudged);
         }
         let message = format!("the answer matches none of the {}", show::count(self.items.len(), "alternative"));
-        let reply = Reply::of(answer.message).describe();
+        let reply = ResponseKind::of(answer.message).describe();
         found.push(Mismatch::new("any", self.span, message, reasons.join("; ")).with_actual(reply));
     }
 }

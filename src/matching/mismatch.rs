@@ -7,7 +7,7 @@ use crate::source::{Diagnostic, Span};
 
 /// Whether a mismatch fails a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Weight {
+pub enum MismatchWeight {
     /// It does.
     #[default]
     Fails,
@@ -19,7 +19,7 @@ pub enum Weight {
 
 /// Whether all matchers of a group hold.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum GroupVerdict {
     Holds,
     /// One does not; the first that does not.
     Fails(Mismatch),
@@ -27,15 +27,15 @@ pub(super) enum Verdict {
     Unjudged(Mismatch),
 }
 
-impl Verdict {
+impl GroupVerdict {
     /// The verdict of matchers that found these mismatches.
     pub(super) fn of(found: Vec<Mismatch>) -> Self {
         let mut unjudged = None;
         for mismatch in found {
             match mismatch.weight {
-                Weight::Fails => return Self::Fails(mismatch),
-                Weight::Unjudged => drop(unjudged.get_or_insert(mismatch)),
-                Weight::Warns => {}
+                MismatchWeight::Fails => return Self::Fails(mismatch),
+                MismatchWeight::Unjudged => drop(unjudged.get_or_insert(mismatch)),
+                MismatchWeight::Warns => {}
             }
         }
         unjudged.map_or(Self::Holds, Self::Unjudged)
@@ -48,7 +48,7 @@ pub struct Mismatch {
     /// The matcher's name in kebab-case, or a name of its own where one matcher can fail in ways that differ.
     pub code: &'static str,
     /// Whether it fails the case.
-    pub weight: Weight,
+    pub weight: MismatchWeight,
     /// One lowercase sentence without a final period: what went wrong.
     pub message: String,
     /// What stands under the marked text.
@@ -69,13 +69,13 @@ impl Mismatch {
     /// A mismatch with its sentence and the text under the mark, everything else to be added.
     pub(super) fn new(code: &'static str, span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Self {
         let label = show::cut(label.as_ref(), show::LABEL);
-        let (weight, message) = (Weight::Fails, message.into());
+        let (weight, message) = (MismatchWeight::Fails, message.into());
         Self { code, weight, message, label, span, path: None, expected: None, actual: None, diff: None }
     }
 
     /// What could not be judged: neither right nor wrong.
     pub(super) fn unjudged(span: Span, message: impl Into<String>, reason: impl AsRef<str>) -> Self {
-        Self::new("schema-not-judged", span, message, reason).with_weight(Weight::Unjudged)
+        Self::new("schema-not-judged", span, message, reason).with_weight(MismatchWeight::Unjudged)
     }
 
     /// A mistake that only showed once templates were filled in.
@@ -85,7 +85,7 @@ impl Mismatch {
         Self::new(diagnostic.code, span, diagnostic.message, label)
     }
 
-    pub(super) fn with_weight(mut self, weight: Weight) -> Self {
+    pub(super) fn with_weight(mut self, weight: MismatchWeight) -> Self {
         self.weight = weight;
         self
     }

@@ -8,7 +8,7 @@ use super::show;
 
 /// A response by its kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Reply<'a> {
+pub(super) enum ResponseKind<'a> {
     /// A result that is no tool error.
     Success(&'a Json),
     /// A result with `isError: true`.
@@ -19,7 +19,7 @@ pub(super) enum Reply<'a> {
     Neither,
 }
 
-impl<'a> Reply<'a> {
+impl<'a> ResponseKind<'a> {
     /// Reads a response; one with both, which no server may send, counts as an error.
     pub(super) fn of(message: &'a Json) -> Self {
         match (message.get("error"), message.get("result")) {
@@ -58,7 +58,7 @@ impl<'a> Reply<'a> {
 
 /// What a response says to its reader; empty where it says nothing.
 pub fn words_of(message: &Json) -> String {
-    Reply::of(message).text().unwrap_or_default()
+    ResponseKind::of(message).text().unwrap_or_default()
 }
 
 /// The joined text blocks of a tool's content, of a resource's contents or of a prompt's messages; `None` without any.

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::compare::{Extent, differences, first_difference, same};
+use super::compare::{MatchExtent, differences, first_difference, same};
 use super::value::RESULT;
-use super::{mismatch::Mismatch, path::Path, show};
+use super::{mismatch::Mismatch, path::ValuePath, show};
 use crate::source::{Diagnostic, Node, Span, Value, is_hidden};
 
 /// What is recorded where nothing else is said.
@@ -17,15 +17,15 @@ const WHOLE: &str = "result";
 /// Which part of an answer is kept, and how it is made comparable.
 #[derive(Debug)]
 pub struct Sample {
-    at: Path,
+    at: ValuePath,
     redact: Vec<Redaction>,
-    sort: Vec<(Path, Span)>,
+    sort: Vec<(ValuePath, Span)>,
     span: Span,
 }
 
 #[derive(Debug)]
 struct Redaction {
-    path: Path,
+    path: ValuePath,
     span: Span,
     /// What stands there; `None` for the type of the value.
     text: Option<String>,
@@ -102,7 +102,7 @@ impl Sample {
             return None;
         }
         let words = format!("the answer differs from the snapshot `{file}`");
-        let label = differences(&expected, value, Extent::Whole);
+        let label = differences(&expected, value, MatchExtent::Whole);
         let place = format!("{}{}", self.at.as_str(), first_difference(&expected, value));
         Some(Mismatch::new("snapshot", self.span, words, label).with_path(place).with_values(&expected, value))
     }
@@ -168,8 +168,8 @@ fn redactions(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Redaction> {
     redactions
 }
 
-fn path(text: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<Path> {
-    Path::parse(text).map_err(|reason| found.push(Diagnostic::error("bad-path", reason, span))).ok()
+fn path(text: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<ValuePath> {
+    ValuePath::parse(text).map_err(|reason| found.push(Diagnostic::error("bad-path", reason, span))).ok()
 }
 
 /// Puts the elements of an array in the order of their texts; tells whether it is one.

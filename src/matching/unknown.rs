@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 
-use super::{Answer, reply::Reply, show};
+use super::{Answer, reply::ResponseKind, show};
 use crate::wire::Catalog;
 
 /// A sentence about a name that the request gives and the server does not offer: that of a tool, prompt or resource where
 /// the answer is an error, or that of an argument that is much like one of those that there are.
 pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
-    let is_error = matches!(Reply::of(answer.message), Reply::Error(_) | Reply::ToolError(_));
+    let is_error = matches!(ResponseKind::of(answer.message), ResponseKind::Error(_) | ResponseKind::ToolError(_));
     let Answer { method, params, catalog, .. } = *answer;
     match method {
         "tools/call" => {

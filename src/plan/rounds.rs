@@ -10,7 +10,7 @@ use super::made::{Cure, Tamer, tamer};
 use super::property::Rounds;
 use super::put;
 use crate::event::Reason;
-use crate::generate::{Draw, Maker};
+use crate::generate::{Rng, Generator};
 use crate::source::template::{Names, UNFILLED, Unfilled, fill, from_json, text_of};
 use crate::source::{Node, did_you_mean};
 use crate::suite::{Action, ArgumentKind, Arguments, Generated, Step};
@@ -34,7 +34,7 @@ pub struct Values {
     sources: Vec<(String, Source)>,
     preconditions: Vec<Step>,
     count: u32,
-    draw: Draw,
+    draw: Rng,
 }
 
 /// Where the values of one name come from.
@@ -50,13 +50,13 @@ enum Source {
 #[derive(Debug)]
 enum Drawn {
     /// A value, whatever the suite does with it.
-    Value(Box<Maker>),
+    Value(Box<Generator>),
     /// Arguments of a call.
     Arguments(Box<Tamer>),
 }
 
 impl Drawn {
-    fn random(&self, draw: &mut Draw) -> Json {
+    fn random(&self, draw: &mut Rng) -> Json {
         match self {
             Self::Value(maker) => maker.random(draw),
             Self::Arguments(tamer) => tamer.random(draw),
@@ -95,7 +95,7 @@ impl Values {
             sources: Vec::new(),
             preconditions: Vec::new(),
             count: 1,
-            draw: Draw::new(property.seed).fork(&rounds.key),
+            draw: Rng::new(property.seed).fork(&rounds.key),
         };
         for (name, generated) in &property.generate {
             let source = match generated {
@@ -214,7 +214,7 @@ impl Making<'_> {
             let message = format!("nothing can be generated for `{name}`: {error}");
             Unready::Wrong(Mistake { code: "bad-schema", message, help: None, span: schema.span })
         };
-        let maker = Maker::new(&filled).map_err(|error| wrong(error.to_string()))?;
+        let maker = Generator::new(&filled).map_err(|error| wrong(error.to_string()))?;
         let from = Drawn::Value(Box::new(maker));
         Ok(Source::Drawn { edges: from.edges(None), from, with: Map::new() })
     }

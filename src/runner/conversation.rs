@@ -14,7 +14,7 @@ use super::snapshot::Recorder;
 use super::target::TargetSessions;
 use super::{precondition, raw_http, rounds};
 use crate::event::{Exchange, Finding, Level, Phase, Reason, StepProblem};
-use crate::matching::{Answer, Weight, unknown_name_help};
+use crate::matching::{Answer, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
 use crate::redact::Redactor;
@@ -268,14 +268,14 @@ impl<'a> Conversation<'a> {
         for expectation in &step.expect {
             let mut mismatches = expectation.evaluate(&answer);
             for mismatch in mismatches.iter_mut().filter(|mismatch| mismatch.code == UNFILLED) {
-                if mismatch.weight == Weight::Fails && self.is_captured(mismatch.span) {
+                if mismatch.weight == MismatchWeight::Fails && self.is_captured(mismatch.span) {
                     mismatch.code = MISSING;
                 }
             }
             if mismatches.is_empty() {
                 continue;
             }
-            if let Some(unjudged) = mismatches.iter().find(|mismatch| mismatch.weight == Weight::Unjudged) {
+            if let Some(unjudged) = mismatches.iter().find(|mismatch| mismatch.weight == MismatchWeight::Unjudged) {
                 self.inconclusive_reason.get_or_insert_with(|| Reason::NotEvaluated(unjudged.message.clone()));
             }
             let expect = expectation.filled(answer.names).map(Box::new);

@@ -1,7 +1,7 @@
 //! Findings that point into the suite.
 
 use crate::event::{Finding, Level, StepProblem};
-use crate::matching::{Mismatch, Weight};
+use crate::matching::{Mismatch, MismatchWeight};
 use crate::source::template::{UNFILLED, is_given_up};
 use crate::source::{Quote, Sources, Span};
 use crate::suite::Suite;
@@ -45,8 +45,8 @@ pub(super) fn unfilled(reason: String) -> Finding {
 /// A failed expectation.
 pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -> Finding {
     let level = match mismatch.weight {
-        Weight::Fails => Level::Must,
-        Weight::Warns | Weight::Unjudged => Level::Should,
+        MismatchWeight::Fails => Level::Must,
+        MismatchWeight::Warns | MismatchWeight::Unjudged => Level::Should,
     };
     let step_problem = match mismatch.code {
         UNFILLED => Some(StepProblem::Unfilled),

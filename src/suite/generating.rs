@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::model::{Action, ArgumentKind, Generated, Property, Test};
-use crate::generate::{Maker, Unusable};
+use crate::generate::{Generator, Unusable};
 use crate::source::template::{self, has_template};
 use crate::source::{Diagnostic, Node};
 
@@ -40,7 +40,7 @@ fn check_schema(schema: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnos
     if has_template(schema) {
         return;
     }
-    let Err(unusable) = Maker::new(&schema.to_json()) else { return };
+    let Err(unusable) = Generator::new(&schema.to_json()) else { return };
     let message = format!("nothing can be generated here: {unusable}");
     let wrong = match &unusable {
         Unusable::NotASchema(_) => Diagnostic::error("bad-schema", message, schema.span)

@@ -8,7 +8,7 @@ use super::Fuzz;
 use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
 use crate::event::Call;
-use crate::generate::{Breach, Draw, Judge, Limits, Maker, Seen, Unusable, Violation};
+use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Judge, Rng, Unusable};
 use crate::plan::CheckContext;
 use crate::plan::made::{Tamer, folder_of};
 use crate::source::words;
@@ -53,7 +53,7 @@ pub(super) struct Callee {
     pub(super) runs_code: bool,
     tamer: Tamer,
     /// What it must not be called with, each breaking one rule of its schema.
-    violations: Vec<Violation>,
+    violations: Vec<InvalidValue>,
     /// By violation: whether a server that serves it does wrong.
     binding: Vec<bool>,
     /// Checks structured content; `None` where there is no schema, or none that is valid.
@@ -77,7 +77,7 @@ pub(super) struct Calls {
     pub(super) wanted: Vec<Wanted>,
     /// The callees whose names share a noun with the first one's.
     related: Vec<usize>,
-    draw: Draw,
+    draw: Rng,
     invalid: u32,
 }
 
@@ -95,7 +95,7 @@ impl Calls {
             }
         }
         let name = tools.first().map_or("", |tool| &tool.name);
-        let draw = Draw::new(settings.seed).fork(name);
+        let draw = Rng::new(settings.seed).fork(name);
         let tokens = Tokens::new(draw.fork("tokens").bits());
         let own: BTreeSet<String> = nouns(name).collect();
         let is_related = |at: &usize| nouns(&callees[*at].name).any(|noun| own.contains(&noun));
@@ -126,14 +126,14 @@ impl Calls {
     }
 
     /// Another tool; often one that is about the same things, since its answers may hold what this one asks for.
-    fn other(&self, draw: &mut Draw) -> usize {
+    fn other(&self, draw: &mut Rng) -> usize {
         if !self.related.is_empty() && draw.chance(50) {
             return self.related[draw.below(self.related.len())];
         }
         1 + draw.below(self.callees.len() - 1)
     }
 
-    fn valid(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Draw) -> Value {
+    fn valid(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Rng) -> Value {
         let turn = usize::try_from(number / 2).unwrap_or(usize::MAX);
         if number.is_multiple_of(2) && turn < callee.tour.len() {
             return callee.tour[turn].clone();
@@ -154,7 +154,7 @@ impl Calls {
     }
 
     /// Known good arguments with one value changed, sometimes two: who refuses everything else still serves many of these.
-    fn near(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Draw) -> Value {
+    fn near(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Rng) -> Value {
         let mut value = draw.pick(callee.given()).cloned().unwrap_or_default();
         if !callee.texts.is_empty() && draw.chance(NEAR_MARKED) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
@@ -177,13 +177,13 @@ impl Calls {
     }
 
     /// The rule that a call breaks, and for which it must be refused.
-    pub(super) fn refusable(&self, made: &Made) -> Option<&Violation> {
+    pub(super) fn refusable(&self, made: &Made) -> Option<&InvalidValue> {
         let callee = &self.callees[made.tool];
         made.breach.filter(|at| callee.binding[*at]).map(|at| &callee.violations[at])
     }
 
     /// Notes the branches of the schema that a valid call takes.
-    pub(super) fn mark(&self, made: &Made, seen: &mut Seen) {
+    pub(super) fn mark(&self, made: &Made, seen: &mut BranchSet) {
         if made.tool == 0 && made.breach.is_none() {
             self.callees[0].maker().mark(&made.arguments, seen);
         }
@@ -198,13 +198,16 @@ impl Callee {
         wanted: &mut Vec<Wanted>,
     ) -> Result<Self, Unusable> {
         let schema = &*tool.arguments_schema();
-        let maker = Maker::with_limits(schema, Limits { text: settings.max_string, ..Limits::default() })?;
+        let maker = Generator::with_limits(
+            schema,
+            GeneratorLimits { text: settings.max_string, ..GeneratorLimits::default() },
+        )?;
         let tamer = Tamer::with_maker(schema, maker, folder_of(context.suite, context.server_name));
         let given: Vec<Value> = given(tool, context).filter(|given| tamer.maker().is_valid(given)).collect();
         let base = given.first().unwrap_or(tamer.smallest());
         let tour = tour(&given, &tamer);
         // Arguments that are no object break the protocol, not the tool's schema.
-        let violations: Vec<Violation> =
+        let violations: Vec<InvalidValue> =
             tamer.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
         let binding = violations.iter().map(|violation| is_binding(violation, schema)).collect();
         let properties = || schema["properties"].as_object().into_iter().flatten();
@@ -243,12 +246,12 @@ impl Callee {
     }
 
     /// What makes valid calls, as far as the schema goes.
-    pub(super) fn maker(&self) -> &Maker {
+    pub(super) fn maker(&self) -> &Generator {
         self.tamer.maker()
     }
 
     /// Puts what an earlier answer held into one argument, where the call stays valid; whether there was any.
-    fn borrow<'a>(&self, value: &mut Value, held: impl Fn(usize) -> &'a [(u64, Value)], draw: &mut Draw) -> bool {
+    fn borrow<'a>(&self, value: &mut Value, held: impl Fn(usize) -> &'a [(u64, Value)], draw: &mut Rng) -> bool {
         let open: Vec<&(String, usize)> = self.wanted.iter().filter(|(_, at)| !held(*at).is_empty()).collect();
         let Some((name, at)) = draw.pick(&open) else { return false };
         let Some((_, found)) = draw.pick(held(*at)) else { return false };
@@ -257,7 +260,7 @@ impl Callee {
     }
 
     /// Puts a token into one argument, where the call stays valid.
-    fn mark(&self, value: &mut Value, token: &str, draw: &mut Draw) {
+    fn mark(&self, value: &mut Value, token: &str, draw: &mut Rng) {
         let Some((name, room)) = draw.pick(&self.texts) else { return };
         let old = value.get(name).and_then(Value::as_str).unwrap_or_default();
         let rest: String = old.chars().take(room.saturating_sub(token.len() + 1)).collect();
@@ -266,7 +269,7 @@ impl Callee {
     }
 
     /// Takes one value over from other arguments, where the call stays valid.
-    fn vary(&self, value: &mut Value, drawn: &Value, draw: &mut Draw) {
+    fn vary(&self, value: &mut Value, drawn: &Value, draw: &mut Rng) {
         let others = drawn.as_object().into_iter().flatten();
         let others: Vec<(&String, &Value)> = others.filter(|(name, new)| value.get(*name) != Some(*new)).collect();
         let Some((name, new)) = draw.pick(&others) else { return };
@@ -335,7 +338,7 @@ fn given<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Ite
 }
 
 /// Whether a success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.
-fn is_binding(violation: &Violation, schema: &Value) -> bool {
+fn is_binding(violation: &InvalidValue, schema: &Value) -> bool {
     match violation.breach {
         Breach::OutOfRange
         | Breach::NotMultiple

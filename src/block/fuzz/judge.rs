@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::calls::{Calls, Made};
 use super::problem::{NOT_VALIDATED, Problem, without_numbers};
 use crate::event::{Check, Finding, Kind};
-use crate::generate::Violation;
+use crate::generate::InvalidValue;
 use crate::matching::{breaks_own_schema, interpreter_message, stack_trace};
 use crate::source::visible_line;
 use crate::wire::admitted_failure;
@@ -137,7 +137,7 @@ fn broken(calls: &Calls, made: &Made, text: &str, holds: &dyn Fn(&str) -> Value)
 }
 
 /// A call was served that the schema forbids.
-fn accepted(tool: &str, violation: &Violation) -> Problem {
+fn accepted(tool: &str, violation: &InvalidValue) -> Problem {
     let message = format!("`{tool}` served a call that its schema forbids: {}", violation.says);
     let found = Finding {
         path: Some(violation.at.clone()).filter(|at| !at.is_empty()),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::generate::Seen;
+use crate::generate::BranchSet;
 use crate::source::duration_text;
 
 /// Counts of one case.
@@ -22,7 +22,7 @@ pub(super) struct Tally {
     pub(super) unjudged: u64,
     /// Calls without a usable answer.
     pub(super) lost: u64,
-    pub(super) seen: Seen,
+    pub(super) seen: BranchSet,
     /// How long calls were under way.
     pub(super) spent: Duration,
     /// What was sent, in order.

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use crate::generate::{Breach, Maker, Violation};
+use crate::generate::{Breach, Generator, InvalidValue};
 
 /// Arguments in which one that is a number or a boolean is written as text, derived from those of wrong types.
-pub(super) fn with_text(found: &[Violation], base: &Json, maker: &Maker) -> Vec<Violation> {
+pub(super) fn with_text(found: &[InvalidValue], base: &Json, maker: &Generator) -> Vec<InvalidValue> {
     let mut places = BTreeSet::new();
-    let is_typed = |violation: &&Violation| {
+    let is_typed = |violation: &&InvalidValue| {
         let is_argument = violation.at.matches('/').count() == 1;
         is_argument && matches!(violation.breach, Breach::WrongType | Breach::NoAlternative)
     };
-    let of = |wrong: &Violation| {
+    let of = |wrong: &InvalidValue| {
         let with = |value: Json| {
             let mut whole = wrong.value.clone();
             *whole.pointer_mut(&wrong.at)? = value;
@@ -25,13 +25,13 @@ pub(super) fn with_text(found: &[Violation], base: &Json, maker: &Maker) -> Vec<
         let text = right.to_string();
         let value = with(text.clone().into()).filter(|whole| !maker.is_valid(whole))?;
         let (keyword, at) = ("type".to_owned(), wrong.at.clone());
-        Some(Violation { breach: Breach::WrongType, keyword, says: format!("`{text}` is text"), at, value })
+        Some(InvalidValue { breach: Breach::WrongType, keyword, says: format!("`{text}` is text"), at, value })
     };
     found.iter().filter(is_typed).filter(|violation| places.insert(&violation.at)).filter_map(of).collect()
 }
 
 /// Whether a text stands where a number or a boolean belongs, and servers that read texts find one in it.
-pub(super) fn is_readable(violation: &Violation) -> bool {
+pub(super) fn is_readable(violation: &InvalidValue) -> bool {
     let sent = violation.value.pointer(&violation.at).and_then(Json::as_str);
     violation.breach == Breach::WrongType
         && sent.is_some_and(|text| text.parse::<f64>().is_ok() || ["true", "false"].contains(&text))

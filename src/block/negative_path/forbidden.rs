@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::as_text::{is_readable, with_text};
 use super::title::title;
 use super::{NegativeCheck, NegativePath};
-use crate::generate::{Breach, Maker, Violation};
+use crate::generate::{Breach, Generator, InvalidValue};
 use crate::plan::made::Tamer;
 use crate::source::template::{from_json, is_template};
 use crate::source::{Located, Node, Value};
@@ -78,10 +78,10 @@ pub(super) fn check_of(breach: Breach) -> NegativeCheck {
 }
 
 /// One call for each way of breaking a place by a keyword; the most telling value stands for its like.
-fn distinct(found: Vec<Violation>) -> Vec<Violation> {
-    let mut best: Vec<Violation> = Vec::new();
+fn distinct(found: Vec<InvalidValue>) -> Vec<InvalidValue> {
+    let mut best: Vec<InvalidValue> = Vec::new();
     for violation in found {
-        let is_like = |known: &&mut Violation| {
+        let is_like = |known: &&mut InvalidValue| {
             (known.breach, &known.at, &known.keyword) == (violation.breach, &violation.at, &violation.keyword)
                 // Several members are required, or may be too many, at one place.
                 && (known.breach != Breach::MissingRequired || known.value == violation.value)
@@ -96,13 +96,13 @@ fn distinct(found: Vec<Violation>) -> Vec<Violation> {
     best
 }
 
-fn is_below_zero(violation: &Violation) -> bool {
+fn is_below_zero(violation: &InvalidValue) -> bool {
     let sent = violation.value.pointer(&violation.at).and_then(Json::as_f64);
     violation.breach == Breach::OutOfRange && sent.is_some_and(|number| number < 0.0)
 }
 
 /// At most so many, of every kind of breach in turn, in the order in which they were found.
-fn picked(found: Vec<Violation>, limit: usize) -> Vec<Violation> {
+fn picked(found: Vec<InvalidValue>, limit: usize) -> Vec<InvalidValue> {
     let mut of_breach: BTreeMap<Breach, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, usize)> = Vec::new();
     for (at, violation) in found.iter().enumerate() {
@@ -116,7 +116,7 @@ fn picked(found: Vec<Violation>, limit: usize) -> Vec<Violation> {
 }
 
 /// Whether a violation writes `null` where the member could have been left out.
-fn is_optional_null(violation: &Violation, maker: &Maker) -> bool {
+fn is_optional_null(violation: &InvalidValue, maker: &Generator) -> bool {
     let Some((parent, name)) = violation.at.rsplit_once('/').filter(|_| violation.breach == Breach::Null) else {
         return false;
     };

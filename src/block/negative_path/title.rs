@@ -3,13 +3,13 @@
 use serde_json::Value as Json;
 
 use super::as_text::is_readable;
-use crate::generate::{Breach, Violation};
+use crate::generate::{Breach, InvalidValue};
 
 /// A value longer than this is told by its kind.
 const SHOWN: usize = 24;
 
 /// What is wrong with the arguments, to be read after the name of the tool; `base` are the valid ones.
-pub(super) fn title(violation: &Violation, base: &Json) -> String {
+pub(super) fn title(violation: &InvalidValue, base: &Json) -> String {
     let place = place(&violation.at);
     let sent = violation.value.pointer(&violation.at).unwrap_or(&violation.value);
     match violation.breach {
@@ -45,7 +45,7 @@ pub(super) fn title(violation: &Violation, base: &Json) -> String {
     }
 }
 
-fn said(violation: &Violation) -> String {
+fn said(violation: &InvalidValue) -> String {
     format!("where {}", violation.says)
 }
 
@@ -127,7 +127,7 @@ mod tests {
                 None => value[at.trim_start_matches('/')] = sent,
             }
             let (keyword, at) = (keyword.to_owned(), at.to_owned());
-            let violation = Violation { breach, keyword, at, says: "it is wrong".to_owned(), value };
+            let violation = InvalidValue { breach, keyword, at, says: "it is wrong".to_owned(), value };
             assert_eq!(title(&violation, &base), expected);
         };
         check(Breach::WrongType, "type", "/limit", json!("x"), "with text as `limit`");
@@ -145,7 +145,7 @@ mod tests {
         let mut value = base.clone();
         value["filter"].as_object_mut().unwrap().shift_remove("from");
         let (at, says) = ("/filter".to_owned(), String::new());
-        let missing = Violation { breach: Breach::MissingRequired, keyword: "required".to_owned(), at, says, value };
+        let missing = InvalidValue { breach: Breach::MissingRequired, keyword: "required".to_owned(), at, says, value };
         assert_eq!(title(&missing, &base), "without `filter.from`");
     }
 }

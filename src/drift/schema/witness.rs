@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::canonical::RECURSIVE;
 use super::document::FAR;
-use crate::generate::{self, Draw, Formats, Judge, Maker};
+use crate::generate::{self, Formats, Generator, Judge, Rng};
 
 /// How deep values are varied.
 const DEPTH: usize = 3;
@@ -123,11 +123,11 @@ fn weight_of_value(value: &Value) -> usize {
 
 /// Values that the first schema allows, at its edges and drawn, and values that break the other in one way each.
 fn made(allows: &Value, refuses: &Value) -> Vec<Value> {
-    let Ok(maker) = Maker::new(allows) else { return Vec::new() };
+    let Ok(maker) = Generator::new(allows) else { return Vec::new() };
     let mut found: Vec<Value> = maker.boundaries().into_iter().map(|boundary| boundary.value).collect();
-    let draw = Draw::new(0);
+    let draw = Rng::new(0);
     found.extend((0..DRAWN).map(|number| maker.random(&mut draw.fork(number))));
-    if let Ok(other) = Maker::new(refuses) {
+    if let Ok(other) = Generator::new(refuses) {
         found.extend(other.violations(maker.smallest()).into_iter().map(|violation| violation.value));
     }
     found

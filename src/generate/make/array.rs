@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::generate::schema::written;
 use crate::generate::shape::{Items, NodeId, Shape};
 
-use super::{Making, Variety};
+use super::{ValueBuilder, Variety};
 
 /// How often an item is made anew until it differs from the others.
 const TRIES: usize = 24;
 
-impl Making<'_> {
+impl ValueBuilder<'_> {
     pub(super) fn array(&mut self, shape: &Shape) -> Vec<Value> {
         let items = &shape.items;
         let slots = self.slots(items);

@@ -1,6 +1,6 @@
 //! Texts of the formats that JSON Schema knows, and of some that are in wide use.
 
-use crate::generate::draw::Draw;
+use crate::generate::draw::Rng;
 
 const WORDS: [&str; 12] =
     ["ann", "bob", "data", "example", "item", "list", "main", "note", "page", "report", "test", "user"];
@@ -28,7 +28,7 @@ pub(super) fn example(format: &str) -> Option<&'static str> {
 }
 
 /// A text of a format; `None` for formats that are not known.
-pub(super) fn text(format: &str, draw: &mut Draw) -> Option<String> {
+pub(super) fn text(format: &str, draw: &mut Rng) -> Option<String> {
     Some(match format {
         "email" | "idn-email" => format!("{}{}@{}", word(draw), draw.below(100), host(draw)),
         "uri-reference" | "iri-reference" if draw.chance(50) => {
@@ -52,16 +52,16 @@ pub(super) fn text(format: &str, draw: &mut Draw) -> Option<String> {
     })
 }
 
-fn word(draw: &mut Draw) -> &'static str {
+fn word(draw: &mut Rng) -> &'static str {
     draw.pick(&WORDS).copied().unwrap_or("text")
 }
 
-fn host(draw: &mut Draw) -> String {
+fn host(draw: &mut Rng) -> String {
     let end = ["com", "org", "test"][draw.below(3)];
     if draw.chance(30) { format!("{}-{}.example.{end}", word(draw), draw.below(10)) } else { format!("example.{end}") }
 }
 
-fn uri(draw: &mut Draw) -> String {
+fn uri(draw: &mut Rng) -> String {
     let host = host(draw);
     match draw.below(6) {
         0 => format!("http://{host}"),
@@ -73,7 +73,7 @@ fn uri(draw: &mut Draw) -> String {
     }
 }
 
-fn date(draw: &mut Draw) -> String {
+fn date(draw: &mut Rng) -> String {
     const EDGES: [&str; 4] = ["1970-01-01", "2000-02-29", "1999-12-31", "9999-12-31"];
     if draw.chance(25) {
         return EDGES[draw.below(4)].to_owned();
@@ -81,18 +81,18 @@ fn date(draw: &mut Draw) -> String {
     format!("{}-{:02}-{:02}", draw.between(1900, 2100), draw.between(1, 12), draw.between(1, 28))
 }
 
-fn time(draw: &mut Draw) -> String {
+fn time(draw: &mut Rng) -> String {
     let end = ["Z", "+02:00", "-08:30", ".5Z", ".123456Z", "+00:00"][draw.below(6)];
     format!("{:02}:{:02}:{:02}{end}", draw.below(24), draw.below(60), draw.below(60))
 }
 
-fn duration(draw: &mut Draw) -> String {
+fn duration(draw: &mut Rng) -> String {
     let number = draw.between(1, 99);
     let written = ["PT#S", "P#D", "P1Y2M#D", "PT1H#M", "P#W"][draw.below(5)];
     written.replace('#', &number.to_string())
 }
 
-fn uuid(draw: &mut Draw) -> String {
+fn uuid(draw: &mut Rng) -> String {
     if draw.chance(5) {
         return "00000000-0000-0000-0000-000000000000".to_owned();
     }
@@ -101,7 +101,7 @@ fn uuid(draw: &mut Draw) -> String {
     format!("{first:08x}-{second:04x}-4{third:03x}-a{:03x}-{:012x}", low >> 52, low & 0xffff_ffff_ffff)
 }
 
-fn ipv6(draw: &mut Draw) -> String {
+fn ipv6(draw: &mut Rng) -> String {
     match draw.below(4) {
         0 => "::".to_owned(),
         1 => format!("2001:db8::{:x}", draw.below(65_536)),

@@ -8,7 +8,7 @@ mod text;
 
 use serde_json::{Map, Value};
 
-use super::draw::Draw;
+use super::draw::Rng;
 use super::schema::Kinds;
 use super::shape::{Graph, LARGEST, Node, NodeId, Shape};
 
@@ -38,9 +38,9 @@ pub(super) enum Variety {
 }
 
 /// One value in the making.
-pub(super) struct Making<'a> {
+pub(super) struct ValueBuilder<'a> {
     graph: &'a Graph,
-    draw: &'a mut Draw,
+    draw: &'a mut Rng,
     variety: Variety,
     /// How many more values may be made before only the smallest are.
     left: usize,
@@ -52,25 +52,25 @@ pub(super) struct Making<'a> {
 }
 
 /// A value of a node; `Null` where nothing can be made.
-pub(super) fn value(graph: &Graph, node: NodeId, variety: Variety, draw: &mut Draw) -> Value {
+pub(super) fn value(graph: &Graph, node: NodeId, variety: Variety, draw: &mut Rng) -> Value {
     making(graph, variety, draw).value(node)
 }
 
 /// A value of one shape.
-pub(super) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, draw: &mut Draw) -> Value {
+pub(super) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, draw: &mut Rng) -> Value {
     making(graph, variety, draw).shaped(shape)
 }
 
 /// The plainest value of one shape that is of one kind.
-pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: Kinds, draw: &mut Draw) -> Value {
+pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: Kinds, draw: &mut Rng) -> Value {
     making(graph, Variety::Plain, draw).of_kind(kind, shape)
 }
 
-fn making<'a>(graph: &'a Graph, variety: Variety, draw: &'a mut Draw) -> Making<'a> {
-    Making { graph, left: graph.limits.nodes, room: LARGEST, depth: 0, stack: Vec::new(), variety, draw }
+fn making<'a>(graph: &'a Graph, variety: Variety, draw: &'a mut Rng) -> ValueBuilder<'a> {
+    ValueBuilder { graph, left: graph.limits.nodes, room: LARGEST, depth: 0, stack: Vec::new(), variety, draw }
 }
 
-impl Making<'_> {
+impl ValueBuilder<'_> {
     fn is_plain(&self) -> bool {
         self.variety != Variety::Wide
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::generate::draw::Draw;
+use crate::generate::draw::Rng;
 use crate::generate::schema::{above, beneath, is_multiple};
 use crate::generate::shape::{Plain, whole_bounds};
 
@@ -15,7 +15,7 @@ pub(in crate::generate) const SAFE: i128 = (1 << 53) - 1;
 const TRIES: usize = 16;
 
 /// A whole number.
-pub(super) fn whole(plain: &Plain, variety: Variety, draw: &mut Draw) -> Value {
+pub(super) fn whole(plain: &Plain, variety: Variety, draw: &mut Rng) -> Value {
     let (low, high) = bounds(plain);
     let step = whole_step(plain);
     let wanted = match variety {
@@ -42,7 +42,7 @@ fn bounds(plain: &Plain) -> (i128, i128) {
     if low.max(least) <= high.min(most) { (low.max(least), high.min(most)) } else { (low, high) }
 }
 
-fn small(low: i128, high: i128, draw: &mut Draw) -> i128 {
+fn small(low: i128, high: i128, draw: &mut Rng) -> i128 {
     let near = if low <= 0 && high >= 0 {
         0
     } else if low > 0 {
@@ -55,7 +55,7 @@ fn small(low: i128, high: i128, draw: &mut Draw) -> i128 {
     number.clamp(low, high)
 }
 
-fn wide(low: i128, high: i128, draw: &mut Draw) -> i128 {
+fn wide(low: i128, high: i128, draw: &mut Rng) -> i128 {
     // Where there is no bound, numbers stay within what every language holds.
     let near_low = if high < -SAFE { low.max(high - SAFE) } else { low.max(-SAFE) };
     let near_high = if low > SAFE { high.min(low + SAFE) } else { high.min(SAFE) };
@@ -120,7 +120,7 @@ pub(in crate::generate) fn whole_value(number: i128) -> Value {
 }
 
 /// A fraction.
-pub(super) fn fraction(plain: &Plain, variety: Variety, draw: &mut Draw) -> Value {
+pub(super) fn fraction(plain: &Plain, variety: Variety, draw: &mut Rng) -> Value {
     let step = plain.steps.iter().find(|step| step.as_i128().is_none());
     let mut last = json!(0.5);
     for attempt in 0..TRIES {
@@ -161,7 +161,7 @@ fn plain_fraction(plain: &Plain) -> f64 {
     if (low..high).contains(&1.5) { 1.5 } else { low.midpoint(high) }
 }
 
-fn between(plain: &Plain, draw: &mut Draw) -> f64 {
+fn between(plain: &Plain, draw: &mut Rng) -> f64 {
     let (low, high) = ends(plain);
     let unbounded = plain.low.is_none() && plain.high.is_none();
     match draw.below(12) {
@@ -180,7 +180,7 @@ fn between(plain: &Plain, draw: &mut Draw) -> f64 {
     }
 }
 
-fn multiple_between(plain: &Plain, step: &Number, draw: &mut Draw) -> f64 {
+fn multiple_between(plain: &Plain, step: &Number, draw: &mut Rng) -> f64 {
     let (low, high) = ends(plain);
     let width = step.as_f64().unwrap_or(1.0);
     let (first, last) = ((low / width).ceil(), (high / width).floor());

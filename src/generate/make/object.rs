@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::generate::shape::{Member, Members};
+use crate::generate::shape::{MemberRule, MemberRules};
 
-use super::Making;
+use super::ValueBuilder;
 
-impl Making<'_> {
-    pub(super) fn object(&mut self, members: &Members) -> Map<String, Value> {
+impl ValueBuilder<'_> {
+    pub(super) fn object(&mut self, members: &MemberRules) -> Map<String, Value> {
         let mut chosen: BTreeSet<&str> =
             members.known.iter().filter(|member| member.required).map(|member| member.name.as_str()).collect();
         follow(&mut chosen, members);
         self.choose_optional(&mut chosen, members);
         self.choose_extra(&mut chosen, members);
         self.fill(&mut chosen, members);
-        let all: Vec<&Member> = members.known.iter().chain(&members.extra).collect();
+        let all: Vec<&MemberRule> = members.known.iter().chain(&members.extra).collect();
         let taken = all.into_iter().filter(|member| chosen.contains(member.name.as_str()));
         taken.map(|member| (member.name.clone(), self.value(member.node))).collect()
     }
 
-    fn choose_optional<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, members: &'m Members) {
+    fn choose_optional<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, members: &'m MemberRules) {
         if self.is_plain() || self.is_late() {
             return;
         }
@@ -38,7 +38,7 @@ impl Making<'_> {
         }
     }
 
-    fn choose_extra<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, members: &'m Members) {
+    fn choose_extra<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, members: &'m MemberRules) {
         // An object without any listed member is free-form, but at the top it is more often one that takes nothing.
         let open = members.open || (members.known.is_empty() && self.depth > 1);
         if !open
@@ -57,7 +57,7 @@ impl Making<'_> {
     }
 
     /// Adds a member and what it needs, where there is room for them.
-    fn add<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, member: &'m Member, members: &'m Members) {
+    fn add<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, member: &'m MemberRule, members: &'m MemberRules) {
         if chosen.contains(member.name.as_str()) {
             return;
         }
@@ -72,9 +72,9 @@ impl Making<'_> {
     }
 
     /// Adds members until there are enough, in the order of the schema as long as there is room, then small ones.
-    fn fill<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, members: &'m Members) {
+    fn fill<'m>(&mut self, chosen: &mut BTreeSet<&'m str>, members: &'m MemberRules) {
         let all = || members.known.iter().chain(&members.extra);
-        let mut smallest: Vec<&Member> = all().collect();
+        let mut smallest: Vec<&MemberRule> = all().collect();
         smallest.sort_by_key(|member| self.graph.node(member.node).size);
         for (at, member) in all().chain(smallest).enumerate() {
             if chosen.len() >= members.min {
@@ -90,7 +90,7 @@ impl Making<'_> {
 }
 
 /// Adds what the chosen members need.
-fn follow<'m>(chosen: &mut BTreeSet<&'m str>, members: &'m Members) {
+fn follow<'m>(chosen: &mut BTreeSet<&'m str>, members: &'m MemberRules) {
     if members.dependent.is_empty() {
         return;
     }

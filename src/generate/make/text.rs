@@ -1,7 +1,7 @@
 //! Texts: of a pattern, of a format, or of anything.
 
-use crate::generate::Limits;
-use crate::generate::draw::Draw;
+use crate::generate::GeneratorLimits;
+use crate::generate::draw::Rng;
 use crate::generate::shape::Plain;
 
 use super::format;
@@ -46,7 +46,7 @@ const ODD: [&str; 24] = [
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .";
 
 /// A text of any kind.
-pub(in crate::generate) fn text(plain: &Plain, draw: &mut Draw, limits: Limits) -> String {
+pub(in crate::generate) fn text(plain: &Plain, draw: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     if let Some(text) = asked_for(plain, draw, (min, max)) {
         return text;
@@ -65,7 +65,7 @@ pub(in crate::generate) fn text(plain: &Plain, draw: &mut Draw, limits: Limits) 
 }
 
 /// A text that is as plain as the schema lets it be.
-pub(super) fn plain_text(plain: &Plain, draw: &mut Draw, limits: Limits) -> String {
+pub(super) fn plain_text(plain: &Plain, draw: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     if plain.patterns.is_empty() {
         let shown = plain.format.as_deref().and_then(format::example).filter(|shown| fits(shown, (min, max)));
@@ -75,7 +75,7 @@ pub(super) fn plain_text(plain: &Plain, draw: &mut Draw, limits: Limits) -> Stri
 }
 
 /// A short text of letters.
-pub(super) fn small_text(plain: &Plain, draw: &mut Draw, limits: Limits) -> String {
+pub(super) fn small_text(plain: &Plain, draw: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     asked_for(plain, draw, (min, max)).unwrap_or_else(|| {
         let length = draw.between(0, 8).clamp(min, max);
@@ -91,7 +91,7 @@ pub(in crate::generate) fn text_of_length(word: &str, min: usize, max: usize) ->
     text
 }
 
-fn lengths(plain: &Plain, limits: Limits) -> (usize, usize) {
+fn lengths(plain: &Plain, limits: GeneratorLimits) -> (usize, usize) {
     let max = plain.max_length.unwrap_or(usize::MAX).min(limits.longest_text);
     (plain.min_length.min(max), max)
 }
@@ -101,7 +101,7 @@ fn fits(text: &str, (min, max): (usize, usize)) -> bool {
 }
 
 /// A text that the pattern or the format asks for.
-fn asked_for(plain: &Plain, draw: &mut Draw, lengths: (usize, usize)) -> Option<String> {
+fn asked_for(plain: &Plain, draw: &mut Rng, lengths: (usize, usize)) -> Option<String> {
     if plain.patterns.is_empty() && plain.format.is_none() {
         return None;
     }
@@ -126,7 +126,7 @@ fn asked_for(plain: &Plain, draw: &mut Draw, lengths: (usize, usize)) -> Option<
     last.filter(|_| !plain.patterns.is_empty()).map(cut)
 }
 
-fn letters(length: usize, draw: &mut Draw) -> String {
+fn letters(length: usize, draw: &mut Rng) -> String {
     let mut text = String::with_capacity(length);
     let mut bits = 0_u64;
     for at in 0..length {
@@ -140,7 +140,7 @@ fn letters(length: usize, draw: &mut Draw) -> String {
     text
 }
 
-fn odd_text(length: usize, draw: &mut Draw) -> String {
+fn odd_text(length: usize, draw: &mut Rng) -> String {
     let mut text = String::new();
     let mut left = length;
     while left > 0 {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Rules, SchemaId, Schemas, item_ids};
+use super::{SchemaId, SchemaRules, Schemas, item_ids};
 
 /// How often subschemas may be asked about one place, counted anew for every way that leads to them.
 const MOST_AT_A_PLACE: usize = 50_000;
@@ -29,11 +29,11 @@ const MOST_ERRORS: u64 = 100_000;
 
 impl Schemas {
     /// A subschema that takes too long to judge anything; `None` where all are quick.
-    pub(in crate::generate) fn endless(&self) -> Option<&Rules> {
+    pub(in crate::generate) fn endless(&self) -> Option<&SchemaRules> {
         let mut all = MOST_AT_ALL;
         (0..self.lines.len()).map(SchemaId).find_map(|id| {
             let most = MOST_AT_A_PLACE.min(all);
-            let mut walk = Walk::new(most);
+            let mut walk = CostWalk::new(most);
             self.walk(id, &mut walk, &beside);
             all = all.saturating_sub(most - walk.left);
             (walk.left == 0).then(|| &**self.rules(id))
@@ -45,8 +45,8 @@ impl Schemas {
     ///
     /// `uniqueItems` counts for nothing: where there are more than a few, items are told apart by their hashes.
     pub(in crate::generate) fn weight(&self) -> Option<usize> {
-        let mut walk = Walk::new(MOST_AT_A_PLACE);
-        let next = |rules: &Rules| beside(rules).into_iter().chain(inside(rules)).collect();
+        let mut walk = CostWalk::new(MOST_AT_A_PLACE);
+        let next = |rules: &SchemaRules| beside(rules).into_iter().chain(inside(rules)).collect();
         self.walk(self.root, &mut walk, &next);
         let costly = self.patterns.values().any(|pattern| pattern.is_costly());
         let listed = self.lines.iter().map(|rules| listed(rules) / OTHERS_PER_STEP).sum::<usize>();
@@ -65,13 +65,13 @@ impl Schemas {
     }
 
     /// How many steps judging a place takes beyond the one for asking.
-    fn beyond_asking(&self, rules: &Rules, value: &Value) -> u64 {
+    fn beyond_asking(&self, rules: &SchemaRules, value: &Value) -> u64 {
         let pattern = rules.pattern.as_ref().filter(|_| value.is_string());
         (listing(rules, value) + pattern.map_or(0, |pattern| self.matching(pattern, value))) as u64
     }
 
     /// How many steps it takes to hold a name against patterns.
-    pub(super) fn names_cost(&self, rules: &Rules, name: &str) -> usize {
+    pub(super) fn names_cost(&self, rules: &SchemaRules, name: &str) -> usize {
         if rules.pattern_properties.is_empty() {
             return 0;
         }
@@ -81,7 +81,7 @@ impl Schemas {
     }
 
     /// Counts steps down to nothing; what is in the middle of being judged is not entered again.
-    fn walk(&self, id: SchemaId, walk: &mut Walk, next: &dyn Fn(&Rules) -> Vec<SchemaId>) {
+    fn walk(&self, id: SchemaId, walk: &mut CostWalk, next: &dyn Fn(&SchemaRules) -> Vec<SchemaId>) {
         if walk.open.contains(&id) {
             walk.comes_back = true;
             return;
@@ -150,7 +150,7 @@ impl Schemas {
 }
 
 /// A way through subschemas.
-struct Walk {
+struct CostWalk {
     /// How many steps may still be taken.
     left: usize,
     /// What is in the middle of being judged.
@@ -159,7 +159,7 @@ struct Walk {
     comes_back: bool,
 }
 
-impl Walk {
+impl CostWalk {
     fn new(left: usize) -> Self {
         Self { left, open: Vec::new(), comes_back: false }
     }
@@ -167,7 +167,7 @@ impl Walk {
 
 /// The subschemas that may have to be asked about the same place; all of them twice where what nobody has looked at is
 /// found by looking once more.
-fn beside(rules: &Rules) -> Vec<SchemaId> {
+fn beside(rules: &SchemaRules) -> Vec<SchemaId> {
     let mut ids = asked(rules);
     if rules.unevaluated_properties.is_some() || rules.unevaluated_items.is_some() {
         ids.extend_from_within(..);
@@ -175,7 +175,7 @@ fn beside(rules: &Rules) -> Vec<SchemaId> {
     ids
 }
 
-fn asked(rules: &Rules) -> Vec<SchemaId> {
+fn asked(rules: &SchemaRules) -> Vec<SchemaId> {
     let lists = rules.all.iter().chain(&rules.any).chain(&rules.one).chain(&rules.not).copied();
     let condition = rules
         .condition
@@ -185,7 +185,7 @@ fn asked(rules: &Rules) -> Vec<SchemaId> {
 }
 
 /// The subschemas of items and members.
-fn inside(rules: &Rules) -> Vec<SchemaId> {
+fn inside(rules: &SchemaRules) -> Vec<SchemaId> {
     let named = rules.properties.values().copied().chain(rules.pattern_properties.iter().map(|(_, id)| *id));
     let items = rules.prefix.iter().copied().chain(rules.items).chain(rules.contains.iter().map(|one| one.schema));
     named.chain(items).chain(rules.additional).collect()
@@ -198,12 +198,12 @@ const TEXTS_PER_STEP: usize = 64;
 const OTHERS_PER_STEP: usize = 8;
 
 /// How many values a subschema lists.
-fn listed(rules: &Rules) -> usize {
+fn listed(rules: &SchemaRules) -> usize {
     rules.values.as_ref().map_or(0, Vec::len) + rules.forbidden.len()
 }
 
 /// How many steps it takes to look for a value among those that are listed.
-pub(super) fn listing(rules: &Rules, value: &Value) -> usize {
+pub(super) fn listing(rules: &SchemaRules, value: &Value) -> usize {
     listed(rules) / if value.is_string() { TEXTS_PER_STEP } else { OTHERS_PER_STEP }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Number, Value};
 
 use super::cost::{DEEPEST_JUDGED, STEPS, listing};
-use super::{Bound, Kinds, Rules, SchemaId, Schemas};
+use super::{Kinds, NumberLimit, SchemaId, SchemaRules, Schemas};
 
 /// How deep references may be followed; what lies deeper is taken to fit.
 const DEEPEST: usize = 120;
@@ -16,7 +16,7 @@ const DEEPEST: usize = 120;
 impl Schemas {
     /// Whether a value fits a subschema.
     pub(in crate::generate) fn fits(&self, id: SchemaId, value: &Value) -> bool {
-        let mut question = Question { schemas: self, left: STEPS, memory: Memory::Answers(BTreeMap::new()) };
+        let mut question = FitQuery { schemas: self, left: STEPS, memory: FitMemo::Answers(BTreeMap::new()) };
         let fits = question.fits(id, value, 0);
         self.charge(STEPS - question.left);
         fits
@@ -24,7 +24,7 @@ impl Schemas {
 
     /// Whether the root is soon done with a value by a judge who remembers no answers.
     pub(in crate::generate) fn is_quick(&self, value: &Value) -> bool {
-        let mut question = Question { schemas: self, left: STEPS, memory: Memory::Open(BTreeSet::new()) };
+        let mut question = FitQuery { schemas: self, left: STEPS, memory: FitMemo::Open(BTreeSet::new()) };
         question.fits(self.root, value, 0);
         question.left > 0
     }
@@ -37,7 +37,7 @@ impl Schemas {
     /// The subschemas that one subschema applies to a member.
     pub(in crate::generate) fn member_schemas<'a>(
         &'a self,
-        rules: &'a Rules,
+        rules: &'a SchemaRules,
         name: &'a str,
     ) -> impl Iterator<Item = SchemaId> + 'a {
         let own = rules.properties.get(name).copied();
@@ -56,15 +56,15 @@ impl Schemas {
 }
 
 /// One question, with what is known on the way.
-struct Question<'a> {
+struct FitQuery<'a> {
     schemas: &'a Schemas,
     left: usize,
-    memory: Memory,
+    memory: FitMemo,
 }
 
 /// What is known of subschemas and places, which are told by their addresses: values stay where they are while they are
 /// asked about.
-enum Memory {
+enum FitMemo {
     /// What was found out: then no subschema is asked twice about the same place. What is still being asked fits as far
     /// as anybody knows.
     Answers(BTreeMap<(SchemaId, usize), bool>),
@@ -72,7 +72,7 @@ enum Memory {
     Open(BTreeSet<(SchemaId, usize)>),
 }
 
-impl Memory {
+impl FitMemo {
     /// One that knows nothing.
     fn fresh(&self) -> Self {
         match self {
@@ -103,7 +103,7 @@ impl Memory {
     }
 }
 
-impl Question<'_> {
+impl FitQuery<'_> {
     fn fits(&mut self, id: SchemaId, value: &Value, depth: usize) -> bool {
         if self.left == 0 || self.is_too_deep(depth) {
             return true;
@@ -117,7 +117,7 @@ impl Question<'_> {
         let key = (id, std::ptr::from_ref(value).addr());
         // What a judge notices is that a reference is followed again, not where it leads to: what many references lead to
         // is asked once for each order in which they can be followed.
-        let is_noticed = rules.refers || matches!(self.memory, Memory::Answers(_));
+        let is_noticed = rules.refers || matches!(self.memory, FitMemo::Answers(_));
         if let Some(known) = is_noticed.then(|| self.memory.ask(key)).flatten() {
             return known;
         }
@@ -132,8 +132,8 @@ impl Question<'_> {
 
     fn is_too_deep(&mut self, depth: usize) -> bool {
         match self.memory {
-            Memory::Answers(_) => depth > DEEPEST,
-            Memory::Open(_) => {
+            FitMemo::Answers(_) => depth > DEEPEST,
+            FitMemo::Open(_) => {
                 if depth > DEEPEST_JUDGED {
                     self.left = 0;
                 }
@@ -142,8 +142,8 @@ impl Question<'_> {
         }
     }
 
-    fn fits_combined(&mut self, rules: &Rules, value: &Value, depth: usize) -> bool {
-        if matches!(self.memory, Memory::Answers(_)) {
+    fn fits_combined(&mut self, rules: &SchemaRules, value: &Value, depth: usize) -> bool {
+        if matches!(self.memory, FitMemo::Answers(_)) {
             return rules.all.iter().all(|id| self.fits(*id, value, depth))
                 && self.fits_alternatives(rules, value, depth);
         }
@@ -156,7 +156,7 @@ impl Question<'_> {
         })
     }
 
-    fn fits_alternatives(&mut self, rules: &Rules, value: &Value, depth: usize) -> bool {
+    fn fits_alternatives(&mut self, rules: &SchemaRules, value: &Value, depth: usize) -> bool {
         let mut fits = |id: SchemaId| self.fits(id, value, depth);
         (rules.any.is_empty() || rules.any.iter().any(|id| fits(*id)))
             && (rules.whichever.is_empty() || rules.whichever.iter().any(|id| fits(*id)))
@@ -169,7 +169,7 @@ impl Question<'_> {
             })
     }
 
-    fn fits_inside(&mut self, rules: &Rules, value: &Value, depth: usize) -> bool {
+    fn fits_inside(&mut self, rules: &SchemaRules, value: &Value, depth: usize) -> bool {
         match value {
             Value::String(_) => rules.pattern.as_ref().is_none_or(|pattern| self.matches(pattern, value)),
             Value::Array(items) => self.fits_items(rules, items, depth + 1),
@@ -178,7 +178,7 @@ impl Question<'_> {
         }
     }
 
-    fn fits_items(&mut self, rules: &Rules, items: &[Value], depth: usize) -> bool {
+    fn fits_items(&mut self, rules: &SchemaRules, items: &[Value], depth: usize) -> bool {
         let contained = rules.contains.as_ref().is_none_or(|contains| {
             let count = items.iter().filter(|item| self.fits(contains.schema, item, depth)).count();
             count >= contains.min && contains.max.is_none_or(|max| count <= max)
@@ -190,7 +190,7 @@ impl Question<'_> {
             })
     }
 
-    fn fits_members(&mut self, rules: &Rules, members: &Map<String, Value>, whole: &Value, depth: usize) -> bool {
+    fn fits_members(&mut self, rules: &SchemaRules, members: &Map<String, Value>, whole: &Value, depth: usize) -> bool {
         let schemas = self.schemas;
         members.iter().all(|(name, value)| {
             rules.names.is_none_or(|names| self.fits_name(names, name, depth))
@@ -210,14 +210,14 @@ impl Question<'_> {
     }
 
     /// Pays for the patterns that a name is held against; `None` where nothing is left.
-    fn asks_by_name<'n>(&mut self, rules: &Rules, name: &'n str) -> Option<&'n str> {
+    fn asks_by_name<'n>(&mut self, rules: &SchemaRules, name: &'n str) -> Option<&'n str> {
         self.pay(self.schemas.names_cost(rules, name));
         (self.left > 0).then_some(name)
     }
 
     /// A name is no part of the value, so what is found out about it is not kept.
     fn fits_name(&mut self, names: SchemaId, name: &str, depth: usize) -> bool {
-        let mut question = Question { schemas: self.schemas, left: self.left, memory: self.memory.fresh() };
+        let mut question = FitQuery { schemas: self.schemas, left: self.left, memory: self.memory.fresh() };
         let fits = question.fits(names, &Value::String(name.to_owned()), depth);
         self.left = question.left;
         fits
@@ -225,7 +225,7 @@ impl Question<'_> {
 }
 
 /// What can be said without looking at other subschemas.
-fn fits_plainly(rules: &Rules, value: &Value) -> bool {
+fn fits_plainly(rules: &SchemaRules, value: &Value) -> bool {
     let known = !rules.never
         && rules.kinds.is_none_or(|kinds| kinds.has(Kinds::of(value)))
         && rules.values.as_ref().is_none_or(|values| values.iter().any(|known| same(known, value)))
@@ -251,14 +251,14 @@ fn fits_plainly(rules: &Rules, value: &Value) -> bool {
         }
 }
 
-fn fits_numbers(rules: &Rules, number: &Number) -> bool {
+fn fits_numbers(rules: &SchemaRules, number: &Number) -> bool {
     rules.low.iter().all(|bound| above(number, bound))
         && rules.high.iter().all(|bound| beneath(number, bound))
         && rules.step.as_ref().is_none_or(|step| is_multiple(number, step))
 }
 
 /// Whether a number keeps to a lower bound.
-pub(in crate::generate) fn above(number: &Number, bound: &Bound) -> bool {
+pub(in crate::generate) fn above(number: &Number, bound: &NumberLimit) -> bool {
     match compare(number, &bound.number) {
         Ordering::Greater => true,
         Ordering::Equal => !bound.exclusive,
@@ -267,7 +267,7 @@ pub(in crate::generate) fn above(number: &Number, bound: &Bound) -> bool {
 }
 
 /// Whether a number keeps to an upper bound.
-pub(in crate::generate) fn beneath(number: &Number, bound: &Bound) -> bool {
+pub(in crate::generate) fn beneath(number: &Number, bound: &NumberLimit) -> bool {
     match compare(number, &bound.number) {
         Ordering::Less => true,
         Ordering::Equal => !bound.exclusive,

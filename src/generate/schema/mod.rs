@@ -18,23 +18,23 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::pattern::Pattern;
+use super::pattern::StringPattern;
 
 pub(super) use cost::STEPS;
 pub(super) use fits::{above, beneath, is_multiple, same};
 pub use fits::{compare, written};
 pub(super) use kind::Kinds;
 use meter::Meter;
-pub(super) use place::{Place, child_ids, each_place, item_ids, token};
+pub(super) use place::{ValuePosition, child_ids, each_place, item_ids, token};
 pub use reference::References;
-pub(super) use rules::{Bound, Condition, Contains, Rules, SchemaId};
+pub(super) use rules::{ConditionRule, ContainsRule, NumberLimit, SchemaId, SchemaRules};
 
 /// The subschemas of one document, and what was derived from them.
 #[derive(Clone, Debug)]
 pub(super) struct Schemas {
-    lines: Vec<Arc<Rules>>,
+    lines: Vec<Arc<SchemaRules>>,
     negated: BTreeMap<SchemaId, SchemaId>,
-    patterns: BTreeMap<String, Arc<Pattern>>,
+    patterns: BTreeMap<String, Arc<StringPattern>>,
     root: SchemaId,
     meter: Meter,
 }
@@ -52,7 +52,7 @@ impl Schemas {
     }
 
     /// What one subschema says.
-    pub(super) fn rules(&self, id: SchemaId) -> &Arc<Rules> {
+    pub(super) fn rules(&self, id: SchemaId) -> &Arc<SchemaRules> {
         &self.lines[id.0]
     }
 
@@ -67,13 +67,13 @@ impl Schemas {
     }
 
     /// Adds a schema that is written nowhere.
-    pub(super) fn add(&mut self, rules: Rules) -> SchemaId {
+    pub(super) fn add(&mut self, rules: SchemaRules) -> SchemaId {
         self.compile_patterns(&rules);
         self.lines.push(Arc::new(rules));
         SchemaId(self.lines.len() - 1)
     }
 
-    fn set(&mut self, id: SchemaId, rules: Rules) {
+    fn set(&mut self, id: SchemaId, rules: SchemaRules) {
         self.compile_patterns(&rules);
         self.lines[id.0] = Arc::new(rules);
     }
@@ -89,16 +89,16 @@ impl Schemas {
     }
 
     /// A pattern as it was read.
-    pub(super) fn pattern(&self, pattern: &str) -> Option<&Arc<Pattern>> {
+    pub(super) fn pattern(&self, pattern: &str) -> Option<&Arc<StringPattern>> {
         self.patterns.get(pattern)
     }
 
-    fn compile_patterns(&mut self, rules: &Rules) {
+    fn compile_patterns(&mut self, rules: &SchemaRules) {
         for pattern in rules.pattern.iter().chain(rules.pattern_properties.iter().map(|(pattern, _)| pattern)) {
             if self.patterns.contains_key(pattern) {
                 continue;
             }
-            if let Some(read) = Pattern::new(pattern) {
+            if let Some(read) = StringPattern::new(pattern) {
                 self.patterns.insert(pattern.clone(), Arc::new(read));
             }
         }

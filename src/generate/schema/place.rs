@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Rules, SchemaId, Schemas};
+use super::{SchemaId, SchemaRules, Schemas};
 
 /// A place in a value.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::generate) struct Place<'a> {
+pub(in crate::generate) struct ValuePosition<'a> {
     /// JSON pointer to it.
     pub(in crate::generate) at: &'a str,
     pub(in crate::generate) value: &'a Value,
@@ -17,13 +17,19 @@ pub(in crate::generate) struct Place<'a> {
 }
 
 /// Visits every place of a value that the document's root judges, outermost first.
-pub(in crate::generate) fn each_place(schemas: &Schemas, value: &Value, visit: &mut dyn FnMut(Place<'_>)) {
+pub(in crate::generate) fn each_place(schemas: &Schemas, value: &Value, visit: &mut dyn FnMut(ValuePosition<'_>)) {
     descend(schemas, &[schemas.root()], value, &mut String::new(), visit);
 }
 
-fn descend(schemas: &Schemas, ids: &[SchemaId], value: &Value, at: &mut String, visit: &mut dyn FnMut(Place<'_>)) {
+fn descend(
+    schemas: &Schemas,
+    ids: &[SchemaId],
+    value: &Value,
+    at: &mut String,
+    visit: &mut dyn FnMut(ValuePosition<'_>),
+) {
     let judges = judges(schemas, ids, value);
-    visit(Place { at, value, judges: &judges });
+    visit(ValuePosition { at, value, judges: &judges });
     let length = at.len();
     match value {
         Value::Object(members) => {
@@ -59,7 +65,7 @@ pub(in crate::generate) fn child_ids(schemas: &Schemas, judges: &[SchemaId], nam
 
 /// The subschemas that judge an item of what others judge.
 pub(in crate::generate) fn item_ids(schemas: &Schemas, judges: &[SchemaId], index: usize) -> Vec<SchemaId> {
-    let of = |rules: &Rules| rules.prefix.get(index).copied().or(rules.items);
+    let of = |rules: &SchemaRules| rules.prefix.get(index).copied().or(rules.items);
     judges.iter().filter_map(|id| of(schemas.rules(*id))).collect()
 }
 

@@ -7,13 +7,13 @@ use serde_json::{Map, Number, Value};
 
 use super::described;
 use super::reference::{References, below};
-use super::{Bound, Condition, Contains, Kinds, Rules, SchemaId, Schemas, same};
+use super::{ConditionRule, ContainsRule, Kinds, NumberLimit, SchemaId, SchemaRules, Schemas, same};
 
 /// Reads a whole document into an arena.
 pub(super) fn read(document: &Value, schemas: Schemas) -> Schemas {
     let draft = Draft::default().detect(document);
     let references = References::new(document);
-    let mut reader = Reader { document, references, draft, schemas, known: BTreeMap::new(), todo: Vec::new() };
+    let mut reader = SchemaReader { document, references, draft, schemas, known: BTreeMap::new(), todo: Vec::new() };
     reader.schemas.root = reader.schema("");
     while let Some((id, at)) = reader.todo.pop() {
         reader.read(id, at);
@@ -45,7 +45,7 @@ fn said<'a>(draft: Draft, members: &'a Map<String, Value>, keyword: &str) -> Opt
     members.get(keyword).filter(|_| is_known && !is_past)
 }
 
-struct Reader<'a> {
+struct SchemaReader<'a> {
     document: &'a Value,
     references: References<'a>,
     draft: Draft,
@@ -55,13 +55,13 @@ struct Reader<'a> {
     todo: Vec<(SchemaId, String)>,
 }
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     /// The line of the subschema at a pointer.
     fn schema(&mut self, at: &str) -> SchemaId {
         if let Some(known) = self.known.get(at) {
             return *known;
         }
-        let id = self.schemas.add(Rules { at: at.to_owned(), ..Rules::default() });
+        let id = self.schemas.add(SchemaRules { at: at.to_owned(), ..SchemaRules::default() });
         self.known.insert(at.to_owned(), id);
         self.todo.push((id, at.to_owned()));
         id
@@ -74,13 +74,13 @@ impl Reader<'_> {
                 let rules = self.rules(&at, members);
                 self.schemas.set(id, rules);
             }
-            Some(Value::Bool(false)) => self.schemas.set(id, Rules { at, never: true, ..Rules::default() }),
+            Some(Value::Bool(false)) => self.schemas.set(id, SchemaRules { at, never: true, ..SchemaRules::default() }),
             Some(Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => {}
         }
     }
 
-    fn rules(&mut self, at: &str, members: &Map<String, Value>) -> Rules {
-        let mut rules = Rules { at: at.to_owned(), ..Rules::default() };
+    fn rules(&mut self, at: &str, members: &Map<String, Value>) -> SchemaRules {
+        let mut rules = SchemaRules { at: at.to_owned(), ..SchemaRules::default() };
         self.references_of(at, members, &mut rules);
         // Before 2019-09 a reference hides its siblings.
         if self.draft < Draft::Draft201909 && members.contains_key("$ref") {
@@ -96,7 +96,7 @@ impl Reader<'_> {
         rules
     }
 
-    fn references_of(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+    fn references_of(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
         let text = |key: &str| said(self.draft, members, key).and_then(Value::as_str);
         let plain = text("$ref").and_then(|reference| self.references.target(at, reference));
         let dynamic = text("$dynamicRef").and_then(|reference| self.references.dynamic_target(at, reference));
@@ -126,7 +126,7 @@ impl Reader<'_> {
         schemas.map(|(name, _)| (name.clone(), self.schema(&below(&at, name)))).collect()
     }
 
-    fn arrays(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+    fn arrays(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
         rules.prefix = self.list(at, members, "prefixItems");
         rules.items = self.member(at, members, "items");
         if members.get("items").is_some_and(Value::is_array) {
@@ -136,7 +136,7 @@ impl Reader<'_> {
         if let Some(schema) = self.member(at, members, "contains") {
             let bound = |key: &str| said(self.draft, members, key).and_then(|_| count(members, key));
             rules.contains =
-                Some(Contains { schema, min: bound("minContains").unwrap_or(1), max: bound("maxContains") });
+                Some(ContainsRule { schema, min: bound("minContains").unwrap_or(1), max: bound("maxContains") });
         }
         rules.min_items = count(members, "minItems");
         rules.max_items = count(members, "maxItems");
@@ -144,7 +144,7 @@ impl Reader<'_> {
         rules.unevaluated_items = self.member(at, members, "unevaluatedItems");
     }
 
-    fn objects(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+    fn objects(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
         rules.properties = self.named(at, members, "properties").into_iter().collect();
         rules.lists_properties = members.contains_key("properties");
         rules.pattern_properties = self.named(at, members, "patternProperties");
@@ -156,7 +156,7 @@ impl Reader<'_> {
         rules.unevaluated_properties = self.member(at, members, "unevaluatedProperties");
     }
 
-    fn dependencies(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+    fn dependencies(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
         for key in ["dependentRequired", "dependencies"] {
             let lists = said(self.draft, members, key).and_then(Value::as_object).into_iter().flatten();
             let lists = lists.filter(|(_, value)| value.is_array());
@@ -166,7 +166,7 @@ impl Reader<'_> {
         rules.dependent_schemas.extend(self.named(at, members, "dependencies"));
     }
 
-    fn combinations(&mut self, at: &str, members: &Map<String, Value>, rules: &mut Rules) {
+    fn combinations(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
         rules.all.extend(self.list(at, members, "allOf"));
         rules.any = self.list(at, members, "anyOf");
         rules.one = self.list(at, members, "oneOf");
@@ -175,11 +175,11 @@ impl Reader<'_> {
         let then = self.member(at, members, "then");
         let otherwise = self.member(at, members, "else");
         rules.condition =
-            when.filter(|_| then.is_some() || otherwise.is_some()).map(|when| Condition { when, then, otherwise });
+            when.filter(|_| then.is_some() || otherwise.is_some()).map(|when| ConditionRule { when, then, otherwise });
     }
 }
 
-fn values(draft: Draft, members: &Map<String, Value>, rules: &mut Rules) {
+fn values(draft: Draft, members: &Map<String, Value>, rules: &mut SchemaRules) {
     rules.named = match members.get("type") {
         Some(Value::String(name)) => vec![Kinds::named(name)],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(Kinds::named).collect(),
@@ -200,9 +200,9 @@ fn values(draft: Draft, members: &Map<String, Value>, rules: &mut Rules) {
     }
 }
 
-fn numbers(members: &Map<String, Value>, rules: &mut Rules) {
+fn numbers(members: &Map<String, Value>, rules: &mut SchemaRules) {
     let bound = |key: &str, exclusive: bool| {
-        members.get(key).and_then(Value::as_number).map(|number| Bound { number: number.clone(), exclusive })
+        members.get(key).and_then(Value::as_number).map(|number| NumberLimit { number: number.clone(), exclusive })
     };
     let flag = |key: &str| members.get(key) == Some(&Value::Bool(true));
     rules.low.extend(bound("minimum", flag("exclusiveMinimum")));
@@ -213,7 +213,7 @@ fn numbers(members: &Map<String, Value>, rules: &mut Rules) {
     rules.step = members.get("multipleOf").and_then(Value::as_number).filter(|step| positive(step)).cloned();
 }
 
-fn texts(members: &Map<String, Value>, rules: &mut Rules) {
+fn texts(members: &Map<String, Value>, rules: &mut SchemaRules) {
     let text = |key: &str| members.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
     rules.min_length = count(members, "minLength");
     rules.max_length = count(members, "maxLength");

@@ -11,14 +11,14 @@ pub(in crate::generate) struct SchemaId(pub(super) usize);
 
 /// The end of a range of numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::generate) struct Bound {
+pub(in crate::generate) struct NumberLimit {
     pub(in crate::generate) number: Number,
     pub(in crate::generate) exclusive: bool,
 }
 
 /// `contains` with its counts.
 #[derive(Clone, Debug)]
-pub(in crate::generate) struct Contains {
+pub(in crate::generate) struct ContainsRule {
     pub(in crate::generate) schema: SchemaId,
     pub(in crate::generate) min: usize,
     pub(in crate::generate) max: Option<usize>,
@@ -26,7 +26,7 @@ pub(in crate::generate) struct Contains {
 
 /// `if`, `then` and `else`.
 #[derive(Clone, Debug)]
-pub(in crate::generate) struct Condition {
+pub(in crate::generate) struct ConditionRule {
     pub(in crate::generate) when: SchemaId,
     pub(in crate::generate) then: Option<SchemaId>,
     pub(in crate::generate) otherwise: Option<SchemaId>,
@@ -35,7 +35,7 @@ pub(in crate::generate) struct Condition {
 /// What one subschema says. A field that is empty says nothing.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own")]
-pub(in crate::generate) struct Rules {
+pub(in crate::generate) struct SchemaRules {
     /// JSON pointer to it in the document.
     pub(in crate::generate) at: String,
     /// The schema `false`.
@@ -50,8 +50,8 @@ pub(in crate::generate) struct Rules {
     /// What the schema shows: `examples`, then `default`; where it has neither, what its description names.
     pub(in crate::generate) shown: Vec<Value>,
 
-    pub(in crate::generate) low: Vec<Bound>,
-    pub(in crate::generate) high: Vec<Bound>,
+    pub(in crate::generate) low: Vec<NumberLimit>,
+    pub(in crate::generate) high: Vec<NumberLimit>,
     pub(in crate::generate) step: Option<Number>,
 
     pub(in crate::generate) min_length: Option<usize>,
@@ -61,7 +61,7 @@ pub(in crate::generate) struct Rules {
 
     pub(in crate::generate) prefix: Vec<SchemaId>,
     pub(in crate::generate) items: Option<SchemaId>,
-    pub(in crate::generate) contains: Option<Contains>,
+    pub(in crate::generate) contains: Option<ContainsRule>,
     pub(in crate::generate) min_items: Option<usize>,
     pub(in crate::generate) max_items: Option<usize>,
     pub(in crate::generate) unique: bool,
@@ -89,12 +89,12 @@ pub(in crate::generate) struct Rules {
     pub(in crate::generate) whichever: Vec<SchemaId>,
     pub(in crate::generate) one: Vec<SchemaId>,
     pub(in crate::generate) not: Option<SchemaId>,
-    pub(in crate::generate) condition: Option<Condition>,
+    pub(in crate::generate) condition: Option<ConditionRule>,
     /// What must not fit, for what cannot be said in other keywords.
     pub(in crate::generate) reject: Option<SchemaId>,
 }
 
-impl Rules {
+impl SchemaRules {
     /// A schema that takes only certain kinds.
     pub(in crate::generate) fn of_kinds(at: &str, kinds: Kinds) -> Self {
         Self { at: at.to_owned(), kinds: Some(kinds), ..Self::default() }

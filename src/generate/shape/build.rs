@@ -1,10 +1,10 @@
 //! Builds nodes: their shapes, and the nodes of what is inside.
 
-use crate::generate::schema::{Kinds, Rules, SchemaId};
+use crate::generate::schema::{Kinds, SchemaId, SchemaRules};
 
 use super::merge::Plain;
 use super::search::COMBINATIONS;
-use super::{Graph, Items, Members, Node, NodeId, Shape};
+use super::{Graph, Items, MemberRules, Node, NodeId, Shape};
 
 /// How many nodes a graph may have; what comes later is made as if anything were allowed, and checked.
 const MOST_NODES: usize = 3_000;
@@ -67,8 +67,11 @@ impl Graph {
         let meant = talks.unwrap_or(Kinds::ALL).and(plain.kinds);
         let listed = plain.values.is_some();
         let items = if plain.kinds.has(Kinds::ARRAY) && !listed { self.items(&flat, &plain) } else { Items::default() };
-        let members =
-            if plain.kinds.has(Kinds::OBJECT) && !listed { self.members(&flat, &plain) } else { Members::default() };
+        let members = if plain.kinds.has(Kinds::OBJECT) && !listed {
+            self.members(&flat, &plain)
+        } else {
+            MemberRules::default()
+        };
         Ok(Shape { flat, plain, meant, items, members, size: super::ENDLESS })
     }
 
@@ -92,7 +95,7 @@ impl Graph {
 }
 
 /// Whether values of a shape can break this all the same.
-fn has_to_be_checked(rules: &Rules) -> bool {
+fn has_to_be_checked(rules: &SchemaRules) -> bool {
     !rules.one.is_empty()
         || rules.not.is_some()
         || rules.reject.is_some()

@@ -1,6 +1,6 @@
 //! What the arrays of a shape hold.
 
-use crate::generate::schema::{Contains, SchemaId};
+use crate::generate::schema::{ContainsRule, SchemaId};
 
 use super::{Contained, Graph, Items, NodeId, Plain};
 
@@ -9,7 +9,7 @@ const LONGEST_PREFIX: usize = 64;
 
 impl Graph {
     pub(super) fn items(&mut self, flat: &[SchemaId], plain: &Plain) -> Items {
-        let all: Vec<Contains> = flat.iter().filter_map(|id| self.schemas.rules(*id).contains.clone()).collect();
+        let all: Vec<ContainsRule> = flat.iter().filter_map(|id| self.schemas.rules(*id).contains.clone()).collect();
         // Items beyond those that are asked for must not be of the kind that is limited.
         let limited: Vec<SchemaId> =
             all.iter().filter(|contains| contains.max.is_some()).map(|contains| contains.schema).collect();

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::generate::draw::Draw;
+use crate::generate::draw::Rng;
 use crate::generate::make;
-use crate::generate::schema::{Kinds, Rules, SchemaId};
+use crate::generate::schema::{Kinds, SchemaId, SchemaRules};
 
-use super::{Graph, Member, Members, Plain};
+use super::{Graph, MemberRule, MemberRules, Plain};
 
 /// Names that no schema lists, for objects that take any.
 const NAMES: [&str; 8] = ["extra", "other", "x-1", "a b", "ключ", "0", "$ref", "🙂"];
@@ -20,11 +20,11 @@ pub(super) const MOST_NAMELESS: usize = 1_000;
 const LONGEST_NAMES: usize = 1 << 20;
 
 impl Graph {
-    pub(super) fn members(&mut self, flat: &[SchemaId], plain: &Plain) -> Members {
+    pub(super) fn members(&mut self, flat: &[SchemaId], plain: &Plain) -> MemberRules {
         let rules: Vec<_> = flat.iter().map(|id| self.schemas.rules(*id).clone()).collect();
         let required: BTreeSet<&str> = rules.iter().flat_map(|rules| &rules.required).map(String::as_str).collect();
         let dependent: Vec<(String, Vec<String>)> = rules.iter().flat_map(|rules| rules.dependent.clone()).collect();
-        let mut known: Vec<Member> = Vec::new();
+        let mut known: Vec<MemberRule> = Vec::new();
         for name in listed(rules.iter().map(|rules| &**rules)) {
             let required = required.contains(name.as_str());
             if known.iter().any(|member| member.name == name) {
@@ -37,7 +37,7 @@ impl Graph {
         let open = rules.iter().any(|rules| says_open(rules));
         let extra = self.extra(flat, plain, &known);
         let (min, max) = (plain.min_properties, plain.max_properties);
-        Members { known, extra, open, min, max, dependent, size: super::ENDLESS }
+        MemberRules { known, extra, open, min, max, dependent, size: super::ENDLESS }
     }
 
     /// The subschemas that judge a member.
@@ -50,17 +50,17 @@ impl Graph {
     }
 
     /// A member with a name; `None` where the name is forbidden and nobody asks for it.
-    fn member(&mut self, flat: &[SchemaId], name: String, required: bool) -> Option<Member> {
+    fn member(&mut self, flat: &[SchemaId], name: String, required: bool) -> Option<MemberRule> {
         let mut ids = self.child_ids(flat, &name);
         if !self.takes_name(flat, &name) {
             if !required {
                 return None;
             }
             let at = "propertyNames".to_owned();
-            ids.push(self.schemas.add(Rules { at, never: true, ..Rules::default() }));
+            ids.push(self.schemas.add(SchemaRules { at, never: true, ..SchemaRules::default() }));
         }
         let node = self.node_of(ids);
-        Some(Member { name, node, required })
+        Some(MemberRule { name, node, required })
     }
 
     fn takes_name(&self, flat: &[SchemaId], name: &str) -> bool {
@@ -73,10 +73,10 @@ impl Graph {
     }
 
     /// Members that the schema does not list, but allows.
-    fn extra(&mut self, flat: &[SchemaId], plain: &Plain, known: &[Member]) -> Vec<Member> {
+    fn extra(&mut self, flat: &[SchemaId], plain: &Plain, known: &[MemberRule]) -> Vec<MemberRule> {
         let room = plain.max_properties.unwrap_or(usize::MAX);
         let wanted = plain.min_properties.saturating_sub(known.len()).min(MOST_NAMELESS) + NAMES.len();
-        let mut members: Vec<Member> = Vec::new();
+        let mut members: Vec<MemberRule> = Vec::new();
         for name in self.names(flat, wanted).into_iter().take(wanted.saturating_mul(2)) {
             if members.len() >= wanted.min(room) {
                 break;
@@ -88,7 +88,7 @@ impl Graph {
             let ids = self.child_ids(flat, &name);
             if Plain::of(&self.schemas, &self.without_choices(&ids)).is_ok() {
                 let node = self.node_of(ids);
-                members.push(Member { name, node, required: false });
+                members.push(MemberRule { name, node, required: false });
             }
         }
         members
@@ -96,7 +96,7 @@ impl Graph {
 
     /// Names that may be allowed, those that patterns ask for first.
     fn names(&mut self, flat: &[SchemaId], wanted: usize) -> Vec<String> {
-        let mut draw = Draw::new(flat.len() as u64);
+        let mut draw = Rng::new(flat.len() as u64);
         let rules: Vec<_> = flat.iter().map(|id| self.schemas.rules(*id).clone()).collect();
         let mut names = Vec::new();
         for (pattern, _) in rules.iter().flat_map(|rules| &rules.pattern_properties) {
@@ -116,8 +116,8 @@ impl Graph {
     }
 
     /// Names that `propertyNames` takes.
-    fn judged_names(&mut self, mut judges: Vec<SchemaId>, wanted: usize, draw: &mut Draw) -> Vec<String> {
-        judges.push(self.schemas.add(Rules::of_kinds("", Kinds::TEXT)));
+    fn judged_names(&mut self, mut judges: Vec<SchemaId>, wanted: usize, draw: &mut Rng) -> Vec<String> {
+        judges.push(self.schemas.add(SchemaRules::of_kinds("", Kinds::TEXT)));
         let Ok(combinations) = self.combinations(&judges) else { return Vec::new() };
         let plains = combinations.iter().filter_map(|flat| Plain::of(&self.schemas, flat).ok());
         let mut names = Vec::new();
@@ -141,7 +141,7 @@ fn not_too_long(names: impl Iterator<Item = String>) -> impl Iterator<Item = Str
 }
 
 /// Names that a shape's subschemas list.
-fn listed<'a>(rules: impl Iterator<Item = &'a Rules> + Clone) -> Vec<String> {
+fn listed<'a>(rules: impl Iterator<Item = &'a SchemaRules> + Clone) -> Vec<String> {
     let properties = rules.clone().flat_map(|rules| rules.properties.keys());
     let required = rules.clone().flat_map(|rules| &rules.required);
     let dependent = rules.flat_map(|rules| rules.dependent.iter().flat_map(|(_, names)| names));
@@ -149,7 +149,7 @@ fn listed<'a>(rules: impl Iterator<Item = &'a Rules> + Clone) -> Vec<String> {
     properties.chain(required).chain(dependent).filter(|name| seen.insert(name.as_str())).cloned().collect()
 }
 
-fn says_open(rules: &Rules) -> bool {
+fn says_open(rules: &SchemaRules) -> bool {
     rules.additional.is_some()
         || rules.unevaluated_properties.is_some()
         || rules.names.is_some()

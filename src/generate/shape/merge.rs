@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 
-use crate::generate::pattern::Pattern;
-use crate::generate::schema::{Bound, Kinds, Rules, STEPS, SchemaId, Schemas, compare, is_multiple};
+use crate::generate::pattern::StringPattern;
+use crate::generate::schema::{Kinds, NumberLimit, STEPS, SchemaId, SchemaRules, Schemas, compare, is_multiple};
 
 /// How many values are kept of an enumeration.
 const MOST_VALUES: usize = 2_000;
@@ -16,12 +16,12 @@ const MOST_VALUES: usize = 2_000;
 pub(in crate::generate) struct Plain {
     pub(in crate::generate) kinds: Kinds,
     pub(in crate::generate) values: Option<Vec<Value>>,
-    pub(in crate::generate) low: Option<Bound>,
-    pub(in crate::generate) high: Option<Bound>,
+    pub(in crate::generate) low: Option<NumberLimit>,
+    pub(in crate::generate) high: Option<NumberLimit>,
     pub(in crate::generate) steps: Vec<Number>,
     pub(in crate::generate) min_length: usize,
     pub(in crate::generate) max_length: Option<usize>,
-    pub(in crate::generate) patterns: Vec<Arc<Pattern>>,
+    pub(in crate::generate) patterns: Vec<Arc<StringPattern>>,
     pub(in crate::generate) format: Option<String>,
     pub(in crate::generate) min_items: usize,
     pub(in crate::generate) max_items: Option<usize>,
@@ -35,7 +35,7 @@ pub(in crate::generate) struct Plain {
 impl Plain {
     /// What several subschemas say together, or why they exclude each other.
     pub(super) fn of(schemas: &Schemas, flat: &[SchemaId]) -> Result<Self, String> {
-        let rules: Vec<&Rules> = flat.iter().map(|id| &**schemas.rules(*id)).collect();
+        let rules: Vec<&SchemaRules> = flat.iter().map(|id| &**schemas.rules(*id)).collect();
         if let Some(never) = rules.iter().find(|rules| rules.never) {
             return Err(format!("nothing is allowed {}", place(&never.at)));
         }
@@ -85,7 +85,7 @@ impl Plain {
         }
     }
 
-    fn add(&mut self, schemas: &Schemas, rules: &Rules) -> Result<(), String> {
+    fn add(&mut self, schemas: &Schemas, rules: &SchemaRules) -> Result<(), String> {
         if let Some(kinds) = rules.kinds {
             self.kinds = self.kinds.and(kinds);
             if self.kinds.is_empty() {
@@ -109,7 +109,7 @@ impl Plain {
         self.min_length = self.min_length.max(rules.min_length.unwrap_or(0));
         self.max_length = smaller(self.max_length, rules.max_length);
         let pattern = rules.pattern.as_ref().and_then(|pattern| schemas.pattern(pattern));
-        let is_new = |pattern: &&Arc<Pattern>| !self.patterns.iter().any(|known| known.source == pattern.source);
+        let is_new = |pattern: &&Arc<StringPattern>| !self.patterns.iter().any(|known| known.source == pattern.source);
         let pattern = pattern.filter(is_new).cloned();
         self.patterns.extend(pattern);
         self.format = self.format.take().or_else(|| rules.format.clone());
@@ -121,8 +121,8 @@ impl Plain {
         Ok(())
     }
 
-    fn drop_impossible(&mut self, rules: &[&Rules]) {
-        let at = |says: fn(&Rules) -> bool| {
+    fn drop_impossible(&mut self, rules: &[&SchemaRules]) {
+        let at = |says: fn(&SchemaRules) -> bool| {
             rules.iter().rev().find(|rules| says(rules)).map_or("", |rules| rules.at.as_str())
         };
         if self.max_length.is_some_and(|max| max < self.min_length) {
@@ -161,12 +161,12 @@ impl Plain {
     }
 
     fn has_no_fraction(&self) -> bool {
-        let number = |bound: &Option<Bound>| bound.as_ref().and_then(|bound| bound.number.as_f64());
+        let number = |bound: &Option<NumberLimit>| bound.as_ref().and_then(|bound| bound.number.as_f64());
         let nothing_between = match (number(&self.low), number(&self.high)) {
             (Some(low), Some(high)) => low > high || (low.total_cmp(&high).is_eq() && low.fract() == 0.0),
             _ => false,
         };
-        let closed = |bound: &Option<Bound>| bound.as_ref().is_none_or(|bound| !bound.exclusive);
+        let closed = |bound: &Option<NumberLimit>| bound.as_ref().is_none_or(|bound| !bound.exclusive);
         let pinned = number(&self.low).is_some() && number(&self.low) == number(&self.high);
         let one = serde_json::Number::from(1);
         nothing_between
@@ -178,7 +178,7 @@ impl Plain {
 /// The whole numbers between the bounds; far out where there are none.
 pub(in crate::generate) fn whole_bounds(plain: &Plain) -> (i128, i128) {
     const FAR: i128 = 1 << 120;
-    let exact = |bound: &Bound, up: bool| {
+    let exact = |bound: &NumberLimit, up: bool| {
         if let Some(number) = bound.number.as_i128() {
             let inward = if up { 1 } else { -1 };
             return number + if bound.exclusive { inward } else { 0 };
@@ -195,7 +195,7 @@ pub(in crate::generate) fn whole_bounds(plain: &Plain) -> (i128, i128) {
     (low, high)
 }
 
-fn stricter(known: Option<Bound>, new: &Bound, wins: Ordering) -> Bound {
+fn stricter(known: Option<NumberLimit>, new: &NumberLimit, wins: Ordering) -> NumberLimit {
     match known {
         None => new.clone(),
         Some(known) => {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Limits;
+use super::GeneratorLimits;
 use super::schema::{Kinds, SchemaId, Schemas};
 
 pub(super) use merge::{Plain, whole_bounds};
@@ -48,7 +48,7 @@ pub(super) struct Shape {
     /// The kinds that its keywords talk about, where they are allowed.
     pub(super) meant: Kinds,
     pub(super) items: Items,
-    pub(super) members: Members,
+    pub(super) members: MemberRules,
     pub(super) size: u64,
 }
 
@@ -89,10 +89,10 @@ pub(super) struct Contained {
 
 /// What objects hold.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Members {
-    pub(super) known: Vec<Member>,
+pub(super) struct MemberRules {
+    pub(super) known: Vec<MemberRule>,
     /// Members that the schema does not list, but allows.
-    pub(super) extra: Vec<Member>,
+    pub(super) extra: Vec<MemberRule>,
     /// Whether the schema says itself that there may be others.
     pub(super) open: bool,
     pub(super) min: usize,
@@ -104,7 +104,7 @@ pub(super) struct Members {
 
 /// A member of an object.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(super) struct MemberRule {
     pub(super) name: String,
     pub(super) node: NodeId,
     pub(super) required: bool,
@@ -114,7 +114,7 @@ pub(super) struct Member {
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
     pub(super) schemas: Schemas,
-    pub(super) limits: Limits,
+    pub(super) limits: GeneratorLimits,
     nodes: Vec<Node>,
     index: BTreeMap<Vec<SchemaId>, NodeId>,
     /// Nodes before this one are built.
@@ -127,7 +127,7 @@ pub(super) struct Graph {
 
 impl Graph {
     /// The graph of a schema, and the node of its root.
-    pub(super) fn new(schemas: Schemas, limits: Limits) -> (Self, NodeId) {
+    pub(super) fn new(schemas: Schemas, limits: GeneratorLimits) -> (Self, NodeId) {
         let root = schemas.root();
         let (nodes, index) = (Vec::new(), BTreeMap::new());
         let mut graph = Self { schemas, limits, nodes, index, built: 0, steps: search::ALL_STEPS, gave_up: false };

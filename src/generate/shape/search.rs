@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use crate::generate::schema::{Rules, SchemaId};
+use crate::generate::schema::{SchemaId, SchemaRules};
 
 use super::Graph;
 
@@ -25,7 +25,7 @@ const HEAVY: usize = 32;
 const COSTLY: usize = 512;
 
 /// One of several alternatives.
-enum Way {
+enum ShapeStep {
     /// The subschemas that it adds.
     Adds(Vec<SchemaId>),
     /// One member of a `oneOf`: what it adds is found out when it is tried, as it depends on all the others.
@@ -34,7 +34,7 @@ enum Way {
 
 /// Alternatives.
 struct Choice {
-    ways: Vec<Way>,
+    ways: Vec<ShapeStep>,
     /// Whether one way is as good as another.
     whichever: bool,
 }
@@ -47,13 +47,13 @@ struct Partial {
     late: VecDeque<Rc<Choice>>,
 }
 
-struct Search {
+struct ShapeSearch {
     found: Vec<Vec<SchemaId>>,
     steps: usize,
     why: Option<String>,
 }
 
-impl Search {
+impl ShapeSearch {
     fn pay(&mut self, steps: usize) {
         self.steps = self.steps.saturating_sub(steps);
     }
@@ -66,10 +66,10 @@ impl Graph {
         self.absorb(&mut start, ids);
         let widest = start.open.iter().map(|choice| choice.ways.len()).max().unwrap_or(1);
         let steps = STEPS.min(self.steps).max(LAST_STEPS);
-        let mut search = Search { found: Vec::new(), steps, why: None };
+        let mut search = ShapeSearch { found: Vec::new(), steps, why: None };
         self.explore(start, widest.clamp(COMBINATIONS, MOST_COMBINATIONS), &mut search);
         self.steps = self.steps.saturating_sub(steps - search.steps);
-        let Search { mut found, why, steps } = search;
+        let ShapeSearch { mut found, why, steps } = search;
         found.dedup();
         if found.is_empty() {
             self.gave_up |= steps == 0;
@@ -78,7 +78,7 @@ impl Graph {
         Ok(found)
     }
 
-    fn explore(&mut self, mut partial: Partial, budget: usize, search: &mut Search) {
+    fn explore(&mut self, mut partial: Partial, budget: usize, search: &mut ShapeSearch) {
         if search.steps == 0 {
             return;
         }
@@ -104,8 +104,8 @@ impl Graph {
             let spent = self.schemas.spent();
             let mut next = partial.clone();
             match way {
-                Way::Adds(ids) => self.absorb(&mut next, ids),
-                Way::Only(members, at) => {
+                ShapeStep::Adds(ids) => self.absorb(&mut next, ids),
+                ShapeStep::Only(members, at) => {
                     let ids = self.only(members, *at);
                     self.absorb(&mut next, &ids);
                 }
@@ -132,8 +132,8 @@ impl Graph {
         }
     }
 
-    fn note_choices(&mut self, partial: &mut Partial, rules: &Rules) {
-        let alone = |ids: &[SchemaId]| ids.iter().map(|id| Way::Adds(vec![*id])).collect::<Vec<_>>();
+    fn note_choices(&mut self, partial: &mut Partial, rules: &SchemaRules) {
+        let alone = |ids: &[SchemaId]| ids.iter().map(|id| ShapeStep::Adds(vec![*id])).collect::<Vec<_>>();
         if !rules.any.is_empty() {
             partial.open.push_back(Rc::new(Choice { ways: alone(&rules.any), whichever: false }));
         }
@@ -142,23 +142,24 @@ impl Graph {
         }
         if !rules.one.is_empty() {
             let members: Rc<[SchemaId]> = rules.one.clone().into();
-            let ways = (0..members.len()).map(|at| Way::Only(Rc::clone(&members), at)).collect();
+            let ways = (0..members.len()).map(|at| ShapeStep::Only(Rc::clone(&members), at)).collect();
             partial.open.push_back(Rc::new(Choice { ways, whichever: false }));
         }
         if let Some(condition) = &rules.condition {
             let holds = [condition.when].into_iter().chain(condition.then).collect();
             let fails = [self.schemas.negate(condition.when)].into_iter().chain(condition.otherwise).collect();
-            partial
-                .open
-                .push_back(Rc::new(Choice { ways: vec![Way::Adds(holds), Way::Adds(fails)], whichever: false }));
+            partial.open.push_back(Rc::new(Choice {
+                ways: vec![ShapeStep::Adds(holds), ShapeStep::Adds(fails)],
+                whichever: false,
+            }));
         }
         for (name, schema) in &rules.dependent_schemas {
-            let never = self.schemas.add(Rules { never: true, at: rules.at.clone(), ..Rules::default() });
+            let never = self.schemas.add(SchemaRules { never: true, at: rules.at.clone(), ..SchemaRules::default() });
             let property = |schema| IndexMap::from([(name.clone(), schema)]);
-            let absent = Rules { at: rules.at.clone(), properties: property(never), ..Rules::default() };
-            let present = Rules { at: rules.at.clone(), required: vec![name.clone()], ..Rules::default() };
+            let absent = SchemaRules { at: rules.at.clone(), properties: property(never), ..SchemaRules::default() };
+            let present = SchemaRules { at: rules.at.clone(), required: vec![name.clone()], ..SchemaRules::default() };
             let (absent, present) = (self.schemas.add(absent), self.schemas.add(present));
-            let ways = vec![Way::Adds(vec![absent]), Way::Adds(vec![present, *schema])];
+            let ways = vec![ShapeStep::Adds(vec![absent]), ShapeStep::Adds(vec![present, *schema])];
             partial.open.push_back(Rc::new(Choice { ways, whichever: false }));
         }
     }

@@ -3,7 +3,7 @@
 use crate::generate::schema::Kinds;
 
 use super::members::MOST_NAMELESS;
-use super::{Graph, Items, Members, NodeId, Plain, Shape};
+use super::{Graph, Items, MemberRules, NodeId, Plain, Shape};
 
 /// The size of what has no smallest value.
 pub(in crate::generate) const ENDLESS: u64 = u64::MAX;
@@ -70,7 +70,7 @@ impl Graph {
         size
     }
 
-    fn members_size(&self, members: &Members) -> u64 {
+    fn members_size(&self, members: &MemberRules) -> u64 {
         let of = |node: NodeId| self.nodes[node.0].size;
         let required = members.known.iter().filter(|member| member.required);
         let mut size = required.clone().fold(1_u64, |size, member| plus(size, of(member.node)));

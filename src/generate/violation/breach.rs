@@ -76,7 +76,7 @@ impl Breach {
 ///
 /// A value of the wrong type is in no enumeration either: `enum` and `const` at the same place count as the same breach.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Violation {
+pub struct InvalidValue {
     /// In which way it is broken.
     pub breach: Breach,
     /// The keyword of the schema that refuses it.

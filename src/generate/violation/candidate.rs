@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::generate::schema::Rules;
+use crate::generate::schema::SchemaRules;
 use crate::generate::shape::Graph;
 
 use super::{Breach, Spot, lists, scalars};
 
 /// A value that may break one keyword.
-pub(super) struct Candidate {
+pub(super) struct InvalidCandidate {
     pub(super) breach: Breach,
     pub(super) keyword: String,
     /// What is wrong.
@@ -19,7 +19,7 @@ pub(super) struct Candidate {
     pub(super) value: Value,
 }
 
-impl Candidate {
+impl InvalidCandidate {
     pub(super) fn new(breach: Breach, keyword: &str, says: &str, value: Value) -> Self {
         Self { breach, keyword: keyword.to_owned(), says: says.to_owned(), detail: String::new(), value }
     }
@@ -30,7 +30,7 @@ impl Candidate {
 }
 
 /// Candidates in groups: of each group, the first that holds is enough.
-pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<Candidate>> {
+pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<InvalidCandidate>> {
     let mut groups = vec![wrong_types(&spot.name), vec![null(&spot.name)], vec![nested(spot)]];
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
@@ -42,7 +42,7 @@ pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<Candidate>> {
 }
 
 /// What no server can read as a value of the right type comes first.
-fn wrong_types(place: &str) -> Vec<Candidate> {
+fn wrong_types(place: &str) -> Vec<InvalidCandidate> {
     let wrong = [
         ("a number", json!(42)),
         ("a text", json!("not a value of this type")),
@@ -51,25 +51,27 @@ fn wrong_types(place: &str) -> Vec<Candidate> {
         ("a boolean", json!(true)),
         ("a fraction", json!(0.5)),
     ];
-    wrong.map(|(kind, value)| Candidate::new(Breach::WrongType, "type", &format!("{place} is {kind}"), value)).into()
+    wrong
+        .map(|(kind, value)| InvalidCandidate::new(Breach::WrongType, "type", &format!("{place} is {kind}"), value))
+        .into()
 }
 
-fn null(place: &str) -> Candidate {
-    Candidate::new(Breach::Null, "type", &format!("{place} is null"), Value::Null)
+fn null(place: &str) -> InvalidCandidate {
+    InvalidCandidate::new(Breach::Null, "type", &format!("{place} is null"), Value::Null)
 }
 
-fn nested(spot: &Spot) -> Candidate {
+fn nested(spot: &Spot) -> InvalidCandidate {
     let says = format!("{} is inside an array", spot.name);
-    Candidate::new(Breach::WrongNesting, "type", &says, json!([spot.value]))
+    InvalidCandidate::new(Breach::WrongNesting, "type", &says, json!([spot.value]))
 }
 
 /// Values that fit no alternative.
-fn alternatives(rules: &Rules, place: &str) -> Vec<Vec<Candidate>> {
+fn alternatives(rules: &SchemaRules, place: &str) -> Vec<Vec<InvalidCandidate>> {
     let of = |keyword: &str| {
         let wrong =
             [json!(42), json!("fits nothing"), json!({"unexpected": true}), json!([[]]), json!(true), Value::Null];
         let says = format!("{place} fits no alternative of `{keyword}`");
-        wrong.map(|value| Candidate::new(Breach::NoAlternative, keyword, &says, value)).into()
+        wrong.map(|value| InvalidCandidate::new(Breach::NoAlternative, keyword, &says, value)).into()
     };
     let any = (!rules.any.is_empty()).then(|| of("anyOf"));
     let one = (!rules.one.is_empty()).then(|| of("oneOf"));

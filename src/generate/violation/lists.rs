@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::generate::make::with;
-use crate::generate::schema::Rules;
+use crate::generate::schema::SchemaRules;
 
-use super::candidate::Candidate;
+use super::candidate::InvalidCandidate;
 use super::{Breach, Spot, weight};
 
 /// Arrays and objects grow up to this many elements.
@@ -14,7 +14,7 @@ const LONGEST: usize = 2_000;
 /// How many values are added at most.
 const MOST_ADDED: usize = 20_000;
 
-pub(super) fn broken(rules: &Rules, spot: &Spot) -> Vec<Vec<Candidate>> {
+pub(super) fn broken(rules: &SchemaRules, spot: &Spot) -> Vec<Vec<InvalidCandidate>> {
     match &spot.value {
         Value::Array(items) => arrays(rules, items, &spot.name),
         Value::Object(members) => objects(rules, members, &spot.name),
@@ -22,12 +22,13 @@ pub(super) fn broken(rules: &Rules, spot: &Spot) -> Vec<Vec<Candidate>> {
     }
 }
 
-fn arrays(rules: &Rules, items: &[Value], place: &str) -> Vec<Vec<Candidate>> {
+fn arrays(rules: &SchemaRules, items: &[Value], place: &str) -> Vec<Vec<InvalidCandidate>> {
     let mut groups = Vec::new();
     if let Some(min) = rules.min_items.filter(|min| *min > 0 && *min <= items.len()) {
         let says = format!("{place} has fewer items than `minItems` {min}");
         let (first, last) = (items[..min - 1].to_vec(), items[items.len() + 1 - min..].to_vec());
-        groups.push([first, last].map(|few| Candidate::new(Breach::TooFew, "minItems", &says, json!(few))).into());
+        groups
+            .push([first, last].map(|few| InvalidCandidate::new(Breach::TooFew, "minItems", &says, json!(few))).into());
     }
     if let (Some(max), Some(last)) = (rules.max_items.filter(|max| *max < LONGEST), items.last()) {
         groups.push(too_many(items, last, max, place));
@@ -41,14 +42,16 @@ fn arrays(rules: &Rules, items: &[Value], place: &str) -> Vec<Vec<Candidate>> {
         }
         let says = format!("two items of {place} are the same");
         let twice = [longer, swapped];
-        groups.push(twice.map(|items| Candidate::new(Breach::NotUnique, "uniqueItems", &says, json!(items))).into());
+        groups.push(
+            twice.map(|items| InvalidCandidate::new(Breach::NotUnique, "uniqueItems", &says, json!(items))).into(),
+        );
     }
     let mut longer = items.to_vec();
     longer.push(json!("unexpected"));
     let closed =
         [("additionalItems", rules.items), ("items", rules.items), ("unevaluatedItems", rules.unevaluated_items)];
     for (keyword, _) in closed.into_iter().filter(|(_, schema)| schema.is_some()) {
-        groups.push(vec![Candidate::new(
+        groups.push(vec![InvalidCandidate::new(
             Breach::TooMany,
             keyword,
             &format!("{place} has an item too many"),
@@ -58,25 +61,26 @@ fn arrays(rules: &Rules, items: &[Value], place: &str) -> Vec<Vec<Candidate>> {
     groups
 }
 
-fn too_many(items: &[Value], last: &Value, max: usize, place: &str) -> Vec<Candidate> {
+fn too_many(items: &[Value], last: &Value, max: usize, place: &str) -> Vec<InvalidCandidate> {
     let says = format!("{place} has more items than `maxItems` {max}");
     let wanted = (max + 1).saturating_sub(items.len()).max(1);
     // The last item again is the likeliest to fit, unless it is large.
     let last = if weight(last) * wanted > MOST_ADDED { &Value::Null } else { last };
     let more = |by: &dyn Fn(usize) -> Value| {
         let many: Vec<Value> = items.iter().cloned().chain((0..wanted).map(by)).collect();
-        Candidate::new(Breach::TooMany, "maxItems", &says, Value::Array(many))
+        InvalidCandidate::new(Breach::TooMany, "maxItems", &says, Value::Array(many))
     };
     vec![more(&|_| last.clone()), more(&|at| json!(format!("item {at}"))), more(&|at| json!(1_000 + at))]
 }
 
-fn objects(rules: &Rules, members: &Map<String, Value>, place: &str) -> Vec<Vec<Candidate>> {
-    let mut groups: Vec<Vec<Candidate>> = Vec::new();
+fn objects(rules: &SchemaRules, members: &Map<String, Value>, place: &str) -> Vec<Vec<InvalidCandidate>> {
+    let mut groups: Vec<Vec<InvalidCandidate>> = Vec::new();
     let most = (MOST_ADDED * 10 / members.len().max(1)).max(4);
     for name in rules.required.iter().filter(|name| members.contains_key(*name)).take(most) {
         let says = format!("`{name}` is missing");
-        groups
-            .push(vec![Candidate::new(Breach::MissingRequired, "required", &says, without(members, &[name])).of(name)]);
+        groups.push(vec![
+            InvalidCandidate::new(Breach::MissingRequired, "required", &says, without(members, &[name])).of(name),
+        ]);
     }
     for (name, needed) in rules.dependent.iter().filter(|(name, _)| members.contains_key(name)).take(most) {
         groups.extend(needed.iter().take(most).flat_map(|needed| widowed(members, name, needed)));
@@ -84,7 +88,7 @@ fn objects(rules: &Rules, members: &Map<String, Value>, place: &str) -> Vec<Vec<
     let closed = [("additionalProperties", rules.additional), ("unevaluatedProperties", rules.unevaluated_properties)];
     for (keyword, _) in closed.into_iter().filter(|(_, schema)| schema.is_some()) {
         let says = format!("{place} has the member `unexpected`, which is not allowed");
-        groups.push(vec![Candidate::new(
+        groups.push(vec![InvalidCandidate::new(
             Breach::ExtraProperty,
             keyword,
             &says,
@@ -100,36 +104,36 @@ fn objects(rules: &Rules, members: &Map<String, Value>, place: &str) -> Vec<Vec<
 }
 
 /// A member without another that it needs.
-fn widowed(members: &Map<String, Value>, name: &str, needed: &str) -> Vec<Vec<Candidate>> {
+fn widowed(members: &Map<String, Value>, name: &str, needed: &str) -> Vec<Vec<InvalidCandidate>> {
     let says = format!("`{name}` is there without `{needed}`");
     let broken = without(members, &[needed]);
-    let of = |keyword: &str| Candidate::new(Breach::MissingRequired, keyword, &says, broken.clone()).of(needed);
+    let of = |keyword: &str| InvalidCandidate::new(Breach::MissingRequired, keyword, &says, broken.clone()).of(needed);
     vec![vec![of("dependentRequired")], vec![of("dependencies")]]
 }
 
-fn bad_names(members: &Map<String, Value>, place: &str) -> Vec<Candidate> {
+fn bad_names(members: &Map<String, Value>, place: &str) -> Vec<InvalidCandidate> {
     let known = members.values().next().cloned().unwrap_or(json!("value"));
     let long = "x".repeat(200);
     let mut found = Vec::new();
     for name in ["not allowed!", "", "A", "a", "0", &long] {
         let says = format!("{place} has a member named `{name}`, which is not allowed");
         for value in [known.clone(), json!("value"), json!(1)] {
-            found.push(Candidate::new(Breach::PropertyName, "propertyNames", &says, with(members, name, value)));
+            found.push(InvalidCandidate::new(Breach::PropertyName, "propertyNames", &says, with(members, name, value)));
         }
     }
     found
 }
 
-fn too_few_members(rules: &Rules, members: &Map<String, Value>, place: &str) -> Option<Vec<Candidate>> {
+fn too_few_members(rules: &SchemaRules, members: &Map<String, Value>, place: &str) -> Option<Vec<InvalidCandidate>> {
     let min = rules.min_properties.filter(|min| *min > 0 && *min <= members.len())?;
     let optional: Vec<&str> =
         members.keys().map(String::as_str).filter(|name| !rules.required.iter().any(|known| known == name)).collect();
     let gone = optional.len().checked_sub(members.len() + 1 - min)?;
     let says = format!("{place} has fewer members than `minProperties` {min}");
-    Some(vec![Candidate::new(Breach::TooFew, "minProperties", &says, without(members, &optional[gone..]))])
+    Some(vec![InvalidCandidate::new(Breach::TooFew, "minProperties", &says, without(members, &optional[gone..]))])
 }
 
-fn too_many_members(members: &Map<String, Value>, max: usize, place: &str) -> Vec<Candidate> {
+fn too_many_members(members: &Map<String, Value>, max: usize, place: &str) -> Vec<InvalidCandidate> {
     let says = format!("{place} has more members than `maxProperties` {max}");
     let wanted = (max + 1).saturating_sub(members.len());
     let known = members.values().next_back().filter(|value| weight(value) * wanted <= MOST_ADDED);
@@ -137,7 +141,7 @@ fn too_many_members(members: &Map<String, Value>, max: usize, place: &str) -> Ve
     let grown = [known, json!("value"), json!(1), Value::Null].map(|value| {
         let mut many = members.clone();
         many.extend((1..=wanted).map(|at| (format!("extra{at}"), value.clone())));
-        Candidate::new(Breach::TooMany, "maxProperties", &says, Value::Object(many))
+        InvalidCandidate::new(Breach::TooMany, "maxProperties", &says, Value::Object(many))
     });
     grown.into()
 }

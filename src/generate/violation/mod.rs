@@ -19,8 +19,8 @@ use super::judge::Judges;
 use super::schema::{SchemaId, each_place};
 use super::shape::Graph;
 
-pub use breach::{Breach, Violation};
-use candidate::Candidate;
+pub use breach::{Breach, InvalidValue};
+use candidate::InvalidCandidate;
 
 /// How many violations are made.
 const MOST: usize = 500;
@@ -35,7 +35,7 @@ const MOST_TRIED: usize = 500_000;
 const MOST_STEPS: usize = 1_000_000;
 
 /// Violations of what a valid value holds, and of what it could hold.
-pub(super) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<Violation> {
+pub(super) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<InvalidValue> {
     let weight = weight(base);
     let (found, values, met) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let mut graph = graph.clone();
@@ -65,7 +65,7 @@ struct Workshop<'a> {
     most: usize,
     /// How many values may still be held by what is tried.
     left: usize,
-    found: Vec<Violation>,
+    found: Vec<InvalidValue>,
     /// The hashes of the values that were found.
     values: BTreeSet<u64>,
     /// What was broken: the breach, the keyword, the place, what else tells it from others.
@@ -109,18 +109,18 @@ impl Workshop<'_> {
         }
     }
 
-    fn knows(&self, candidate: &Candidate, at: &str) -> bool {
-        let Candidate { breach, keyword, detail, .. } = candidate;
+    fn knows(&self, candidate: &InvalidCandidate, at: &str) -> bool {
+        let InvalidCandidate { breach, keyword, detail, .. } = candidate;
         self.met.contains(&(*breach, keyword.clone(), at.to_owned(), detail.clone()))
     }
 
     /// Keeps the first of several candidates that breaks what it claims and nothing else.
-    fn first_that_holds(&mut self, whole: &Value, spot: &Spot, group: Vec<Candidate>) {
+    fn first_that_holds(&mut self, whole: &Value, spot: &Spot, group: Vec<InvalidCandidate>) {
         for candidate in group {
             if self.is_done() || self.knows(&candidate, &spot.at) {
                 return;
             }
-            let Candidate { breach, keyword, says, detail, value } = candidate;
+            let InvalidCandidate { breach, keyword, says, detail, value } = candidate;
             let Some(left) = self.left.checked_sub(weight(whole) + weight(&value)) else { return };
             self.left = left;
             let mut broken = whole.clone();
@@ -135,7 +135,7 @@ impl Workshop<'_> {
             if breaks {
                 self.met.insert((breach, keyword.clone(), spot.at.clone(), detail));
                 self.values.insert(hash(&broken));
-                self.found.push(Violation { breach, keyword, at: spot.at.clone(), says, value: broken });
+                self.found.push(InvalidValue { breach, keyword, at: spot.at.clone(), says, value: broken });
                 return;
             }
         }

@@ -2,17 +2,17 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::generate::Limits;
+use crate::generate::GeneratorLimits;
 use crate::generate::make::{number_near, text_of_length, whole_value};
-use crate::generate::schema::{Bound, Rules, same};
+use crate::generate::schema::{NumberLimit, SchemaRules, same};
 
-use super::candidate::Candidate;
+use super::candidate::InvalidCandidate;
 use super::{Breach, Spot};
 
 /// Texts grow up to this many times their default limit: transports have limits of their own.
 const LONGER: usize = 16;
 
-pub(super) fn broken(rules: &Rules, spot: &Spot, limits: Limits) -> Vec<Vec<Candidate>> {
+pub(super) fn broken(rules: &SchemaRules, spot: &Spot, limits: GeneratorLimits) -> Vec<Vec<InvalidCandidate>> {
     let (value, place) = (&spot.value, spot.name.as_str());
     let mut groups = Vec::new();
     if let Some(values) = &rules.values {
@@ -31,7 +31,7 @@ pub(super) fn broken(rules: &Rules, spot: &Spot, limits: Limits) -> Vec<Vec<Cand
     groups
 }
 
-fn unlisted(rules: &Rules, values: &[Value], spot: &Spot) -> Vec<Candidate> {
+fn unlisted(rules: &SchemaRules, values: &[Value], spot: &Spot) -> Vec<InvalidCandidate> {
     let place = &spot.name;
     let keyword = if rules.constant { "const" } else { "enum" };
     let mut other: Vec<Value> = match &spot.value {
@@ -50,11 +50,11 @@ fn unlisted(rules: &Rules, values: &[Value], spot: &Spot) -> Vec<Candidate> {
             format!("{place} is {other}, which is not listed")
         }
     };
-    other.into_iter().map(|other| Candidate::new(Breach::Enum, keyword, &says(&other), other.clone())).collect()
+    other.into_iter().map(|other| InvalidCandidate::new(Breach::Enum, keyword, &says(&other), other.clone())).collect()
 }
 
 /// Small negative numbers where the nearest wrong one is 0, which many programs take for a number that was not given.
-fn below_zero(bound: &Bound, rules: &Rules, place: &str) -> Option<Vec<Candidate>> {
+fn below_zero(bound: &NumberLimit, rules: &SchemaRules, place: &str) -> Option<Vec<InvalidCandidate>> {
     let leads_to_zero = bound.number.as_i128() == Some(i128::from(!bound.exclusive));
     if !leads_to_zero {
         return None;
@@ -63,17 +63,17 @@ fn below_zero(bound: &Bound, rules: &Rules, place: &str) -> Option<Vec<Candidate
     let width = rules.step.as_ref().and_then(Number::as_i128).unwrap_or(1);
     let of = |number: i128| {
         let says = format!("{place} is {number}, below `{keyword}` {}", bound.number);
-        Candidate::new(Breach::OutOfRange, keyword, &says, whole_value(number)).of("below zero")
+        InvalidCandidate::new(Breach::OutOfRange, keyword, &says, whole_value(number)).of("below zero")
     };
     Some([-1, -width].map(of).into())
 }
 
-fn low_keyword(bound: &Bound) -> &'static str {
+fn low_keyword(bound: &NumberLimit) -> &'static str {
     if bound.exclusive { "exclusiveMinimum" } else { "minimum" }
 }
 
 /// Numbers beyond a bound, nearest first.
-fn beyond(bound: &Bound, rules: &Rules, direction: i32, place: &str) -> Vec<Candidate> {
+fn beyond(bound: &NumberLimit, rules: &SchemaRules, direction: i32, place: &str) -> Vec<InvalidCandidate> {
     let keyword = match (direction < 0, bound.exclusive) {
         (true, _) => low_keyword(bound),
         (false, false) => "maximum",
@@ -86,10 +86,10 @@ fn beyond(bound: &Bound, rules: &Rules, direction: i32, place: &str) -> Vec<Cand
         format!("{place} is {value}, {relation} `{keyword}` {}", bound.number)
     };
     let finite = outside(bound, rules.step.as_ref(), direction).into_iter().filter(|number| !number.is_null());
-    finite.map(|value| Candidate::new(Breach::OutOfRange, keyword, &says(&value), value)).collect()
+    finite.map(|value| InvalidCandidate::new(Breach::OutOfRange, keyword, &says(&value), value)).collect()
 }
 
-fn outside(bound: &Bound, step: Option<&Number>, direction: i32) -> Vec<Value> {
+fn outside(bound: &NumberLimit, step: Option<&Number>, direction: i32) -> Vec<Value> {
     let mut numbers = Vec::new();
     if bound.exclusive {
         numbers.push(Value::Number(bound.number.clone()));
@@ -112,7 +112,7 @@ fn outside(bound: &Bound, step: Option<&Number>, direction: i32) -> Vec<Value> {
     numbers
 }
 
-fn between_steps(step: &Number, value: &Value, place: &str) -> Vec<Candidate> {
+fn between_steps(step: &Number, value: &Value, place: &str) -> Vec<InvalidCandidate> {
     let mut numbers = Vec::new();
     if let (Some(value), Some(_)) = (value.as_i64(), step.as_i128()) {
         numbers.extend([1, -1].map(|by| Value::from(value.saturating_add(by))));
@@ -121,32 +121,33 @@ fn between_steps(step: &Number, value: &Value, place: &str) -> Vec<Candidate> {
     numbers.extend([0.5, -0.5, 0.3].map(|part| json!(value + width * part)));
     let says = |value: &Value| format!("{place} is {value}, no multiple of {step}");
     let finite = numbers.into_iter().filter(|number| !number.is_null());
-    finite.map(|value| Candidate::new(Breach::NotMultiple, "multipleOf", &says(&value), value)).collect()
+    finite.map(|value| InvalidCandidate::new(Breach::NotMultiple, "multipleOf", &says(&value), value)).collect()
 }
 
-fn lengths(rules: &Rules, text: &str, place: &str, limits: Limits) -> Vec<Vec<Candidate>> {
+fn lengths(rules: &SchemaRules, text: &str, place: &str, limits: GeneratorLimits) -> Vec<Vec<InvalidCandidate>> {
     let mut groups = Vec::new();
     if let Some(min) = rules.min_length.filter(|min| *min > 0) {
         let says = format!("{place} is shorter than `minLength` {min}");
         let short = [text_of_length(text, 0, min - 1), text_of_length("a", min - 1, min - 1), String::new()];
-        groups.push(short.map(|short| Candidate::new(Breach::TooShort, "minLength", &says, json!(short))).into());
+        groups
+            .push(short.map(|short| InvalidCandidate::new(Breach::TooShort, "minLength", &says, json!(short))).into());
     }
     if let Some(max) = rules.max_length.filter(|max| *max < limits.text * LONGER) {
         let says = format!("{place} is longer than `maxLength` {max}");
         let last = text.chars().last().unwrap_or('x').to_string();
         let count = (max + 1).saturating_sub(text.chars().count());
         let long = [format!("{text}{}", last.repeat(count)), text_of_length(text, max + 1, usize::MAX)];
-        groups.push(long.map(|long| Candidate::new(Breach::TooLong, "maxLength", &says, json!(long))).into());
+        groups.push(long.map(|long| InvalidCandidate::new(Breach::TooLong, "maxLength", &says, json!(long))).into());
     }
     groups
 }
 
-fn unmatched(pattern: &str, text: &str, place: &str) -> Vec<Candidate> {
+fn unmatched(pattern: &str, text: &str, place: &str) -> Vec<InvalidCandidate> {
     let says = format!("{place} does not match `{pattern}`");
     let count = text.chars().count().max(1);
     let same_length = ['!', 'a', '0', ' ', '\n', 'Z', '🙂'].map(|letter| letter.to_string().repeat(count));
     let spoiled = [format!("!{text}"), format!("{text}!"), format!("{text}\n")];
     let short = ["", "/", "a"].map(ToOwned::to_owned);
     let all = same_length.into_iter().chain(spoiled).chain(short);
-    all.map(|text| Candidate::new(Breach::Pattern, "pattern", &says, json!(text))).collect()
+    all.map(|text| InvalidCandidate::new(Breach::Pattern, "pattern", &says, json!(text))).collect()
 }

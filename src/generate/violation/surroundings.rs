@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::generate::draw::Draw;
+use crate::generate::draw::Rng;
 use crate::generate::judge::{Formats, Judges};
 use crate::generate::make::{self, Variety};
-use crate::generate::schema::{Place, SchemaId, Schemas, child_ids, each_place, item_ids, token};
+use crate::generate::schema::{SchemaId, Schemas, ValuePosition, child_ids, each_place, item_ids, token};
 use crate::generate::shape::{Graph, LARGEST};
 
 use super::{is_at_or_below, weight};
@@ -59,7 +59,7 @@ fn extended(graph: &mut Graph, host: &Host, addition: Addition) -> Option<Host> 
         return None;
     }
     graph.schemas.charge(weight(&host.value));
-    let made = make::value(graph, node, Variety::Plain, &mut Draw::new(0));
+    let made = make::value(graph, node, Variety::Plain, &mut Rng::new(0));
     let mut value = host.value.clone();
     let below = match value.pointer_mut(&at)? {
         Value::Object(members) => {
@@ -85,7 +85,7 @@ fn additions(schemas: &Schemas, host: &Host) -> Vec<Addition> {
     found
 }
 
-fn additions_at(schemas: &Schemas, place: Place<'_>) -> Vec<Addition> {
+fn additions_at(schemas: &Schemas, place: ValuePosition<'_>) -> Vec<Addition> {
     let addition = |name: &str, ids| Addition { at: place.at.to_owned(), name: name.to_owned(), ids };
     match place.value {
         Value::Object(members) => {

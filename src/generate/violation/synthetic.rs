@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::generate::draw::Draw;
+use crate::generate::draw::Rng;
 use crate::generate::make::{self, Variety};
-use crate::generate::schema::{Bound, Contains, Rules, SchemaId};
+use crate::generate::schema::{ContainsRule, NumberLimit, SchemaId, SchemaRules};
 use crate::generate::shape::{Graph, LARGEST};
 
-use super::candidate::Candidate;
+use super::candidate::InvalidCandidate;
 use super::{Breach, Spot};
 
 /// How many values are tried.
@@ -20,26 +20,26 @@ const LONGEST: usize = 60_000;
 const MOST_PAIRS: usize = 12;
 
 /// A keyword that is to be broken.
-pub(super) struct Claim {
+pub(super) struct BreachClaim {
     breach: Breach,
     keyword: &'static str,
     says: String,
     /// The subschema that has the keyword.
     owner: SchemaId,
     /// What it says instead.
-    instead: Rules,
+    instead: SchemaRules,
     /// What has to fit besides.
     further: Vec<SchemaId>,
 }
 
-impl Claim {
-    pub(super) fn as_candidate(&self, value: Value) -> Candidate {
-        Candidate::new(self.breach, self.keyword, &self.says, value)
+impl BreachClaim {
+    pub(super) fn as_candidate(&self, value: Value) -> InvalidCandidate {
+        InvalidCandidate::new(self.breach, self.keyword, &self.says, value)
     }
 }
 
 /// The keywords of a place that can be turned around.
-pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<Claim> {
+pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<BreachClaim> {
     let mut claims = Vec::new();
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
@@ -49,7 +49,7 @@ pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<Claim> {
             Value::Array(_) => lists(rules, &spot.name),
             Value::Null | Value::Bool(_) | Value::Object(_) => Vec::new(),
         };
-        claims.extend(turned.into_iter().map(|(breach, keyword, says, instead)| Claim {
+        claims.extend(turned.into_iter().map(|(breach, keyword, says, instead)| BreachClaim {
             breach,
             keyword,
             says,
@@ -63,69 +63,69 @@ pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<Claim> {
 }
 
 /// Values that break what is claimed, and hopefully nothing else.
-pub(super) fn values(graph: &mut Graph, spot: &Spot, claim: &Claim) -> Vec<Value> {
+pub(super) fn values(graph: &mut Graph, spot: &Spot, claim: &BreachClaim) -> Vec<Value> {
     let mut ids = claim.further.clone();
     for id in &spot.judges {
         let rules = if *id == claim.owner { claim.instead.clone() } else { (**graph.schemas.rules(*id)).clone() };
         // The alternatives that the value takes are judges themselves.
-        let decided = Rules { all: Vec::new(), any: Vec::new(), one: Vec::new(), condition: None, ..rules };
+        let decided = SchemaRules { all: Vec::new(), any: Vec::new(), one: Vec::new(), condition: None, ..rules };
         ids.push(graph.schemas.add(decided));
     }
     let node = graph.grow(ids);
     if graph.node(node).size > LARGEST {
         return Vec::new();
     }
-    let mut draw = Draw::new(17);
+    let mut draw = Rng::new(17);
     let variety = |at: usize| if at == 0 { Variety::Plain } else { Variety::Small };
     (0..TRIES).map(|at| make::value(graph, node, variety(at), &mut draw)).collect()
 }
 
-type Turned = (Breach, &'static str, String, Rules);
+type Turned = (Breach, &'static str, String, SchemaRules);
 
-fn texts(rules: &Rules, place: &str) -> Vec<Turned> {
+fn texts(rules: &SchemaRules, place: &str) -> Vec<Turned> {
     let same = || rules.clone();
     let mut turned = Vec::new();
     if let Some(min) = rules.min_length.filter(|min| *min > 0) {
-        let instead = Rules { min_length: None, max_length: Some(min - 1), ..same() };
+        let instead = SchemaRules { min_length: None, max_length: Some(min - 1), ..same() };
         turned.push((Breach::TooShort, "minLength", format!("{place} is shorter than `minLength` {min}"), instead));
     }
     if let Some(max) = rules.max_length.filter(|max| *max < LONGEST) {
-        let instead = Rules { min_length: Some(max + 1), max_length: None, ..same() };
+        let instead = SchemaRules { min_length: Some(max + 1), max_length: None, ..same() };
         turned.push((Breach::TooLong, "maxLength", format!("{place} is longer than `maxLength` {max}"), instead));
     }
     if let Some(pattern) = &rules.pattern {
-        let instead = Rules { pattern: None, format: None, ..same() };
+        let instead = SchemaRules { pattern: None, format: None, ..same() };
         turned.push((Breach::Pattern, "pattern", format!("{place} does not match `{pattern}`"), instead));
     }
     turned
 }
 
-fn numbers(rules: &Rules, place: &str) -> Vec<Turned> {
+fn numbers(rules: &SchemaRules, place: &str) -> Vec<Turned> {
     let mut turned = Vec::new();
     for bound in &rules.low {
         let keyword = if bound.exclusive { "exclusiveMinimum" } else { "minimum" };
-        let instead = Rules { low: Vec::new(), high: vec![opposite(bound)], ..rules.clone() };
+        let instead = SchemaRules { low: Vec::new(), high: vec![opposite(bound)], ..rules.clone() };
         turned.push((Breach::OutOfRange, keyword, format!("{place} is below `{keyword}` {}", bound.number), instead));
     }
     for bound in &rules.high {
         let keyword = if bound.exclusive { "exclusiveMaximum" } else { "maximum" };
-        let instead = Rules { high: Vec::new(), low: vec![opposite(bound)], ..rules.clone() };
+        let instead = SchemaRules { high: Vec::new(), low: vec![opposite(bound)], ..rules.clone() };
         turned.push((Breach::OutOfRange, keyword, format!("{place} is above `{keyword}` {}", bound.number), instead));
     }
     turned
 }
 
-fn lists(rules: &Rules, place: &str) -> Vec<Turned> {
+fn lists(rules: &SchemaRules, place: &str) -> Vec<Turned> {
     let Some(contains) = &rules.contains else { return Vec::new() };
-    let instead = |contains| Rules { contains: Some(contains), ..rules.clone() };
+    let instead = |contains| SchemaRules { contains: Some(contains), ..rules.clone() };
     let mut turned = Vec::new();
     for keyword in ["contains", "minContains"].into_iter().filter(|_| contains.min > 0) {
-        let fewer = Contains { min: 0, max: Some(contains.min - 1), ..contains.clone() };
+        let fewer = ContainsRule { min: 0, max: Some(contains.min - 1), ..contains.clone() };
         let says = format!("{place} has too few of the items that it has to contain");
         turned.push((Breach::Contains, keyword, says, instead(fewer)));
     }
     if let Some(max) = contains.max {
-        let more = Contains { min: max.saturating_add(1), max: None, ..contains.clone() };
+        let more = ContainsRule { min: max.saturating_add(1), max: None, ..contains.clone() };
         let says = format!("{place} has more than `maxContains` {max} of the items that it has to contain");
         turned.push((Breach::Contains, "maxContains", says, instead(more)));
     }
@@ -133,25 +133,32 @@ fn lists(rules: &Rules, place: &str) -> Vec<Turned> {
 }
 
 /// What `not` and `oneOf` exclude.
-fn combined(owner: SchemaId, rules: &Rules, place: &str) -> Vec<Claim> {
+fn combined(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim> {
     let mut claims = Vec::new();
     if let Some(not) = rules.not {
-        let instead = Rules { not: None, ..rules.clone() };
+        let instead = SchemaRules { not: None, ..rules.clone() };
         let says = format!("{place} is what `not` excludes");
-        claims.push(Claim { breach: Breach::Forbidden, keyword: "not", says, owner, instead, further: vec![not] });
+        claims.push(BreachClaim {
+            breach: Breach::Forbidden,
+            keyword: "not",
+            says,
+            owner,
+            instead,
+            further: vec![not],
+        });
     }
     for (at, one) in rules.one.iter().enumerate() {
         let left = MOST_PAIRS.saturating_sub(claims.len());
         for other in rules.one[at + 1..].iter().take(left) {
             let says = format!("{place} fits two alternatives of `oneOf`");
             let (breach, instead, further) = (Breach::SeveralAlternatives, rules.clone(), vec![*one, *other]);
-            claims.push(Claim { breach, keyword: "oneOf", says, owner, instead, further });
+            claims.push(BreachClaim { breach, keyword: "oneOf", says, owner, instead, further });
         }
     }
     claims.truncate(MOST_PAIRS);
     claims
 }
 
-fn opposite(bound: &Bound) -> Bound {
-    Bound { number: bound.number.clone(), exclusive: !bound.exclusive }
+fn opposite(bound: &NumberLimit) -> NumberLimit {
+    NumberLimit { number: bound.number.clone(), exclusive: !bound.exclusive }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::super::{Answer, mismatch::Mismatch, mismatch::Weight, read, reply::Reply, show};
-use super::{Check, Matcher};
+use super::super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, read, reply::ResponseKind, show};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "assert",
         Shape::Text,
@@ -32,7 +32,7 @@ struct Assert {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     let expression = read::text(node)?.to_owned();
     if let Some(problem) = template::expression_problem(&expression) {
         let message = format!("invalid expression: {}", problem.trim_end_matches('.'));
@@ -53,7 +53,7 @@ pub(in super::super) fn free_names(expression: &str) -> BTreeSet<String> {
     names.filter(|name| !PROVIDED.contains(&name.as_str())).collect()
 }
 
-impl Check for Assert {
+impl AnswerCheck for Assert {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let names = self.names(answer);
         let (message, label) = match template::evaluate(&self.expression, &names) {
@@ -64,7 +64,7 @@ impl Check for Assert {
             ),
             Err(reason) if template::is_given_up(&reason) => {
                 let message = "the expression could not be evaluated within the limits";
-                found.push(Mismatch::new("assert", self.span, message, reason).with_weight(Weight::Unjudged));
+                found.push(Mismatch::new("assert", self.span, message, reason).with_weight(MismatchWeight::Unjudged));
                 return;
             }
             Err(reason) => {
@@ -111,9 +111,11 @@ impl Assert {
     /// Says of an error that it is why there is no result to look at.
     fn because(&self, answer: &Answer<'_>) -> String {
         let is_about = |name: &str| self.used.iter().any(|used| used.split('.').next() == Some(name));
-        match Reply::of(answer.message) {
-            reply @ Reply::Error(_) if is_about("result") => format!(": the answer is the {}", reply.describe()),
-            Reply::Error(_) | Reply::Success(_) | Reply::ToolError(_) | Reply::Neither => String::new(),
+        match ResponseKind::of(answer.message) {
+            reply @ ResponseKind::Error(_) if is_about("result") => format!(": the answer is the {}", reply.describe()),
+            ResponseKind::Error(_) | ResponseKind::Success(_) | ResponseKind::ToolError(_) | ResponseKind::Neither => {
+                String::new()
+            }
         }
     }
 

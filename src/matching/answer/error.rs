@@ -3,13 +3,13 @@
 use serde_json::{Number, Value as Json};
 
 use super::super::compare::same;
-use super::super::value::{Absence, Checks, Place, VALUE};
-use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
-use super::{Check, Matcher};
+use super::super::value::{Absence, Checks, VALUE, ValuePlace};
+use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::shape::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "error",
         Shape::Either(&[Shape::Flag, Shape::Object(&ERROR)]),
@@ -35,20 +35,20 @@ static ERROR: Object = Object {
 #[derive(Debug)]
 struct RpcError {
     code: Option<(Number, Span)>,
-    members: Vec<Member>,
+    members: Vec<ErrorMember>,
     span: Span,
 }
 
 /// A member of the error and what it must be like.
 #[derive(Debug)]
-struct Member {
+struct ErrorMember {
     name: &'static str,
     path: &'static str,
     checks: Checks,
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     if node.flag().is_some() {
         read::only_true(key, node, "for a call without errors write `is_error: false`", found)?;
     } else if node.entries().is_empty() {
@@ -65,22 +65,27 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     let mut members = Vec::new();
     for (name, path) in [("message", "error.message"), ("data", "error.data")] {
         if let Some((key, node)) = node.entries().iter().find(|(key, _)| key.value == name) {
-            members.push(Checks::build(key, node, found).map(|checks| Member { name, path, checks, span: key.span }));
+            members.push(Checks::build(key, node, found).map(|checks| ErrorMember {
+                name,
+                path,
+                checks,
+                span: key.span,
+            }));
         }
     }
     Some(Box::new(RpcError { code, members: members.into_iter().collect::<Option<_>>()?, span: key.span }))
 }
 
-impl Check for RpcError {
+impl AnswerCheck for RpcError {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let reply = Reply::of(answer.message);
+        let reply = ResponseKind::of(answer.message);
         let label = match reply {
-            Reply::Error(error) => return self.check_error(error, found),
-            Reply::ToolError(_) => {
+            ResponseKind::Error(error) => return self.check_error(error, found),
+            ResponseKind::ToolError(_) => {
                 "found `isError: true`, an error of the tool; for such errors write `is_error: true`"
             }
-            Reply::Success(_) => "found a success",
-            Reply::Neither => "found neither `result` nor `error`",
+            ResponseKind::Success(_) => "found a success",
+            ResponseKind::Neither => "found neither `result` nor `error`",
         };
         let message = format!("{} was not answered with a JSON-RPC error", answer.deed());
         found.push(Mismatch::new("error", self.span, message, label).with_path("error").with_actual(reply.describe()));
@@ -105,9 +110,9 @@ impl RpcError {
                 .with_actual(show::compact(error)),
             );
         }
-        for Member { name, path, checks, span } in &self.members {
+        for ErrorMember { name, path, checks, span } in &self.members {
             match error.get(*name) {
-                Some(value) => checks.check(value, Place::Path(path), found),
+                Some(value) => checks.check(value, ValuePlace::Path(path), found),
                 None if checks.absent() == Absence::Right => {}
                 None => found.push(
                     Mismatch::new("missing-value", *span, format!("the error has no `{name}`"), "finds nothing")

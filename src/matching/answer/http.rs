@@ -3,11 +3,11 @@
 use serde_json::Value as Json;
 
 use super::super::{Answer, mismatch::Mismatch, read, show};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::shape::{Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::has_template};
 
-pub(super) static STATUS: Matcher = Matcher {
+pub(super) static STATUS: AnswerMatcher = AnswerMatcher {
     key: key(
         "status",
         Shape::Either(&[Shape::Whole, Shape::Text, Shape::List(&ONE)]),
@@ -17,31 +17,31 @@ pub(super) static STATUS: Matcher = Matcher {
     build: status,
 };
 
-pub(super) static CLOSED: Matcher = Matcher {
+pub(super) static CLOSED: AnswerMatcher = AnswerMatcher {
     key: key(
         "closed",
         read::FLAG,
         "Whether the server ends the connection of an `http` step before its response is whole.",
     ),
     judges: |_| &["PROTO-HTTP-CONTRACT"],
-    build: |key, node, _| Some(Box::new(Closed { expected: node.flag()?, span: key.span })),
+    build: |key, node, _| Some(Box::new(ClosedCheck { expected: node.flag()?, span: key.span })),
 };
 
 static ONE: Shape = Shape::Either(&[Shape::Whole, Shape::Text]);
 
 #[derive(Debug)]
-struct Status {
-    allowed: Vec<Allowed>,
+struct StatusCheck {
+    allowed: Vec<AllowedStatus>,
     span: Span,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Allowed {
+enum AllowedStatus {
     Code(u64),
     Class(u64),
 }
 
-fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     if has_template(node) {
         return None;
     }
@@ -56,20 +56,20 @@ fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Op
             ),
         }
     }
-    (allowed.len() == written.len()).then(|| Box::new(Status { allowed, span: key.span }) as Box<dyn Check>)
+    (allowed.len() == written.len()).then(|| Box::new(StatusCheck { allowed, span: key.span }) as Box<dyn AnswerCheck>)
 }
 
-fn parsed(node: &Node) -> Option<Allowed> {
+fn parsed(node: &Node) -> Option<AllowedStatus> {
     let text = node.text();
     let class = text.and_then(|text| text.strip_suffix("xx")).and_then(|class| class.parse().ok());
     if let Some(class) = class.filter(|class| (1..=5).contains(class)) {
-        return Some(Allowed::Class(class));
+        return Some(AllowedStatus::Class(class));
     }
     let code = node.whole().or_else(|| text?.parse().ok());
-    code.filter(|code| (100..1000).contains(code)).map(Allowed::Code)
+    code.filter(|code| (100..1000).contains(code)).map(AllowedStatus::Code)
 }
 
-impl Allowed {
+impl AllowedStatus {
     fn is(self, code: u64) -> bool {
         match self {
             Self::Code(allowed) => allowed == code,
@@ -85,7 +85,7 @@ impl Allowed {
     }
 }
 
-impl Check for Status {
+impl AnswerCheck for StatusCheck {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let code = answer.message["status"].as_u64();
         if code.is_some_and(|code| self.allowed.iter().any(|allowed| allowed.is(code))) {
@@ -107,12 +107,12 @@ impl Check for Status {
 }
 
 #[derive(Debug)]
-struct Closed {
+struct ClosedCheck {
     expected: bool,
     span: Span,
 }
 
-impl Check for Closed {
+impl AnswerCheck for ClosedCheck {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let closed = answer.message["closed"] == Json::Bool(true);
         if closed == self.expected {

@@ -2,14 +2,14 @@
 
 use serde_json::Value as Json;
 
-use super::super::compare::{Extent, differences, fits, spoken_of};
+use super::super::compare::{MatchExtent, differences, fits, spoken_of};
 use super::super::{Answer, mismatch::Mismatch, unknown_tool};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::shape::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Located, Node, Span};
 use crate::wire::ListKind;
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key("input_schema", Shape::Object(&INPUT_SCHEMA), "Parts of a tool's declared input schema."),
     judges: |_| &["SCHEMA-DRIFT"],
     build,
@@ -31,12 +31,12 @@ struct InputSchema {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     let tool = node.get("tool").and_then(Node::text).map(str::to_owned);
     Some(Box::new(InputSchema { tool, expected: node.get("includes")?.to_json(), span: key.span }))
 }
 
-impl Check for InputSchema {
+impl AnswerCheck for InputSchema {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let fail = |message: String, label: &str| Mismatch::new("input-schema", self.span, message, label);
         let Some(name) = self.tool.as_deref().or(answer.tool()) else {
@@ -48,8 +48,8 @@ impl Check for InputSchema {
             return found.push(fail(unknown_tool(name, answer.catalog), "an unknown tool has no schema"));
         };
         let schema = &tool["inputSchema"];
-        if !fits(&self.expected, schema, Extent::Part) {
-            let label = differences(&self.expected, schema, Extent::Part);
+        if !fits(&self.expected, schema, MatchExtent::Part) {
+            let label = differences(&self.expected, schema, MatchExtent::Part);
             let message = format!("the input schema of `{name}` does not include every listed part");
             let shown = spoken_of(&self.expected, schema);
             found.push(fail(message, &label).with_path("inputSchema").with_values(&self.expected, &shown));

@@ -1,10 +1,10 @@
 //! `is_error`: whether the tool reports an error, which is not the same as an error of JSON-RPC.
 
-use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
-use super::{Check, Matcher};
+use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{Span, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "is_error",
         read::FLAG,
@@ -24,30 +24,30 @@ struct IsError {
     span: Span,
 }
 
-impl Check for IsError {
+impl AnswerCheck for IsError {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let reply = Reply::of(answer.message);
-        if matches!((self.expected, reply), (true, Reply::ToolError(_)) | (false, Reply::Success(_))) {
+        let reply = ResponseKind::of(answer.message);
+        if matches!((self.expected, reply), (true, ResponseKind::ToolError(_)) | (false, ResponseKind::Success(_))) {
             return;
         }
         let deed = answer.deed();
         let (message, label) = match (self.expected, reply) {
-            (_, Reply::Success(result)) => {
+            (_, ResponseKind::Success(result)) => {
                 (format!("{deed} succeeded, but must report an error"), flag_words(result.get("isError")))
             }
-            (true, Reply::Error(error)) => (
+            (true, ResponseKind::Error(error)) => (
                 format!("{deed} failed with a JSON-RPC error, not with a tool error"),
                 format!("found JSON-RPC error {}; for such errors write `error: true`", show::inline(&error["code"])),
             ),
-            (_, Reply::ToolError(_)) => {
+            (_, ResponseKind::ToolError(_)) => {
                 let said = said(&reply);
                 (format!("{deed} reported an error{said}"), format!("found `isError: true`{said}"))
             }
-            (false, Reply::Error(error)) => {
+            (false, ResponseKind::Error(error)) => {
                 let (said, code) = (said(&reply), show::inline(&error["code"]));
                 (format!("{deed} failed with a JSON-RPC error{said}"), format!("found error {code}{said}"))
             }
-            (_, Reply::Neither) => {
+            (_, ResponseKind::Neither) => {
                 (format!("{deed} was answered with neither `result` nor `error`"), "found no result".to_owned())
             }
         };
@@ -61,7 +61,7 @@ impl Check for IsError {
 }
 
 /// The server's own words, behind a colon.
-fn said(reply: &Reply<'_>) -> String {
+fn said(reply: &ResponseKind<'_>) -> String {
     reply.text().map(|text| format!(": {}", show::said(&text))).unwrap_or_default()
 }
 

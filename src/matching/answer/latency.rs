@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::super::{Answer, mismatch::Mismatch, read};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::shape::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, duration_text, template::has_template};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key("latency", Shape::Object(&LATENCY), "How long the answer takes."),
     judges: |node| if node.get("under").is_some() { &["TIMEOUT-SLOW"] } else { &[] },
     build,
@@ -28,7 +28,7 @@ struct Latency {
     over: Option<(Duration, Span)>,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     if node.entries().is_empty() {
         read::nothing_expected(key, "write `latency: { under: 1s }`", found);
         return None;
@@ -43,7 +43,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     Some(Box::new(Latency { under: limit("under")?, over: limit("over")? }))
 }
 
-impl Check for Latency {
+impl AnswerCheck for Latency {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let took = duration_text(answer.elapsed);
         let mut push = |limit: Duration, span: Span, relation: &str| {

@@ -4,27 +4,27 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::super::compare::{Extent, differences, fits};
+use super::super::compare::{MatchExtent, differences, fits};
 use super::super::value::{RANGE, Range};
 use super::super::{Answer, mismatch::Mismatch, read, show};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::shape::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 use crate::wire::ListKind;
 
-pub(super) static TOOLS: Matcher = Matcher {
+pub(super) static TOOLS: AnswerMatcher = AnswerMatcher {
     key: key("tools", Shape::Object(&LISTED), "Entries of the server's list of tools."),
     judges: |_| &["TOOL-LIST-DIVERGENCE"],
     build: |key, node, found| build(&OF_TOOLS, key, node, found),
 };
 
-pub(super) static RESOURCES: Matcher = Matcher {
+pub(super) static RESOURCES: AnswerMatcher = AnswerMatcher {
     key: key("resources", Shape::Object(&LISTED), "Entries of the server's list of resources, by URI or name."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-RESOURCE-UNREADABLE"] } else { &[] },
     build: |key, node, found| build(&OF_RESOURCES, key, node, found),
 };
 
-pub(super) static RESOURCE_TEMPLATES: Matcher = Matcher {
+pub(super) static RESOURCE_TEMPLATES: AnswerMatcher = AnswerMatcher {
     key: key(
         "resource_templates",
         Shape::Object(&LISTED),
@@ -34,7 +34,7 @@ pub(super) static RESOURCE_TEMPLATES: Matcher = Matcher {
     build: |key, node, found| build(&OF_RESOURCE_TEMPLATES, key, node, found),
 };
 
-pub(super) static PROMPTS: Matcher = Matcher {
+pub(super) static PROMPTS: AnswerMatcher = AnswerMatcher {
     key: key("prompts", Shape::Object(&LISTED), "Entries of the server's list of prompts."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-PROMPT-RENDER"] } else { &[] },
     build: |key, node, found| build(&OF_PROMPTS, key, node, found),
@@ -57,28 +57,33 @@ static LISTED: Object = Object {
 
 /// A list and its words.
 #[derive(Debug)]
-struct Of {
+struct ListSubject {
     kind: ListKind,
     code: &'static str,
     noun: &'static str,
 }
 
-static OF_TOOLS: Of = Of { kind: ListKind::Tools, code: "tools", noun: "tool" };
-static OF_RESOURCES: Of = Of { kind: ListKind::Resources, code: "resources", noun: "resource" };
-static OF_RESOURCE_TEMPLATES: Of =
-    Of { kind: ListKind::ResourceTemplates, code: "resource-templates", noun: "resource template" };
-static OF_PROMPTS: Of = Of { kind: ListKind::Prompts, code: "prompts", noun: "prompt" };
+static OF_TOOLS: ListSubject = ListSubject { kind: ListKind::Tools, code: "tools", noun: "tool" };
+static OF_RESOURCES: ListSubject = ListSubject { kind: ListKind::Resources, code: "resources", noun: "resource" };
+static OF_RESOURCE_TEMPLATES: ListSubject =
+    ListSubject { kind: ListKind::ResourceTemplates, code: "resource-templates", noun: "resource template" };
+static OF_PROMPTS: ListSubject = ListSubject { kind: ListKind::Prompts, code: "prompts", noun: "prompt" };
 
 #[derive(Debug)]
 struct Listed {
-    of: &'static Of,
+    of: &'static ListSubject,
     includes: Vec<Located<Json>>,
     excludes: Vec<Located<String>>,
     exact: Option<Located<Vec<String>>>,
     count: Option<Located<Range>>,
 }
 
-fn build(of: &'static Of, key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(
+    of: &'static ListSubject,
+    key: &Located<String>,
+    node: &Node,
+    found: &mut Vec<Diagnostic>,
+) -> Option<Box<dyn AnswerCheck>> {
     let items = |name: &str| node.get(name).map(Node::items).unwrap_or_default();
     let texts = |name: &str| items(name).iter().filter_map(Node::located_text).collect::<Vec<_>>();
     let find = |name: &str| node.entries().iter().find(|(key, _)| key.value == name);
@@ -97,7 +102,7 @@ fn build(of: &'static Of, key: &Located<String>, node: &Node, found: &mut Vec<Di
     Some(Box::new(listed))
 }
 
-impl Check for Listed {
+impl AnswerCheck for Listed {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let entries = answer.list(self.of.kind);
         if answer.method == self.of.kind.method() && answer.message.get("result").is_none() {
@@ -146,7 +151,7 @@ impl Listed {
                 hint(&name, entries),
             ));
         };
-        if entries.iter().any(|entry| fits(&item.value, entry, Extent::Part)) {
+        if entries.iter().any(|entry| fits(&item.value, entry, MatchExtent::Part)) {
             return None;
         }
         let name = ["name", "uri", "uriTemplate"].iter().find_map(|member| fields.get(*member)).map(text_of);
@@ -156,7 +161,7 @@ impl Listed {
                 .mismatch(
                     item.span,
                     format!("the {noun} `{name}` is not listed as described"),
-                    differences(&item.value, entry, Extent::Part),
+                    differences(&item.value, entry, MatchExtent::Part),
                 )
                 .with_values(&item.value, entry),
             (_, Some(name)) => {

@@ -30,12 +30,12 @@ pub(super) use self::assert::free_names;
 pub use self::wording::{breaks_own_schema, interpreter_message, stack_trace};
 
 /// A line of the table.
-pub(super) type Matcher = table::Matcher<Build>;
+pub(super) type AnswerMatcher = table::Matcher<BuildAnswerCheck>;
 
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
-pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
+pub(super) type BuildAnswerCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>>;
 
-static MATCHERS: [&Matcher; 19] = [
+static MATCHERS: [&AnswerMatcher; 19] = [
     &text::MATCHER,
     &no_text_matching::MATCHER,
     &is_error::MATCHER,
@@ -61,12 +61,12 @@ static MATCHERS: [&Matcher; 19] = [
 pub(super) static KEYS: [Key; 19] = keys(&MATCHERS);
 
 /// One compiled matcher.
-pub(super) trait Check: fmt::Debug + Send + Sync {
+pub(super) trait AnswerCheck: fmt::Debug + Send + Sync {
     /// Adds what is wrong with an answer.
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>);
 }
 
 /// The matcher of that key.
-pub(super) fn find(name: &str) -> Option<&'static Matcher> {
+pub(super) fn find(name: &str) -> Option<&'static AnswerMatcher> {
     MATCHERS.iter().find(|matcher| matcher.key.name == name).copied()
 }

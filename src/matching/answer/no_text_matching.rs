@@ -6,10 +6,10 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use super::super::{Answer, mismatch::Mismatch, read, show};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{Diagnostic, Located, Node, Span, Value, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "no_text_matching",
         Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
@@ -35,7 +35,7 @@ struct NoTextMatching {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     let nodes = if let Value::List(items) = &node.value { items.as_slice() } else { std::slice::from_ref(node) };
     if nodes.is_empty() {
         read::nothing_expected(key, "list at least one regular expression", found);
@@ -56,7 +56,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     Some(Box::new(NoTextMatching { patterns, span: key.span }))
 }
 
-impl Check for NoTextMatching {
+impl AnswerCheck for NoTextMatching {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let mut said = Vec::new();
         // What the protocol adds to every request is not what the suite asked with.

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::super::value::{self, AT, ELEMENT_KEYS, LOGIC_KEYS, RANGE, Range, SIMPLE_KEYS, Target};
+use super::super::value::{self, AT, ELEMENT_KEYS, LOGIC_KEYS, PathChecks, RANGE, Range, SIMPLE_KEYS};
 use super::super::{Answer, mismatch::Mismatch, read, show};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::shape::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};
 
 /// How many notifications are reported one by one.
 const REPORTED: usize = 3;
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "notifications",
         Shape::Object(&NOTIFICATIONS),
@@ -52,16 +52,16 @@ static NOTIFICATION: Object = Object {
 struct Notifications {
     method: Option<String>,
     count: Option<Located<Range>>,
-    each: Vec<Target>,
-    some: Option<Located<Target>>,
+    each: Vec<PathChecks>,
+    some: Option<Located<PathChecks>>,
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     let find = |name: &str| node.entries().iter().find(|(key, _)| key.value == name);
     let mut is_complete = true;
     let mut target = |key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>| {
-        let target = Target::build(key, node, found);
+        let target = PathChecks::build(key, node, found);
         is_complete &= target.is_some();
         target
     };
@@ -80,7 +80,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     };
     let method = node.get("method").and_then(Node::text).map(str::to_owned);
     is_complete.then(|| {
-        Box::new(Notifications { method, count, each, some: some.flatten(), span: key.span }) as Box<dyn Check>
+        Box::new(Notifications { method, count, each, some: some.flatten(), span: key.span }) as Box<dyn AnswerCheck>
     })
 }
 
@@ -91,7 +91,7 @@ fn own_checks(node: &Node) -> Node {
     Node { value: crate::source::Value::Map(own), span: node.span }
 }
 
-impl Check for Notifications {
+impl AnswerCheck for Notifications {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let all = || answer.notifications.iter().map(|notification| &**notification);
         let wanted: Vec<(usize, &Json)> = all().enumerate().filter(|(_, it)| self.wants(it)).collect();

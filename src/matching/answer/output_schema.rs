@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value as Json;
 
 use super::super::compare::same;
-use super::super::mismatch::{Mismatch, Weight};
+use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::value::{Complaint, TOO_LONG, schema_complaint};
-use super::super::{Answer, read, reply::Reply, show, unknown_tool};
-use super::{Check, Matcher};
+use super::super::{Answer, read, reply::ResponseKind, show, unknown_tool};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::generate::{Judge, Unusable};
 use crate::source::{Span, shape::Shape, shape::key};
 use crate::wire::format::{SchemaError, flaw};
 use crate::wire::read_json;
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "output_schema",
         Shape::Flag,
@@ -25,31 +25,31 @@ pub(super) static MATCHER: Matcher = Matcher {
     judges: |_| &["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED", "SCHEMA-TEXT-DIVERGENCE"],
     build: |key, node, found| {
         read::only_true(key, node, "leave it out where the schema does not matter", found)?;
-        Some(Box::new(OutputSchema { span: key.span, last: Mutex::default() }))
+        Some(Box::new(OutputSchemaCheck { span: key.span, last: Mutex::default() }))
     },
 };
 
-struct OutputSchema {
+struct OutputSchemaCheck {
     span: Span,
     /// The schema of the last answer and what was made of it: the next one mostly has the same.
     last: Mutex<Option<(Json, Arc<Judge>)>>,
 }
 
 // The validator's own form is pages long.
-impl fmt::Debug for OutputSchema {
+impl fmt::Debug for OutputSchemaCheck {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("OutputSchema").field("span", &self.span).finish_non_exhaustive()
     }
 }
 
-impl Check for OutputSchema {
+impl AnswerCheck for OutputSchemaCheck {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         found.extend(self.mismatch(answer));
         found.extend(self.divergence(answer));
     }
 }
 
-impl OutputSchema {
+impl OutputSchemaCheck {
     fn judge(&self, schema: &Json) -> Result<Arc<Judge>, Unusable> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = last.as_ref().filter(|(known, _)| known == schema) {
@@ -77,7 +77,7 @@ impl OutputSchema {
                 "there is no schema to check the answer against",
             );
         };
-        let Reply::Success(result) = Reply::of(answer.message) else { return None };
+        let ResponseKind::Success(result) = ResponseKind::of(answer.message) else { return None };
         let Some(content) = result.get("structuredContent") else {
             let message =
                 format!("the tool `{name}` declares an `outputSchema` and answers without `structuredContent`");
@@ -119,7 +119,7 @@ impl OutputSchema {
 
     /// A text for older clients that tells another story; a text that is no JSON may say anything.
     fn divergence(&self, answer: &Answer<'_>) -> Option<Mismatch> {
-        let Reply::Success(result) = Reply::of(answer.message) else { return None };
+        let ResponseKind::Success(result) = ResponseKind::of(answer.message) else { return None };
         let content = result.get("structuredContent")?;
         let told: Vec<(usize, Json)> = values_in_texts(result);
         if told.iter().any(|(_, value)| same(content, value)) {
@@ -130,7 +130,7 @@ impl OutputSchema {
         let label = "clients without support for structured content read the text";
         Some(
             Mismatch::new("text-divergence", self.span, message, label)
-                .with_weight(Weight::Warns)
+                .with_weight(MismatchWeight::Warns)
                 .with_path(format!("result.content[{at}].text"))
                 .with_values(content, other),
         )

@@ -2,16 +2,16 @@
 
 use serde_json::Value as Json;
 
-use super::super::{Answer, mismatch::Mismatch, read, reply::Reply, show};
+use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
 use super::wording::{TOO_SHORT, mentions, unreadable};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::shape::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 
 /// How many characters of an error are read; whatever stands behind them helps nobody.
 const READ: usize = 50_000;
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "readable_error",
         Shape::Either(&[Shape::Flag, Shape::Object(&READABLE)]),
@@ -37,7 +37,7 @@ struct Readable {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
     if node.flag().is_some() {
         read::only_true(key, node, "leave it out where the wording does not matter", found)?;
     }
@@ -46,10 +46,10 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     Some(Box::new(Readable { names, suggests, span: key.span }))
 }
 
-impl Check for Readable {
+impl AnswerCheck for Readable {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let reply = Reply::of(answer.message);
-        if matches!(reply, Reply::Success(_) | Reply::Neither) {
+        let reply = ResponseKind::of(answer.message);
+        if matches!(reply, ResponseKind::Success(_) | ResponseKind::Neither) {
             let message = format!("{} did not fail, so there is no error to read", answer.deed());
             found.push(
                 Mismatch::new("readable-error", self.span, message, "found no error").with_actual(reply.describe()),
@@ -66,12 +66,14 @@ impl Check for Readable {
 }
 
 impl Readable {
-    fn deficits(&self, reply: &Reply<'_>, answer: &Answer<'_>) -> Vec<String> {
+    fn deficits(&self, reply: &ResponseKind<'_>, answer: &Answer<'_>) -> Vec<String> {
         let text: String = reply.text().unwrap_or_default().chars().take(READ).collect();
         // Clients hand the data of an error on beside its message.
         let said = match reply {
-            Reply::Error(error) if error.get("data").is_some() => format!("{text} {}", text_of(&error["data"])),
-            Reply::Success(_) | Reply::ToolError(_) | Reply::Error(_) | Reply::Neither => text.clone(),
+            ResponseKind::Error(error) if error.get("data").is_some() => format!("{text} {}", text_of(&error["data"])),
+            ResponseKind::Success(_) | ResponseKind::ToolError(_) | ResponseKind::Error(_) | ResponseKind::Neither => {
+                text.clone()
+            }
         };
         let fault = unreadable(&text);
         if text.trim().is_empty() {

@@ -2,11 +2,11 @@
 
 use serde_json::Value as Json;
 
-use super::super::mismatch::{Mismatch, Weight};
+use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::value::{Complaint, schema_complaint};
-use super::super::{Answer, read, reply::Reply, show};
+use super::super::{Answer, read, reply::ResponseKind, show};
 use super::wording::{interpreter_message, shows_stack};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::generate::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
 use crate::wire::Tool;
@@ -21,7 +21,7 @@ const INTERNAL: i64 = -32603;
 /// `true`, or a word for what should be refused and need not be.
 pub(super) const BINDING: Shape = Shape::Either(&[Shape::Flag, Shape::Choice(&["should"])]);
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "refused",
         BINDING,
@@ -31,62 +31,67 @@ pub(super) static MATCHER: Matcher = Matcher {
     judges: |_| &["TOOL-ERROR-AS-SUCCESS"],
     build: |key, node, found| {
         let served = weight(key, node, "for a call without errors write `is_error: false`", found)?;
-        Some(Box::new(Refused { span: key.span, served }))
+        Some(Box::new(RefusedCheck { span: key.span, served }))
     },
 };
 
 /// How much it weighs that something was served.
-pub(super) fn weight(key: &Located<String>, node: &Node, help: &str, found: &mut Vec<Diagnostic>) -> Option<Weight> {
+pub(super) fn weight(
+    key: &Located<String>,
+    node: &Node,
+    help: &str,
+    found: &mut Vec<Diagnostic>,
+) -> Option<MismatchWeight> {
     if node.text() == Some("should") {
-        return Some(Weight::Warns);
+        return Some(MismatchWeight::Warns);
     }
-    read::only_true(key, node, help, found).map(|()| Weight::Fails)
+    read::only_true(key, node, help, found).map(|()| MismatchWeight::Fails)
 }
 
 #[derive(Debug)]
-struct Refused {
+struct RefusedCheck {
     span: Span,
-    served: Weight,
+    served: MismatchWeight,
 }
 
-impl Check for Refused {
+impl AnswerCheck for RefusedCheck {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let reply = Reply::of(answer.message);
+        let reply = ResponseKind::of(answer.message);
         let text = reply.text().unwrap_or_default();
         let mismatch = match reply {
-            Reply::Success(_) => self.served(answer),
-            Reply::Neither => self.fault(
+            ResponseKind::Success(_) => self.served(answer),
+            ResponseKind::Neither => self.fault(
                 "refused",
                 format!("{} was answered with neither `result` nor `error`", answer.deed()),
                 "found no refusal",
             ),
-            Reply::Error(error) if !blames_the_request(error) => self.wrong_code(answer, &error["code"]),
-            Reply::Error(_) | Reply::ToolError(_) if text.trim().is_empty() => self.fault(
+            ResponseKind::Error(error) if !blames_the_request(error) => self.wrong_code(answer, &error["code"]),
+            ResponseKind::Error(_) | ResponseKind::ToolError(_) if text.trim().is_empty() => self.fault(
                 "refusal-without-reason",
                 format!("{} was refused without a reason", answer.deed()),
                 "the error has no message",
             ),
-            Reply::Error(_) | Reply::ToolError(_) if shows_stack(&text) => self
+            ResponseKind::Error(_) | ResponseKind::ToolError(_) if shows_stack(&text) => self
                 .fault(
                     "refusal-with-stack",
                     format!("the refusal of {} shows a stack trace", answer.deed()),
                     "helps no caller, and reveals the server's internals",
                 )
-                .with_weight(Weight::Warns),
-            Reply::Error(_) | Reply::ToolError(_) if is_broken(answer, &text) => self
+                .with_weight(MismatchWeight::Warns),
+            ResponseKind::Error(_) | ResponseKind::ToolError(_) if is_broken(answer, &text) => self
                 .fault(
                     "refusal-by-interpreter",
                     format!("{} failed with an interpreter's message instead of a refusal", answer.deed()),
                     "helps no caller: the tool crashed on arguments that it should have checked",
                 )
-                .with_weight(Weight::Warns),
-            Reply::Error(_) | Reply::ToolError(_) => return,
+                .with_weight(MismatchWeight::Warns),
+            ResponseKind::Error(_) | ResponseKind::ToolError(_) => return,
         };
         found.push(mismatch.with_actual(reply.describe()));
     }
 }
 
-impl Refused {
+impl RefusedCheck {
     fn fault(&self, code: &'static str, message: String, label: &str) -> Mismatch {
         Mismatch::new(code, self.span, message, label)
     }

@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 
-use super::super::mismatch::{Mismatch, Weight};
-use super::super::{Answer, reply::Reply};
+use super::super::mismatch::{Mismatch, MismatchWeight};
+use super::super::{Answer, reply::ResponseKind};
 use super::refused::{BINDING, weight};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{Span, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "refused_or_ignored",
         BINDING,
@@ -24,10 +24,10 @@ pub(super) static MATCHER: Matcher = Matcher {
 #[derive(Debug)]
 struct RefusedOrIgnored {
     span: Span,
-    served: Weight,
+    served: MismatchWeight,
 }
 
-impl Check for RefusedOrIgnored {
+impl AnswerCheck for RefusedOrIgnored {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let whole = [answer.message.clone()];
         // Raw messages have every answer that came; none is right, too.
@@ -41,11 +41,11 @@ impl Check for RefusedOrIgnored {
             Mismatch::new("malformed-served", self.span, message, "answered with a success")
                 .with_weight(self.served)
                 .with_expected("an error, or no answer")
-                .with_actual(Reply::of(served).describe()),
+                .with_actual(ResponseKind::of(served).describe()),
         );
     }
 }
 
 fn is_success(answer: &Json) -> bool {
-    matches!(Reply::of(answer), Reply::Success(_))
+    matches!(ResponseKind::of(answer), ResponseKind::Success(_))
 }

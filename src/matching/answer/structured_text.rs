@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 
-use super::super::{Answer, mismatch::Mismatch, read, reply::Reply};
+use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind};
 use super::output_schema::{holds, values_in_texts};
-use super::{Check, Matcher};
+use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{Span, shape::Shape, shape::key};
 use crate::wire::read_json;
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "structured_text",
         Shape::Flag,
@@ -26,9 +26,9 @@ struct StructuredText {
     span: Span,
 }
 
-impl Check for StructuredText {
+impl AnswerCheck for StructuredText {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let Reply::Success(result) = Reply::of(answer.message) else {
+        let ResponseKind::Success(result) = ResponseKind::of(answer.message) else {
             let message = format!("{} was not answered with a result that has structured content", answer.deed());
             found.push(Mismatch::new("structured-text", self.span, message, "found no success"));
             return;

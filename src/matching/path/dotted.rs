@@ -15,18 +15,18 @@ const NAMED_FIELDS: usize = 12;
 #[derive(Debug, Clone)]
 pub(super) struct Dotted {
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 #[derive(Debug, Clone)]
-struct Step {
-    kind: Kind,
+struct PathStep {
+    kind: StepKind,
     /// Where the step starts in the text, so that messages can show the way that worked.
     start: usize,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum StepKind {
     Field(String),
     Index(i64),
     Json,
@@ -47,7 +47,7 @@ impl Dotted {
         let mut at = 0;
         while at < text.len() {
             let (kind, end) = if text[at..].starts_with('[') { bracket(text, at)? } else { name(text, at)? };
-            steps.push(Step { kind, start: at });
+            steps.push(PathStep { kind, start: at });
             at = end;
             match text[at..].chars().next() {
                 None | Some('[') => {}
@@ -77,11 +77,14 @@ impl Dotted {
         edit(&self.steps, value, change)
     }
 
-    fn sentence(&self, root: &Json, failed: &Step, problem: &Problem) -> String {
+    fn sentence(&self, root: &Json, failed: &PathStep, problem: &PathProblem) -> String {
         let before = self.text[..failed.start].trim_end_matches('.');
         let place = if before.is_empty() { "the answer".to_owned() } else { format!("`{before}`") };
         // The commonest cause deserves its own words: there is no result because there is an error.
-        if before.is_empty() && root.get("error").is_some() && matches!(&failed.kind, Kind::Field(f) if f == "result") {
+        if before.is_empty()
+            && root.get("error").is_some()
+            && matches!(&failed.kind, StepKind::Field(f) if f == "result")
+        {
             let message = root["error"]["message"].as_str().map(show::quoted).unwrap_or_default();
             return format!(
                 "the answer has no `result`, it is the JSON-RPC error {} {message:?}",
@@ -89,24 +92,26 @@ impl Dotted {
             );
         }
         match problem {
-            Problem::Words(words) => format!("{place} {words}"),
-            Problem::NotJson(words) => format!("the text at {place} is not valid JSON: {words}"),
+            PathProblem::Words(words) => format!("{place} {words}"),
+            PathProblem::NotJson(words) => format!("the text at {place} is not valid JSON: {words}"),
         }
     }
 }
 
-fn edit(steps: &[Step], value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
+fn edit(steps: &[PathStep], value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
     let Some((step, rest)) = steps.split_first() else {
         change(value);
         return 1;
     };
     match (&step.kind, value) {
-        (Kind::Field(name), Json::Object(fields)) => fields.get_mut(name).map_or(0, |found| edit(rest, found, change)),
-        (Kind::Index(index), Json::Array(items)) => {
+        (StepKind::Field(name), Json::Object(fields)) => {
+            fields.get_mut(name).map_or(0, |found| edit(rest, found, change))
+        }
+        (StepKind::Index(index), Json::Array(items)) => {
             let found = position(*index, items.len()).and_then(|at| items.get_mut(at));
             found.map_or(0, |found| edit(rest, found, change))
         }
-        (Kind::Json, Json::String(text)) => {
+        (StepKind::Json, Json::String(text)) => {
             let Ok(mut inner) = serde_json::from_str(text) else { return 0 };
             let edited = edit(rest, &mut inner, change);
             if edited > 0 {
@@ -114,56 +119,56 @@ fn edit(steps: &[Step], value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> 
             }
             edited
         }
-        (Kind::Field(_) | Kind::Index(_) | Kind::Json, _) => 0,
+        (StepKind::Field(_) | StepKind::Index(_) | StepKind::Json, _) => 0,
     }
 }
 
 /// Why a step leads nowhere.
-enum Problem {
+enum PathProblem {
     /// Continues a sentence that starts with the place.
     Words(String),
     /// The text at the place cannot be parsed.
     NotJson(String),
 }
 
-impl Kind {
-    fn of<'v>(&self, value: &'v Json) -> Result<Cow<'v, Json>, Problem> {
+impl StepKind {
+    fn of<'v>(&self, value: &'v Json) -> Result<Cow<'v, Json>, PathProblem> {
         match (self, value) {
             (Self::Field(name), Json::Object(fields)) => {
                 fields.get(name).map(Cow::Borrowed).ok_or_else(|| no_field(name, fields))
             }
-            (Self::Field(name), Json::Array(items)) => Err(Problem::Words(format!(
+            (Self::Field(name), Json::Array(items)) => Err(PathProblem::Words(format!(
                 "is an array of {} and has no field `{name}`; choose an element, such as `[0]`",
                 items.len()
             ))),
             (Self::Field(name), other) => {
-                Err(Problem::Words(format!("is {} and has no field `{name}`", show::inline(other))))
+                Err(PathProblem::Words(format!("is {} and has no field `{name}`", show::inline(other))))
             }
             (Self::Index(index), Json::Array(items)) => element(*index, items),
-            (Self::Index(index), Json::Object(fields)) => Err(Problem::Words(format!(
+            (Self::Index(index), Json::Object(fields)) => Err(PathProblem::Words(format!(
                 "is an object and has no element `[{index}]`; its fields are {}",
                 show::names(fields.keys().map(String::as_str), NAMED_FIELDS)
             ))),
             (Self::Index(index), other) => {
-                Err(Problem::Words(format!("is {} and has no element `[{index}]`", show::inline(other))))
+                Err(PathProblem::Words(format!("is {} and has no element `[{index}]`", show::inline(other))))
             }
             (Self::Json, Json::String(text)) => match exceeded_limit(text.as_bytes()) {
                 Some(beyond) => Err(Problem::NotJson(beyond.to_string())),
                 None => read(text).map(Cow::Owned).map_err(|error| {
                     let begins = show::quoted(&Json::from(text.as_str()).to_string());
-                    Problem::NotJson(format!("{error}; it begins with {begins}"))
+                    PathProblem::NotJson(format!("{error}; it begins with {begins}"))
                 }),
             },
             (Self::Json, other) => {
-                Err(Problem::Words(format!("is {}, but `json()` needs a string", show::kind(other))))
+                Err(PathProblem::Words(format!("is {}, but `json()` needs a string", show::kind(other))))
             }
         }
     }
 }
 
-fn element(index: i64, items: &[Json]) -> Result<Cow<'_, Json>, Problem> {
+fn element(index: i64, items: &[Json]) -> Result<Cow<'_, Json>, PathProblem> {
     position(index, items.len()).and_then(|at| items.get(at)).map(Cow::Borrowed).ok_or_else(|| {
-        Problem::Words(format!("has {}, so there is no `[{index}]`", show::count(items.len(), "element")))
+        PathProblem::Words(format!("has {}, so there is no `[{index}]`", show::count(items.len(), "element")))
     })
 }
 
@@ -173,9 +178,9 @@ fn position(index: i64, length: usize) -> Option<usize> {
     usize::try_from(if index < 0 { index.saturating_add(length) } else { index }).ok()
 }
 
-fn no_field(name: &str, fields: &serde_json::Map<String, Json>) -> Problem {
+fn no_field(name: &str, fields: &serde_json::Map<String, Json>) -> PathProblem {
     if fields.is_empty() {
-        return Problem::Words(format!("has no field `{name}`; it is an empty object"));
+        return PathProblem::Words(format!("has no field `{name}`; it is an empty object"));
     }
     let near = show::did_you_mean(name, fields.keys().map(String::as_str));
     // A level that was left out, most often `result` or `structuredContent`.
@@ -184,24 +189,24 @@ fn no_field(name: &str, fields: &serde_json::Map<String, Json>) -> Problem {
         .map_or(near.clone(), |(field, _)| format!("; did you mean `{}.{}`?", show::quoted(field), show::quoted(name)));
     let there = show::names(fields.keys().map(String::as_str), NAMED_FIELDS);
     let verb = if fields.len() == 1 { "its only field is" } else { "its fields are" };
-    Problem::Words(format!("has no field `{}`; {verb} {there}{hint}", show::quoted(name)))
+    PathProblem::Words(format!("has no field `{}`; {verb} {there}{hint}", show::quoted(name)))
 }
 
-fn name(text: &str, at: usize) -> Result<(Kind, usize), String> {
+fn name(text: &str, at: usize) -> Result<(StepKind, usize), String> {
     let length = text[at..].find(['.', '[', ']', '(', ')', '"', '\'']).unwrap_or(text.len() - at);
     let name = &text[at..at + length];
     let end = at + length;
     if name == "json" && text[end..].starts_with("()") {
-        return Ok((Kind::Json, end + 2));
+        return Ok((StepKind::Json, end + 2));
     }
     if name.is_empty() || name != name.trim() {
         let found = text[end..].chars().next().unwrap_or(' ');
         return Err(if name.is_empty() { unexpected(text, end, found) } else { unexpected(text, at, ' ') });
     }
-    Ok((Kind::Field(name.to_owned()), end))
+    Ok((StepKind::Field(name.to_owned()), end))
 }
 
-fn bracket(text: &str, at: usize) -> Result<(Kind, usize), String> {
+fn bracket(text: &str, at: usize) -> Result<(StepKind, usize), String> {
     let inner = &text[at + 1..];
     if let Some(quote) = inner.chars().next().filter(|c| matches!(c, '"' | '\'')) {
         return quoted_name(text, at + 1, quote);
@@ -215,7 +220,7 @@ fn bracket(text: &str, at: usize) -> Result<(Kind, usize), String> {
             "a path selects one value; to select several, use the JSONPath `$.{}`",
             show::quoted(&starred(text))
         )),
-        digits => digits.parse().map(|index| (Kind::Index(index), end)).map_err(|_| {
+        digits => digits.parse().map(|index| (StepKind::Index(index), end)).map_err(|_| {
             format!("`[{}]` is neither a whole number nor a quoted name such as `[\"a.b\"]`", show::quoted(digits))
         }),
     }
@@ -225,7 +230,7 @@ fn starred(text: &str) -> String {
     text.replace("[]", "[*]")
 }
 
-fn quoted_name(text: &str, start: usize, quote: char) -> Result<(Kind, usize), String> {
+fn quoted_name(text: &str, start: usize, quote: char) -> Result<(StepKind, usize), String> {
     let unended = || format!("the path `{}` has a quoted name that is not closed", show::quoted(text));
     let mut escaped = false;
     let close = text[start + 1..].char_indices().find(|(_, c)| {
@@ -246,7 +251,7 @@ fn quoted_name(text: &str, start: usize, quote: char) -> Result<(Kind, usize), S
     };
     let name = serde_json::from_str(&json)
         .map_err(|_| format!("`{}` is not a valid name: it has an invalid escape", show::quoted(raw)))?;
-    Ok((Kind::Field(name), end + 1))
+    Ok((StepKind::Field(name), end + 1))
 }
 
 fn unexpected(text: &str, at: usize, found: char) -> String {

@@ -12,30 +12,30 @@ use self::query::Query;
 
 /// A compiled path.
 #[derive(Debug, Clone)]
-pub struct Path {
+pub struct ValuePath {
     text: String,
-    way: Way,
+    way: PathSyntax,
 }
 
 #[derive(Debug, Clone)]
-enum Way {
+enum PathSyntax {
     Dotted(Dotted),
     Query(Query),
 }
 
-impl Path {
+impl ValuePath {
     /// Compiles a path; the sentence says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let way = match text.strip_prefix('$') {
-            None => Way::Dotted(Dotted::parse(text)?),
-            Some("") => Way::Dotted(Dotted::root()),
+            None => PathSyntax::Dotted(Dotted::parse(text)?),
+            Some("") => PathSyntax::Dotted(Dotted::root()),
             Some(rest) => {
                 let query = Query::parse(text)?;
                 // A query for one value is a dotted path, whose failures name the fields that are there.
                 match query::is_singular(rest).then(|| Dotted::parse(rest.trim_start_matches('.'))) {
-                    Some(Ok(dotted)) => Way::Dotted(dotted),
-                    None | Some(Err(_)) => Way::Query(query),
+                    Some(Ok(dotted)) => PathSyntax::Dotted(dotted),
+                    None | Some(Err(_)) => PathSyntax::Query(query),
                 }
             }
         };
@@ -47,16 +47,16 @@ impl Path {
     /// A JSONPath that can match several values gives the list of them.
     pub fn find<'v>(&self, value: &'v Json) -> Result<Cow<'v, Json>, String> {
         match &self.way {
-            Way::Dotted(dotted) => dotted.find(value),
-            Way::Query(query) => query.find(value).map(Cow::Owned),
+            PathSyntax::Dotted(dotted) => dotted.find(value),
+            PathSyntax::Query(query) => query.find(value).map(Cow::Owned),
         }
     }
 
     /// Changes every value at the path; the answer says how many there were.
     pub fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
         match &self.way {
-            Way::Dotted(dotted) => dotted.edit(value, change),
-            Way::Query(query) => query.edit(value, change),
+            PathSyntax::Dotted(dotted) => dotted.edit(value, change),
+            PathSyntax::Query(query) => query.edit(value, change),
         }
     }
 

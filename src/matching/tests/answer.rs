@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Step, check, check_message};
-use crate::matching::Weight;
+use crate::matching::MismatchWeight;
 
 #[test]
 fn is_error() {
@@ -296,8 +296,8 @@ fn assert() {
         "not: { assert: \"('a' * n * 999 * 999 * 999) ~ result == 'a'\" }",
         "text: { contains: \"{{ 'a' * n * 999 * 999 * 999 }}\" }",
     ] {
-        let weights: Vec<Weight> = super::evaluate(yaml, &step).1.iter().map(|found| found.weight).collect();
-        assert_eq!(weights, [Weight::Unjudged], "{yaml}");
+        let weights: Vec<MismatchWeight> = super::evaluate(yaml, &step).1.iter().map(|found| found.weight).collect();
+        assert_eq!(weights, [MismatchWeight::Unjudged], "{yaml}");
     }
     let (_, expectation, _) = super::build("not: { assert: result.x == user and range(3) }");
     let names: Vec<String> = expectation.unwrap().free_names().into_iter().map(|name| name.value).collect();

@@ -120,7 +120,7 @@ fn any_path_ends_in_a_sentence_or_a_value() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             text.push(alphabet[usize::try_from(state >> 33).unwrap_or_default() % alphabet.len()]);
         }
-        if let Ok(path) = super::super::Path::parse(&text) {
+        if let Ok(path) = super::super::ValuePath::parse(&text) {
             let _ = path.find(&json!({"a": [{"a": "[1]"}, 1], "0": 2}));
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::super::Path;
+use super::super::ValuePath;
 
 fn answer() -> Json {
     json!({"result": {
@@ -14,17 +14,17 @@ fn answer() -> Json {
 
 #[track_caller]
 fn finds(path: &str, expected: Json) {
-    assert_eq!(Path::parse(path).unwrap().find(&answer()).unwrap().into_owned(), expected, "{path}");
+    assert_eq!(ValuePath::parse(path).unwrap().find(&answer()).unwrap().into_owned(), expected, "{path}");
 }
 
 #[track_caller]
 fn misses(path: &str, sentence: &str) {
-    assert_eq!(Path::parse(path).unwrap().find(&answer()).unwrap_err(), sentence, "{path}");
+    assert_eq!(ValuePath::parse(path).unwrap().find(&answer()).unwrap_err(), sentence, "{path}");
 }
 
 #[track_caller]
 fn refuses(path: &str, sentence: &str) {
-    assert_eq!(Path::parse(path).unwrap_err(), sentence, "{path}");
+    assert_eq!(ValuePath::parse(path).unwrap_err(), sentence, "{path}");
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn refuses_what_is_no_path() {
     refuses("items[*].n", "a path selects one value; to select several, use the JSONPath `$.items[*].n`");
     refuses("items[].n", "a path selects one value; to select several, use the JSONPath `$.items[*].n`");
     for unfinished in ["$['\\u", "$['\\uD", "$[\"\\ud", "$['\\uD83D\\uD", "$['\\uD83D"] {
-        assert!(Path::parse(unfinished).unwrap_err().contains("is not a valid JSONPath"), "{unfinished}");
+        assert!(ValuePath::parse(unfinished).unwrap_err().contains("is not a valid JSONPath"), "{unfinished}");
     }
     finds("$['result'][\"a.b\"]['c\\u0020d']", json!(1));
-    assert!(Path::parse("$.a[").unwrap_err().starts_with("`$.a[` is not a valid JSONPath: "));
+    assert!(ValuePath::parse("$.a[").unwrap_err().starts_with("`$.a[` is not a valid JSONPath: "));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::super::Weight;
+use super::super::MismatchWeight;
 use super::{Step, check, check_message, evaluate};
 
 #[test]
@@ -64,11 +64,11 @@ fn what_warns_does_not_fail() {
     let weights =
         |yaml: &str, step: &Step| evaluate(yaml, step).1.into_iter().map(|one| one.weight).collect::<Vec<_>>();
     let served = Step::value(json!({"name": "Ann"}));
-    assert_eq!(weights("refused: true", &served), [Weight::Fails]);
-    assert_eq!(weights("refused: should", &served), [Weight::Warns]);
-    assert_eq!(weights("all: [{ refused: should }]", &served), [Weight::Warns]);
+    assert_eq!(weights("refused: true", &served), [MismatchWeight::Fails]);
+    assert_eq!(weights("refused: should", &served), [MismatchWeight::Warns]);
+    assert_eq!(weights("all: [{ refused: should }]", &served), [MismatchWeight::Warns]);
     assert_eq!(weights("any: [{ refused: should }]", &served), []);
-    assert_eq!(weights("not: { refused: should }", &served), [Weight::Fails]);
+    assert_eq!(weights("not: { refused: should }", &served), [MismatchWeight::Fails]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::Weight;
+use super::super::MismatchWeight;
 use super::{Step, check, check_message};
 use crate::wire::Tool;
 
@@ -294,11 +294,11 @@ fn what_cannot_be_judged_is_neither_right_nor_wrong() {
     let step = Step::value(deep.clone());
     let schema = r##"schema: { properties: { a: { anyOf: [{ $ref: "#" }, { $ref: "#" }] } }, required: [a] }"##;
     let at = "at: result.structuredContent";
-    let check = |yaml: &str, expected: &[Weight]| {
-        let found: Vec<Weight> = super::evaluate(yaml, &step).1.iter().map(|it| it.weight).collect();
+    let check = |yaml: &str, expected: &[MismatchWeight]| {
+        let found: Vec<MismatchWeight> = super::evaluate(yaml, &step).1.iter().map(|it| it.weight).collect();
         assert_eq!(found, expected, "{yaml}");
     };
-    let unjudged = [Weight::Unjudged];
+    let unjudged = [MismatchWeight::Unjudged];
     check(&format!("{{ {at}, {schema} }}"), &unjudged);
     check(&format!("{{ {at}, not: {{ {schema} }} }}"), &unjudged);
     check(&format!("not: {{ {at}, {schema} }}"), &unjudged);
@@ -307,17 +307,23 @@ fn what_cannot_be_judged_is_neither_right_nor_wrong() {
     check(&format!("{{ {at}, any: [{{ {schema} }}, {{ type: object }}] }}"), &[]);
     check(&format!("any: [{{ is_error: true }}, {{ {at}, {schema} }}]"), &unjudged);
     check(&format!("any: [{{ {at}, {schema} }}, {{ is_error: false }}]"), &[]);
-    check(&format!("all: [{{ {at}, {schema} }}, {{ is_error: true }}]"), &[Weight::Unjudged, Weight::Fails]);
+    check(
+        &format!("all: [{{ {at}, {schema} }}, {{ is_error: true }}]"),
+        &[MismatchWeight::Unjudged, MismatchWeight::Fails],
+    );
     check(&format!("not: {{ all: [{{ {at}, {schema} }}, {{ is_error: true }}] }}"), &[]);
 
     let step = Step::value(json!([deep]));
-    let check = |yaml: &str, expected: &[Weight]| {
-        let found: Vec<Weight> = super::evaluate(yaml, &step).1.iter().map(|it| it.weight).collect();
+    let check = |yaml: &str, expected: &[MismatchWeight]| {
+        let found: Vec<MismatchWeight> = super::evaluate(yaml, &step).1.iter().map(|it| it.weight).collect();
         assert_eq!(found, expected, "{yaml}");
     };
     check(&format!("{{ {at}, each: {{ {schema} }} }}"), &unjudged);
     check(&format!("{{ {at}, some: {{ {schema} }} }}"), &unjudged);
-    check(&format!("{{ {at}, each: {{ {schema}, type: string }} }}"), &[Weight::Fails, Weight::Unjudged]);
+    check(
+        &format!("{{ {at}, each: {{ {schema}, type: string }} }}"),
+        &[MismatchWeight::Fails, MismatchWeight::Unjudged],
+    );
 }
 
 #[test]
@@ -328,7 +334,7 @@ fn a_pattern_that_gives_up_says_nothing() {
     {
         let yaml = format!("{{ at: result.structuredContent, schema: {schema} }}");
         let found = super::evaluate(&yaml, &step).1;
-        assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [Weight::Unjudged], "{yaml}");
+        assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [MismatchWeight::Unjudged], "{yaml}");
     }
 }
 
@@ -337,9 +343,9 @@ fn a_schema_that_leads_elsewhere_may_be_right() {
     let elsewhere = json!({"type": "object", "properties": {"a": {"$ref": "https://example.com/a.json"}}});
     let step = Step::value(elsewhere.clone());
     let found = super::evaluate("{ at: result.structuredContent, format: json-schema }", &step).1;
-    assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [Weight::Unjudged]);
+    assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [MismatchWeight::Unjudged]);
     let mut step = Step::value(json!({"a": 1}));
     step.catalog.tools[0] = Tool::new(json!({"name": "get_user", "inputSchema": {}, "outputSchema": elsewhere}));
     let found = super::evaluate("output_schema: true", &step).1;
-    assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [Weight::Unjudged], "{found:?}");
+    assert_eq!(found.iter().map(|it| it.weight).collect::<Vec<_>>(), [MismatchWeight::Unjudged], "{found:?}");
 }

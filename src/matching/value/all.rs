@@ -3,10 +3,10 @@
 use serde_json::Value as Json;
 
 use super::super::mismatch::Mismatch;
-use super::{Absence, Check, Checks, Matcher, Place, VALUE_SHAPE, conjunction};
+use super::{Absence, Checks, VALUE_SHAPE, ValueCheck, ValueMatcher, ValuePlace, conjunction};
 use crate::source::{shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("all", Shape::List(&VALUE_SHAPE), "All of these mappings of matchers must hold."),
     judges: |_| &[],
     build: |key, node, found| Some(Box::new(All(Checks::build_list(key, node, found)?))),
@@ -15,8 +15,8 @@ pub(super) static MATCHER: Matcher = Matcher {
 #[derive(Debug)]
 struct All(Vec<Checks>);
 
-impl Check for All {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for All {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         for checks in &self.0 {
             checks.check(value, place, found);
         }

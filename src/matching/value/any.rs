@@ -2,12 +2,12 @@
 
 use serde_json::Value as Json;
 
-use super::super::mismatch::{Mismatch, Verdict};
+use super::super::mismatch::{GroupVerdict, Mismatch};
 use super::super::show;
-use super::{Absence, Check, Checks, Matcher, Place, VALUE_SHAPE};
+use super::{Absence, Checks, VALUE_SHAPE, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::{Span, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("any", Shape::List(&VALUE_SHAPE), "At least one of these mappings of matchers must hold."),
     judges: |_| &[],
     build: |key, node, found| {
@@ -21,14 +21,14 @@ struct Any {
     span: Span,
 }
 
-impl Check for Any {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for Any {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let (mut reasons, mut unjudged) = (Vec::new(), None);
         for alternative in &self.alternatives {
             match alternative.verdict(value, place) {
-                Verdict::Holds => return,
-                Verdict::Fails(mismatch) => reasons.push(mismatch.message),
-                Verdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
+                GroupVerdict::Holds => return,
+                GroupVerdict::Fails(mismatch) => reasons.push(mismatch.message),
+                GroupVerdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
             }
         }
         if let Some(unjudged) = unjudged {

@@ -5,28 +5,28 @@ use std::cmp::Ordering;
 use serde_json::{Number, Value as Json};
 
 use super::super::{compare::order, mismatch::Mismatch, read, show};
-use super::{Check, Matcher, Place, WRONG};
+use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
 use crate::source::{Node, Span, Value, shape::key};
 
-pub(super) static GREATER_THAN: Matcher = Matcher {
+pub(super) static GREATER_THAN: ValueMatcher = ValueMatcher {
     key: key("greater_than", read::NUMBER, "The number is greater than this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &GREATER),
 };
 
-pub(super) static AT_LEAST: Matcher = Matcher {
+pub(super) static AT_LEAST: ValueMatcher = ValueMatcher {
     key: key("at_least", read::NUMBER, "The number is greater than or equal to this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &GREATER_OR_EQUAL),
 };
 
-pub(super) static LESS_THAN: Matcher = Matcher {
+pub(super) static LESS_THAN: ValueMatcher = ValueMatcher {
     key: key("less_than", read::NUMBER, "The number is less than this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &LESS),
 };
 
-pub(super) static AT_MOST: Matcher = Matcher {
+pub(super) static AT_MOST: ValueMatcher = ValueMatcher {
     key: key("at_most", read::NUMBER, "The number is less than or equal to this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &LESS_OR_EQUAL),
@@ -51,19 +51,19 @@ static LESS_OR_EQUAL: Relation =
     Relation { code: "at-most", words: "at most", sign: "<=", holds: |order| order != Ordering::Greater };
 
 #[derive(Debug)]
-struct Comparison {
+struct NumberComparison {
     relation: &'static Relation,
     limit: Number,
     span: Span,
 }
 
-fn build(node: &Node, relation: &'static Relation) -> Option<Box<dyn Check>> {
+fn build(node: &Node, relation: &'static Relation) -> Option<Box<dyn ValueCheck>> {
     let Value::Number(limit) = &node.value else { return None };
-    Some(Box::new(Comparison { relation, limit: limit.clone(), span: node.span }))
+    Some(Box::new(NumberComparison { relation, limit: limit.clone(), span: node.span }))
 }
 
-impl Check for Comparison {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for NumberComparison {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let Relation { code, words, sign, holds } = self.relation;
         let message = if let Json::Number(number) = value {
             if order(number, &self.limit).is_some_and(holds) {

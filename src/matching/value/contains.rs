@@ -3,31 +3,31 @@
 use serde_json::Value as Json;
 
 use super::super::{compare::same, mismatch::Mismatch, read, show};
-use super::{Check, Matcher, Place, RESULT};
+use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template::text_of};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("contains", Shape::Any, "The text has this part, or the array has this element."),
     judges: |_| RESULT,
     build,
 };
 
 #[derive(Debug)]
-struct Contains {
+struct ContainsPart {
     part: Json,
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>> {
     if node.text() == Some("") {
         read::nothing_expected(key, "every text contains the empty text; write the part that must be present", found);
         return None;
     }
-    Some(Box::new(Contains { part: node.to_json(), span: read::mark(key, node) }))
+    Some(Box::new(ContainsPart { part: node.to_json(), span: read::mark(key, node) }))
 }
 
-impl Check for Contains {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for ContainsPart {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let label = match value {
             Json::String(text) if text.contains(&text_of(&self.part)) => return,
             Json::Array(items) if items.iter().any(|item| same(&self.part, item)) => return,

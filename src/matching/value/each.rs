@@ -2,15 +2,15 @@
 
 use serde_json::Value as Json;
 
-use super::super::mismatch::{Mismatch, Weight};
+use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::show;
-use super::{Check, Checks, Matcher, Place, VALUE, WRONG};
+use super::{Checks, VALUE, ValueCheck, ValueMatcher, ValuePlace, WRONG};
 use crate::source::{Span, shape::Shape, shape::key};
 
 /// How many elements are reported one by one.
 const REPORTED: usize = 3;
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("each", Shape::Object(&VALUE), "The matchers hold for every element; an empty array fails."),
     judges: |_| WRONG,
     build: |key, node, found| Some(Box::new(Each { checks: Checks::build(key, node, found)?, span: key.span })),
@@ -22,8 +22,8 @@ struct Each {
     span: Span,
 }
 
-impl Check for Each {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for Each {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let Some(items) = value.as_array().filter(|items| !items.is_empty()) else {
             found.push(no_elements("each", self.span, value, place));
             return;
@@ -31,9 +31,9 @@ impl Check for Each {
         let (mut failed, mut unjudged) = (0, None);
         for (at, item) in items.iter().enumerate() {
             let mut mismatches = Vec::new();
-            self.checks.check(item, Place::Element(&place, at), &mut mismatches);
+            self.checks.check(item, ValuePlace::Element(&place, at), &mut mismatches);
             let (broken, unknown): (Vec<_>, Vec<_>) =
-                mismatches.into_iter().partition(|mismatch| mismatch.weight == Weight::Fails);
+                mismatches.into_iter().partition(|mismatch| mismatch.weight == MismatchWeight::Fails);
             unjudged = unjudged.or_else(|| unknown.into_iter().next());
             if broken.is_empty() {
                 continue;
@@ -53,7 +53,7 @@ impl Check for Each {
 }
 
 /// Says that there are no elements to look at.
-pub(super) fn no_elements(code: &'static str, span: Span, value: &Json, place: Place<'_>) -> Mismatch {
+pub(super) fn no_elements(code: &'static str, span: Span, value: &Json, place: ValuePlace<'_>) -> Mismatch {
     let (message, label) = if value.is_array() {
         (format!("{place} is an empty array"), "there is no element to check".to_owned())
     } else {

@@ -2,12 +2,12 @@
 
 use serde_json::Value as Json;
 
-use super::super::compare::{Extent, differences, same};
+use super::super::compare::{MatchExtent, differences, same};
 use super::super::{mismatch::Mismatch, read, show};
-use super::{Check, Matcher, Place, RESULT};
+use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::{Span, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "equals",
         Shape::Any,
@@ -23,8 +23,8 @@ struct Equals {
     span: Span,
 }
 
-impl Check for Equals {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for Equals {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         if same(&self.expected, value) {
             return;
         }
@@ -53,6 +53,6 @@ fn label(expected: &Json, value: &Json) -> String {
                 same + 1
             )
         }
-        _ => differences(expected, value, Extent::Whole),
+        _ => differences(expected, value, MatchExtent::Whole),
     }
 }

@@ -3,10 +3,10 @@
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
-use super::{Absence, Check, LOST, Matcher, Place};
+use super::{Absence, LOST, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::{Span, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("exists", read::FLAG, "Whether the path exists; a `null` value exists."),
     judges: |_| LOST,
     build: |_, node, _| Some(Box::new(Exists { expected: node.flag()?, span: node.span })),
@@ -18,8 +18,8 @@ struct Exists {
     span: Span,
 }
 
-impl Check for Exists {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for Exists {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         if self.expected {
             return;
         }

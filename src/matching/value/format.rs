@@ -3,11 +3,11 @@
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, show};
-use super::{Check, LOST, Matcher, Place};
+use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::{Located, Node, Span, shape::Shape, shape::key};
 use crate::wire::format::StringFormat;
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "format",
         Shape::Either(&[Shape::Template, Shape::Choice(&StringFormat::NAMES)]),
@@ -26,8 +26,8 @@ struct Formed {
     span: Span,
 }
 
-impl Check for Formed {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for Formed {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let noun = self.format.noun();
         match self.format.fits(value) {
             Ok(true) => return,

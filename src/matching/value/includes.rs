@@ -2,18 +2,18 @@
 
 use serde_json::Value as Json;
 
-use super::super::compare::{Extent, differences, fits, spoken_of};
+use super::super::compare::{MatchExtent, differences, fits, spoken_of};
 use super::super::{mismatch::Mismatch, read};
-use super::{Check, Matcher, Place, RESULT};
+use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("includes", Shape::Any, "The value has at least these fields and, in any order, these elements."),
     judges: |_| RESULT,
     build,
 };
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>> {
     let expected = node.to_json();
     if expected.as_object().is_some_and(serde_json::Map::is_empty) || expected.as_array().is_some_and(Vec::is_empty) {
         read::nothing_expected(key, "list at least one field or element; to check only the type, use `type`", found);
@@ -28,12 +28,12 @@ struct Includes {
     span: Span,
 }
 
-impl Check for Includes {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
-        if fits(&self.expected, value, Extent::Part) {
+impl ValueCheck for Includes {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
+        if fits(&self.expected, value, MatchExtent::Part) {
             return;
         }
-        let label = differences(&self.expected, value, Extent::Part);
+        let label = differences(&self.expected, value, MatchExtent::Part);
         found.push(
             Mismatch::new("includes", self.span, format!("{place} does not include every listed part"), label)
                 .with_path(place.path())

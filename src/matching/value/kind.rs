@@ -3,10 +3,10 @@
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, show};
-use super::{Check, LOST, Matcher, Place};
+use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::{Located, Node, Span, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "type",
         Shape::Either(&[
@@ -17,18 +17,18 @@ pub(super) static MATCHER: Matcher = Matcher {
     ),
     judges: |_| LOST,
     build: |_: &Located<String>, node: &Node, _| {
-        Some(Box::new(Kind { name: node.text()?.to_owned(), span: node.span }))
+        Some(Box::new(JsonType { name: node.text()?.to_owned(), span: node.span }))
     },
 };
 
 #[derive(Debug)]
-struct Kind {
+struct JsonType {
     name: String,
     span: Span,
 }
 
-impl Check for Kind {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for JsonType {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         if is(value, &self.name) {
             return;
         }

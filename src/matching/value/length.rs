@@ -3,11 +3,11 @@
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
-use super::{Check, Matcher, Place, RESULT};
+use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::shape::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value, template::has_template};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("length", RANGE, "How many characters, elements or fields there are: a number, or `min` and `max`."),
     judges: |_| RESULT,
     build: |key, node, found| {
@@ -93,8 +93,8 @@ struct Length {
     span: Span,
 }
 
-impl Check for Length {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for Length {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let (number, noun) = match value {
             Json::String(text) => (text.chars().count(), "character"),
             Json::Array(items) => (items.len(), "element"),
@@ -118,7 +118,7 @@ impl Check for Length {
 }
 
 impl Length {
-    fn mismatch(&self, message: String, label: String, place: Place<'_>, value: &Json) -> Mismatch {
+    fn mismatch(&self, message: String, label: String, place: ValuePlace<'_>, value: &Json) -> Mismatch {
         Mismatch::new("length", self.span, message, label)
             .with_path(place.path())
             .with_expected(self.range.to_string())

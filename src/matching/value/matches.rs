@@ -4,10 +4,10 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
-use super::{Check, Matcher, Place, WRONG};
+use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template::text_of};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("matches", Shape::Text, "The text contains a match of this regular expression; `^` and `$` anchor it."),
     judges: |_| WRONG,
     build,
@@ -19,7 +19,7 @@ struct Matches {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>> {
     let pattern = read::text(node)?;
     if pattern.is_empty() {
         read::nothing_expected(key, "every text matches the empty pattern; for an empty text write `^$`", found);
@@ -44,8 +44,8 @@ fn reason(error: &regex::Error) -> String {
     last.trim().trim_start_matches("error: ").trim_end_matches('.').to_owned()
 }
 
-impl Check for Matches {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for Matches {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let label = match value {
             Json::String(text) if self.pattern.is_match(text) => return,
             Json::Array(_) | Json::Object(_) => format!("found {}; `matches` checks texts", show::kind(value)),

@@ -23,7 +23,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::mismatch::{Mismatch, Verdict};
+use super::mismatch::{GroupVerdict, Mismatch};
 use super::read;
 use super::table::{self, keys};
 use crate::source::shape::{Key, Object, Shape};
@@ -31,16 +31,16 @@ use crate::source::{Diagnostic, Located, Node};
 
 pub(super) use self::length::{RANGE, Range};
 pub(super) use self::schema::{Complaint, TOO_LONG, complaint as schema_complaint};
-pub(super) use self::target::{AT, Target};
+pub(super) use self::target::{AT, PathChecks};
 
 /// A line of the tables.
-pub(super) type Matcher = table::Matcher<Build>;
+pub(super) type ValueMatcher = table::Matcher<BuildValueCheck>;
 
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
-pub(super) type Build = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn Check>>;
+pub(super) type BuildValueCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>>;
 
 /// Matchers that look at the value itself.
-static SIMPLE: [&Matcher; 14] = [
+static SIMPLE: [&ValueMatcher; 14] = [
     &equals::MATCHER,
     &includes::MATCHER,
     &contains::MATCHER,
@@ -58,10 +58,10 @@ static SIMPLE: [&Matcher; 14] = [
 ];
 
 /// Matchers that look at the elements of an array.
-static ELEMENTS: [&Matcher; 2] = [&each::MATCHER, &some::MATCHER];
+static ELEMENTS: [&ValueMatcher; 2] = [&each::MATCHER, &some::MATCHER];
 
 /// Matchers that combine others.
-static LOGIC: [&Matcher; 3] = [&not::MATCHER, &all::MATCHER, &any::MATCHER];
+static LOGIC: [&ValueMatcher; 3] = [&not::MATCHER, &all::MATCHER, &any::MATCHER];
 
 /// The keys of the matchers that look at the value itself.
 pub(super) static SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE);
@@ -83,9 +83,9 @@ pub(super) static VALUE: Object = Object {
 static VALUE_SHAPE: Shape = Shape::Object(&VALUE);
 
 /// One compiled matcher.
-pub(super) trait Check: fmt::Debug + Send + Sync {
+pub(super) trait ValueCheck: fmt::Debug + Send + Sync {
     /// Adds what is wrong with a value.
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>);
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>);
 
     /// What it means that there is no value.
     fn absent(&self) -> Absence {
@@ -106,16 +106,16 @@ pub(super) enum Absence {
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum ValuePlace<'a> {
     /// At a path.
     Path(&'a str),
     /// In a place that has a name rather than a path.
     Named(&'a str),
     /// In an array.
-    Element(&'a Place<'a>, usize),
+    Element(&'a ValuePlace<'a>, usize),
 }
 
-impl Place<'_> {
+impl ValuePlace<'_> {
     /// The place without backticks.
     pub(super) fn path(&self) -> String {
         match self {
@@ -126,7 +126,7 @@ impl Place<'_> {
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ValuePlace<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Named(name) => formatter.write_str(name),
@@ -137,7 +137,7 @@ impl fmt::Display for Place<'_> {
 
 /// The compiled matchers of one mapping; all must hold.
 #[derive(Debug)]
-pub(super) struct Checks(Vec<Box<dyn Check>>);
+pub(super) struct Checks(Vec<Box<dyn ValueCheck>>);
 
 impl Checks {
     /// Compiles the value matchers among the entries of a mapping; none at all is a mistake.
@@ -170,16 +170,16 @@ impl Checks {
     }
 
     /// Adds what is wrong with a value.
-    pub(super) fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+    pub(super) fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         for check in &self.0 {
             check.check(value, place, found);
         }
     }
 
-    fn verdict(&self, value: &Json, place: Place<'_>) -> Verdict {
+    fn verdict(&self, value: &Json, place: ValuePlace<'_>) -> GroupVerdict {
         let mut found = Vec::new();
         self.check(value, place, &mut found);
-        Verdict::of(found)
+        GroupVerdict::of(found)
     }
 
     /// What it means that there is no value.
@@ -197,7 +197,7 @@ fn conjunction(parts: impl Iterator<Item = Absence>) -> Absence {
 }
 
 /// The matcher of that key.
-pub(super) fn find(name: &str) -> Option<&'static Matcher> {
+pub(super) fn find(name: &str) -> Option<&'static ValueMatcher> {
     SIMPLE.iter().chain(&ELEMENTS).chain(&LOGIC).find(|matcher| matcher.key.name == name).copied()
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::Value as Json;
 
-use super::super::mismatch::{Mismatch, Verdict};
+use super::super::mismatch::{GroupVerdict, Mismatch};
 use super::super::show;
-use super::{Absence, Check, Checks, Matcher, Place, VALUE};
+use super::{Absence, Checks, VALUE, ValueCheck, ValueMatcher, ValuePlace};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("not", Shape::Object(&VALUE), "At least one of the nested matchers must fail."),
     judges: |_| &[],
     build,
@@ -20,17 +20,17 @@ struct Not {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>> {
     let checks = Checks::build(key, node, found)?;
     Some(Box::new(Not { checks, expected: format!("not {}", show::compact(&node.to_json())), span: key.span }))
 }
 
-impl Check for Not {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for Not {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         match self.checks.verdict(value, place) {
-            Verdict::Holds => {}
-            Verdict::Fails(_) => return,
-            Verdict::Unjudged(unjudged) => return found.push(unjudged),
+            GroupVerdict::Holds => {}
+            GroupVerdict::Fails(_) => return,
+            GroupVerdict::Unjudged(unjudged) => return found.push(unjudged),
         }
         let label = format!("found {}", show::inline(value));
         found.push(

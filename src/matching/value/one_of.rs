@@ -3,10 +3,10 @@
 use serde_json::Value as Json;
 
 use super::super::{compare::same, mismatch::Mismatch, read, show};
-use super::{Check, Matcher, Place, WRONG};
+use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("one_of", Shape::Either(&[Shape::List(&Shape::Any), Shape::Template]), "The value equals one of these."),
     judges: |_| WRONG,
     build,
@@ -18,7 +18,7 @@ struct OneOf {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>> {
     if node.text().is_some() {
         return None;
     }
@@ -29,8 +29,8 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     Some(Box::new(OneOf { choices: node.items().iter().map(Node::to_json).collect(), span: key.span }))
 }
 
-impl Check for OneOf {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for OneOf {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         if self.choices.iter().any(|choice| same(choice, value)) {
             return;
         }

@@ -5,16 +5,16 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
-use super::{Check, LOST, Matcher, Place};
+use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
 use crate::generate::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, Value, shape::Shape, shape::key, template::has_template};
 use crate::wire::format::compile;
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "schema",
         Shape::Either(&[Shape::Map(&Shape::Any), Shape::Flag, Shape::Template]),
-        "The value is valid against this JSON Schema (2020-12); remote references are refused.",
+        "The value is valid against this JSON SchemaCheck (2020-12); remote references are refused.",
     ),
     judges: |_| LOST,
     build,
@@ -26,19 +26,19 @@ pub(in super::super) const TOO_LONG: &str = "its references and alternatives mul
 /// What is said where the ways in which a value breaks a schema cannot be told.
 const TOO_MANY: &str = "no alternative accepts it, for too many reasons to list";
 
-struct Schema {
+struct SchemaCheck {
     judge: Judge,
     span: Span,
 }
 
 // The validator's own form is pages long.
-impl std::fmt::Debug for Schema {
+impl std::fmt::Debug for SchemaCheck {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Schema").field("span", &self.span).finish_non_exhaustive()
     }
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn Check>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>> {
     if has_template(node) {
         return None;
     }
@@ -61,7 +61,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         }
     };
     let judge = Judge::new(validator, &schema).map_err(|error| found.push(wrong(&error.to_string(), key.span)));
-    Some(Box::new(Schema { judge: judge.ok()?, span: key.span }))
+    Some(Box::new(SchemaCheck { judge: judge.ok()?, span: key.span }))
 }
 
 fn wrong(problem: &str, place: Span) -> Diagnostic {
@@ -131,8 +131,8 @@ fn node_at<'a>(node: &'a Node, pointer: &str) -> Option<&'a Node> {
     })
 }
 
-impl Check for Schema {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for SchemaCheck {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let mismatch = match complaint(&self.judge, value) {
             None => return,
             Some(Complaint::Broken { first, label }) => {

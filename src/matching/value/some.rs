@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 
-use super::super::mismatch::{Mismatch, Verdict};
+use super::super::mismatch::{GroupVerdict, Mismatch};
 use super::super::show;
 use super::each::no_elements;
-use super::{Check, Checks, Matcher, Place, VALUE, WRONG};
+use super::{Checks, VALUE, ValueCheck, ValueMatcher, ValuePlace, WRONG};
 use crate::source::{Span, shape::Shape, shape::key};
 
-pub(super) static MATCHER: Matcher = Matcher {
+pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("some", Shape::Object(&VALUE), "The matchers hold for at least one element."),
     judges: |_| WRONG,
     build: |key, node, found| Some(Box::new(AtLeastOne { checks: Checks::build(key, node, found)?, span: key.span })),
@@ -20,18 +20,18 @@ struct AtLeastOne {
     span: Span,
 }
 
-impl Check for AtLeastOne {
-    fn check(&self, value: &Json, place: Place<'_>, found: &mut Vec<Mismatch>) {
+impl ValueCheck for AtLeastOne {
+    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let Some(items) = value.as_array().filter(|items| !items.is_empty()) else {
             found.push(no_elements("some", self.span, value, place));
             return;
         };
         let (mut first, mut unjudged) = (None, None);
         for (at, item) in items.iter().enumerate() {
-            match self.checks.verdict(item, Place::Element(&place, at)) {
-                Verdict::Holds => return,
-                Verdict::Fails(mismatch) => first = first.or(Some(mismatch.message)),
-                Verdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
+            match self.checks.verdict(item, ValuePlace::Element(&place, at)) {
+                GroupVerdict::Holds => return,
+                GroupVerdict::Fails(mismatch) => first = first.or(Some(mismatch.message)),
+                GroupVerdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
             }
         }
         if let Some(unjudged) = unjudged {

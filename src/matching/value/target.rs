@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, path::Path, read, show};
-use super::{Absence, Checks, Place};
+use super::super::{mismatch::Mismatch, path::ValuePath, read, show};
+use super::{Absence, Checks, ValuePlace};
 use crate::source::{Diagnostic, Located, Node, Span, shape::Key, shape::Shape, shape::key};
 
 /// The key that says where to look.
@@ -15,13 +15,13 @@ pub(in super::super) static AT: [Key; 1] = [key(
 
 /// A place and the matchers of the value that stands there.
 #[derive(Debug)]
-pub(in super::super) struct Target {
-    path: Option<Path>,
+pub(in super::super) struct PathChecks {
+    path: Option<ValuePath>,
     span: Span,
     checks: Checks,
 }
 
-impl Target {
+impl PathChecks {
     /// Compiles the `at` of a mapping and its value matchers.
     pub(in super::super) fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let at = node.entries().iter().find(|(name, _)| name.value == "at");
@@ -38,12 +38,12 @@ impl Target {
     /// Adds what is wrong at the place within `root`; `prefix` says where `root` itself stands.
     pub(in super::super) fn check(&self, root: &Json, prefix: Option<&str>, found: &mut Vec<Mismatch>) {
         let Some(path) = &self.path else {
-            return self.checks.check(root, Place::Path(prefix.unwrap_or("the answer")), found);
+            return self.checks.check(root, ValuePlace::Path(prefix.unwrap_or("the answer")), found);
         };
         let full = prefix.map(|prefix| format!("{prefix}.{}", path.as_str()));
         let full = full.as_deref().unwrap_or(path.as_str());
         match path.find(root) {
-            Ok(value) => self.checks.check(&value, Place::Path(full), found),
+            Ok(value) => self.checks.check(&value, ValuePlace::Path(full), found),
             Err(_) if self.checks.absent() == Absence::Right => {}
             Err(reason) => found.push(
                 Mismatch::new("missing-value", self.span, reason, "finds nothing")
@@ -55,8 +55,8 @@ impl Target {
 }
 
 /// Compiles a path; `None` after a mistake, or where a template stands in the way.
-fn path(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Path> {
-    match Path::parse(read::text(node)?) {
+fn path(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValuePath> {
+    match ValuePath::parse(read::text(node)?) {
         Ok(path) => Some(path),
         Err(reason) => {
             found.push(Diagnostic::error("bad-path", reason, node.span));

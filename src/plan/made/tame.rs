@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::folder::is_path;
 use super::nowhere::{is_host, nearer};
 use super::pace;
-use crate::generate::{Draw, Judge, Maker, PLACEHOLDER, Unusable, Violation};
+use crate::generate::{Generator, InvalidValue, Judge, PLACEHOLDER, Rng, Unusable};
 
 /// Makes arguments of one tool.
 #[derive(Debug)]
 pub struct Tamer {
-    maker: Maker,
+    maker: Generator,
     schema: Value,
     /// Arguments that are given although they may be left out, with what they may be: a time that the server chooses
     /// may be long, and an address that it has by default leads away.
@@ -38,11 +38,11 @@ struct Change {
 impl Tamer {
     /// Makes a schema of arguments ready; `Err` says why nothing can be made from it.
     pub fn new(schema: &Value, folder: Option<String>) -> Result<Self, Unusable> {
-        Ok(Self::with_maker(schema, Maker::new(schema)?, folder))
+        Ok(Self::with_maker(schema, Generator::new(schema)?, folder))
     }
 
     /// The same with a maker of the caller's, which is one of that schema.
-    pub fn with_maker(schema: &Value, maker: Maker, folder: Option<String>) -> Self {
+    pub fn with_maker(schema: &Value, maker: Generator, folder: Option<String>) -> Self {
         let mut hosts = BTreeSet::new();
         hosts_of(schema, &mut hosts);
         let smallest = maker.smallest().clone();
@@ -55,7 +55,7 @@ impl Tamer {
     }
 
     /// What makes arguments as the schema takes them.
-    pub fn maker(&self) -> &Maker {
+    pub fn maker(&self) -> &Generator {
         &self.maker
     }
 
@@ -79,18 +79,18 @@ impl Tamer {
     }
 
     /// Valid arguments; the same choices give the same.
-    pub fn random(&self, draw: &mut Draw) -> Value {
+    pub fn random(&self, draw: &mut Rng) -> Value {
         self.tamed(self.maker.random(draw))
     }
 
     /// Arguments that break exactly one keyword at one place, derived from valid ones. What those hold stays in them.
-    pub fn violations(&self, base: &Value) -> Vec<Violation> {
+    pub fn violations(&self, base: &Value) -> Vec<InvalidValue> {
         let found = self.maker.violations(base);
         let Ok(judge) = Judge::of(&self.schema) else { return found };
         found.into_iter().map(|violation| self.tamed_violation(&judge, base, violation)).collect()
     }
 
-    fn tamed_violation(&self, judge: &Judge, base: &Value, violation: Violation) -> Violation {
+    fn tamed_violation(&self, judge: &Judge, base: &Value, violation: InvalidValue) -> InvalidValue {
         let mut wild = self.wild(&violation.value);
         wild.retain(|change| base.pointer(&change.at) != violation.value.pointer(&change.at));
         if wild.is_empty() {
@@ -98,7 +98,7 @@ impl Tamer {
         }
         let Some(known) = faults(judge, &violation.value) else { return violation };
         let is_as_wrong = |value: &Value| faults(judge, value).is_some_and(|faults| faults == known);
-        Violation { value: changed(violation.value, wild, is_as_wrong), ..violation }
+        InvalidValue { value: changed(violation.value, wild, is_as_wrong), ..violation }
     }
 
     /// Valid arguments as they may be sent.
@@ -308,7 +308,7 @@ mod tests {
         let made = tamer(&properties, &json!(["count"]));
         let base = made.smallest().clone();
         let found = made.violations(&base);
-        let wild = |violation: &&Violation| {
+        let wild = |violation: &&InvalidValue| {
             let delay = violation.value["delay"].as_f64().is_some_and(|delay| delay > 1.0);
             delay || violation.value["url"].as_str().is_some_and(|url| url.contains("example.com"))
         };

@@ -173,7 +173,7 @@ mod tests {
             let paths: Vec<String> = found.iter().map(|difference| difference.place.path()).collect();
             assert_eq!(paths, expected);
             for difference in &found {
-                let path = crate::matching::Path::parse(&difference.place.path()).unwrap();
+                let path = crate::matching::ValuePath::parse(&difference.place.path()).unwrap();
                 let seen = difference.healthy.as_ref().map_or(&changed, |_| &healthy);
                 let value = difference.healthy.as_ref().or(difference.changed.as_ref());
                 assert_eq!(path.find(seen).ok().as_deref(), value, "{}", difference.place.path());

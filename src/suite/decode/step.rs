@@ -1,7 +1,7 @@
 //! Steps.
 
 use super::{duration, flag, misplaced, raw, snapshot, stray};
-use crate::matching::{EXPECTATION, Expectation, Path};
+use crate::matching::{EXPECTATION, Expectation, ValuePath};
 use crate::source::shape::{self, Shape};
 use crate::source::{Diagnostic, Node, Span, Value, parse_duration};
 use crate::suite::model::{Action, Capture, Step, StepNeed};
@@ -135,7 +135,7 @@ fn captures(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Capture> {
         // A missing `at` was reported with the shape of the mapping.
         let path = if value.text().is_some() { Some(value) } else { value.get("at") };
         let Some(path) = path else { continue };
-        match Path::parse(path.text().unwrap_or_default()) {
+        match ValuePath::parse(path.text().unwrap_or_default()) {
             Ok(path) => captures.push(Capture { name: name.clone(), path, is_secret: flag(value, "secret") }),
             Err(reason) => found.push(Diagnostic::error("bad-path", reason, path.span)),
         }

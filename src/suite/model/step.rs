@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Cancel, RawHttp, RawSend};
-use crate::matching::{Expectation, Path};
+use crate::matching::{Expectation, ValuePath};
 use crate::source::{Located, Node, Span};
 use crate::suite::snapshot::Snapshot;
 use crate::wire::ListKind;
@@ -50,7 +50,7 @@ pub struct Capture {
     /// The name.
     pub name: Located<String>,
     /// Where the value is.
-    pub path: Path,
+    pub path: ValuePath,
     /// Whether it appears in no output.
     pub is_secret: bool,
 }

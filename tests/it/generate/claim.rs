@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
-use mcprove::generate::Violation;
+use mcprove::generate::InvalidValue;
 use serde_json::{Value, json};
 
-pub(super) fn check(name: &str, schema: &Value, violation: &Violation) {
+pub(super) fn check(name: &str, schema: &Value, violation: &InvalidValue) {
     let errors_of = |schema: &Value| {
         let judge = jsonschema::options().should_validate_formats(false).build(schema).unwrap();
         let errors = judge.iter_errors(&violation.value);
@@ -39,7 +39,7 @@ pub(super) fn check(name: &str, schema: &Value, violation: &Violation) {
     clippy::wildcard_enum_match_arm,
     reason = "the kinds of another crate, of which only compositions hold other errors"
 )]
-fn claimed_paths(error: &ValidationError<'_>, violation: &Violation, found: &mut BTreeSet<String>) {
+fn claimed_paths(error: &ValidationError<'_>, violation: &InvalidValue, found: &mut BTreeSet<String>) {
     // Whatever has the wrong type is in no enumeration either.
     let keywords = if violation.keyword == "type" { &["type", "enum", "const"][..] } else { &[&*violation.keyword] };
     let path = error.schema_path().as_str();

@@ -1,13 +1,13 @@
 //! Schemas that nobody wrote.
 
-use mcprove::generate::Draw;
+use mcprove::generate::Rng;
 use serde_json::{Map, Value, json};
 
 /// What schemas that are made up refer to.
 const DEFINITIONS: [&str; 2] = ["one", "two"];
 
 /// A whole schema of random keywords in one of three dialects, with definitions that refer to each other.
-pub(super) fn document(draw: &mut Draw) -> Value {
+pub(super) fn document(draw: &mut Rng) -> Value {
     let mut document = schema(draw, 3);
     let dialects = ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema", ""];
     let dialect = dialects[draw.below(6).min(2)];
@@ -19,7 +19,7 @@ pub(super) fn document(draw: &mut Draw) -> Value {
 }
 
 /// A schema of random keywords, which often cannot be satisfied.
-fn schema(draw: &mut Draw, depth: usize) -> Value {
+fn schema(draw: &mut Rng, depth: usize) -> Value {
     let mut found = Map::new();
     let kinds = ["string", "integer", "number", "boolean", "null", "array", "object"];
     let kind = kinds[draw.below(if depth == 0 { 5 } else { 7 })];
@@ -58,7 +58,7 @@ fn schema(draw: &mut Draw, depth: usize) -> Value {
     Value::Object(found)
 }
 
-fn texts(draw: &mut Draw) -> Map<String, Value> {
+fn texts(draw: &mut Rng) -> Map<String, Value> {
     let pattern = ["^[a-z]+$", "[0-9]", "^a.*z$", "^(x|yy)*$", "é"][draw.below(5)];
     let format = ["email", "uri", "date", "uuid", "unknown"][draw.below(5)];
     let least = draw.below(6);
@@ -76,7 +76,7 @@ fn texts(draw: &mut Draw) -> Map<String, Value> {
     keywords
 }
 
-fn numbers(draw: &mut Draw) -> Map<String, Value> {
+fn numbers(draw: &mut Rng) -> Map<String, Value> {
     let low = i64::try_from(draw.below(40)).unwrap() - 20;
     let width = i64::try_from(draw.below(60)).unwrap();
     let step = [json!(1), json!(3), json!(0.5), json!(0.01), json!(7)][draw.below(5)].clone();
@@ -93,7 +93,7 @@ fn numbers(draw: &mut Draw) -> Map<String, Value> {
     keywords
 }
 
-fn arrays(draw: &mut Draw, depth: usize) -> Map<String, Value> {
+fn arrays(draw: &mut Rng, depth: usize) -> Map<String, Value> {
     let least = draw.below(4);
     let mut keywords = Map::new();
     for (name, value) in [
@@ -112,7 +112,7 @@ fn arrays(draw: &mut Draw, depth: usize) -> Map<String, Value> {
     keywords
 }
 
-fn objects(draw: &mut Draw, depth: usize) -> Map<String, Value> {
+fn objects(draw: &mut Rng, depth: usize) -> Map<String, Value> {
     let names = ["a", "b", "c", "x y"];
     let properties: Map<String, Value> =
         names.iter().map(|name| ((*name).to_owned(), schema(draw, depth - 1))).collect();

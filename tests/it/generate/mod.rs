@@ -10,7 +10,7 @@ mod made_up;
 
 use std::fs;
 
-use mcprove::generate::{Draw, Maker, Seen, Unusable, satisfies, shrink, valid};
+use mcprove::generate::{BranchSet, Generator, Rng, Unusable, satisfies, shrink, valid};
 use serde_json::{Value, json};
 
 use crate::harness::{files, is_update};
@@ -25,7 +25,7 @@ const SCHEMAS: u64 = 400;
 fn every_shape_is_made() {
     let mut shapes = 0;
     for (name, shape) in shapes_on_disk() {
-        let made = Maker::new(&shape["schema"]);
+        let made = Generator::new(&shape["schema"]);
         match (shape["unusable"].as_str(), made) {
             (None, Ok(maker)) => {
                 assert!(jsonschema::is_valid(&shape["schema"], maker.smallest()), "{name}: {}", maker.smallest());
@@ -45,8 +45,8 @@ fn every_shape_is_made() {
 fn schemas_that_nobody_wrote_are_made_or_refused() {
     let mut made = 0;
     for seed in 0..SCHEMAS {
-        let schema = made_up::document(&mut Draw::new(seed));
-        if let Ok(maker) = Maker::new(&schema) {
+        let schema = made_up::document(&mut Rng::new(seed));
+        if let Ok(maker) = Generator::new(&schema) {
             made += 1;
             check(&format!("seed {seed}: {schema}"), &schema, &maker, 25);
         }
@@ -58,9 +58,9 @@ fn schemas_that_nobody_wrote_are_made_or_refused() {
 fn random_values_take_every_branch() {
     let mut missed = Vec::new();
     for (name, shape) in shapes_on_disk().into_iter().filter(|(_, shape)| shape.get("unusable").is_none()) {
-        let maker = Maker::new(&shape["schema"]).unwrap();
-        let mut seen = Seen::default();
-        let mut draw = Draw::new(5);
+        let maker = Generator::new(&shape["schema"]).unwrap();
+        let mut seen = BranchSet::default();
+        let mut draw = Rng::new(5);
         for _ in 0..1_500 {
             maker.mark(&maker.random(&mut draw), &mut seen);
         }
@@ -85,7 +85,7 @@ fn what_the_old_interface_says() {
 #[test]
 fn values_shrink_within_their_schema() {
     let schema = json!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}, "t": {"type": "string"}}});
-    let maker = Maker::new(&schema).unwrap();
+    let maker = Generator::new(&schema).unwrap();
     let large = json!({"l": [5, 600, 7], "t": "a long text"});
     let keeps = |value: &Value| {
         maker.is_valid(value)
@@ -101,7 +101,7 @@ fn sentences_name_the_place_whatever_its_name() {
         "properties": {"q{}": {"type": "string", "pattern": "^(\\{})*x$", "maxLength": 9}},
         "required": ["q{}"],
     });
-    let maker = Maker::new(&schema).unwrap();
+    let maker = Generator::new(&schema).unwrap();
     let said: Vec<String> = maker.violations(&json!({"q{}": "{}x"})).into_iter().map(|one| one.says).collect();
     for sentence in ["`q{}` is missing", "`q{}` does not match `^(\\{})*x$`", "`q{}` is longer than `maxLength` 9"] {
         assert!(said.iter().any(|one| one == sentence), "{sentence}: {said:#?}");
@@ -125,13 +125,13 @@ fn keywords_of_other_drafts_say_nothing() {
     ] {
         let then = if keyword == "if" { json!(false) } else { json!(true) };
         let schema = json!({"$schema": dialect, "enum": [value], keyword: means, "then": then});
-        let maker = Maker::new(&schema).unwrap_or_else(|why| panic!("{schema}: {why}"));
+        let maker = Generator::new(&schema).unwrap_or_else(|why| panic!("{schema}: {why}"));
         assert_eq!(maker.smallest(), &value, "{schema}");
     }
 }
 
 /// Compares what is broken, and how many edges there are, with what the file of a shape says.
-fn check_found(name: &str, mut shape: Value, maker: &Maker) {
+fn check_found(name: &str, mut shape: Value, maker: &Generator) {
     let violations = maker.violations(maker.smallest());
     let breaks = violations.iter().map(|one| format!("{} {} {}", one.breach.as_str(), one.keyword, one.at));
     let breaks: Vec<String> = breaks.map(|line| line.trim_end().to_owned()).collect();
@@ -148,23 +148,23 @@ fn check_found(name: &str, mut shape: Value, maker: &Maker) {
     assert_eq!(known["edges"], shape["edges"], "{name}: how many edges");
 }
 
-fn check(name: &str, schema: &Value, maker: &Maker, values: u64) {
+fn check(name: &str, schema: &Value, maker: &Generator, values: u64) {
     let judge = jsonschema::options().should_validate_formats(false).build(schema).unwrap();
     assert!(judge.is_valid(maker.smallest()), "{name}: smallest {}", maker.smallest());
-    assert_eq!(Maker::new(schema).unwrap().smallest(), maker.smallest(), "{name}");
-    let mut seen = Seen::default();
+    assert_eq!(Generator::new(schema).unwrap().smallest(), maker.smallest(), "{name}");
+    let mut seen = BranchSet::default();
     for boundary in maker.boundaries() {
         assert!(judge.is_valid(&boundary.value), "{name}: {boundary:?}");
         assert!(boundary.value.pointer(&boundary.at).is_some(), "{name}: {boundary:?}");
     }
     for seed in 0..values {
-        let value = maker.random(&mut Draw::new(seed));
+        let value = maker.random(&mut Rng::new(seed));
         assert!(judge.is_valid(&value), "{name}: {value}");
-        assert_eq!(maker.random(&mut Draw::new(seed)), value, "{name}");
+        assert_eq!(maker.random(&mut Rng::new(seed)), value, "{name}");
         maker.mark(&value, &mut seen);
     }
     assert!(seen.count() <= maker.branches(), "{name}: {} of {}", seen.count(), maker.branches());
-    let wide = maker.random(&mut Draw::new(1));
+    let wide = maker.random(&mut Rng::new(1));
     for violation in maker.violations(maker.smallest()).into_iter().chain(maker.violations(&wide)) {
         claim::check(name, schema, &violation);
     }
