@@ -2,51 +2,55 @@
 
 use serde_json::Value;
 
-use super::change::{Change, Level};
+use super::Versions;
+use super::change::{ChangeLevel, ServerChange};
 use super::steady::{pointed, spelled_out};
-use super::{Answer, Outcome, Recorded};
+use super::{Recorded, RecordedAnswer, RecordedOutcome};
 
 /// What has changed about the answers of one tool, as far as it was called again.
-pub(super) fn compare(tool: &str, before: &Recorded, after: &Recorded) -> Vec<Change> {
+pub(super) fn compare(tool: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let recorded = before.answers.iter().filter(|answer| answer.tool == tool);
     let pairs = recorded.filter_map(|old| {
-        let is_same_call = |new: &&Answer| new.tool == tool && new.arguments == old.arguments;
+        let is_same_call = |new: &&RecordedAnswer| new.tool == tool && new.arguments == old.arguments;
         Some((old, after.answers.iter().find(is_same_call)?))
     });
     pairs.flat_map(|(old, new)| answer(old, new)).collect()
 }
 
-fn answer(old: &Answer, new: &Answer) -> Vec<Change> {
+fn answer(old: &RecordedAnswer, new: &RecordedAnswer) -> Vec<ServerChange> {
     let at = format!("answers/{}", old.tool);
     if old.outcome != new.outcome {
         let words = |outcome| match outcome {
-            Outcome::Served => "served",
-            Outcome::ToolError => "answered with a tool error",
-            Outcome::Refused => "refused with a JSON-RPC error",
+            RecordedOutcome::Served => "served",
+            RecordedOutcome::ToolError => "answered with a tool error",
+            RecordedOutcome::Refused => "refused with a JSON-RPC error",
         };
         let (level, what) = match (old.outcome, new.outcome) {
-            (Outcome::Served, _) => (Level::Breaking, "answer-failed"),
-            (_, Outcome::Served) => (Level::Compatible, "answer-served"),
-            (_, Outcome::ToolError | Outcome::Refused) => (Level::Compatible, "answer-changed-value"),
+            (RecordedOutcome::Served, _) => (ChangeLevel::Breaking, "answer-failed"),
+            (_, RecordedOutcome::Served) => (ChangeLevel::Compatible, "answer-served"),
+            (_, RecordedOutcome::ToolError | RecordedOutcome::Refused) => {
+                (ChangeLevel::Compatible, "answer-changed-value")
+            }
         };
         let says = format!("the call `{}` was {}, now it is {}", old.arguments, words(old.outcome), words(new.outcome));
-        return vec![Change::new(level, what, at, says).with_values(Some(&old.told), Some(&new.told))];
+        return vec![ServerChange::new(level, what, at, says).with_values(Some(&old.told), Some(&new.told))];
     }
     let (old, new) = (&spelled_out(old, new), &spelled_out(new, old));
     let mut found = Vec::new();
-    let comparison = Comparison { volatile: [&old.volatile, &new.volatile], is_error: old.outcome != Outcome::Served };
-    comparison.values(&old.told, &new.told, (&at, ""), &mut found);
+    let comparison =
+        AnswerComparison { volatile: [&old.volatile, &new.volatile], is_error: old.outcome != RecordedOutcome::Served };
+    comparison.values(&old.told, &new.told, &at, "", &mut found);
     found
 }
 
-struct Comparison<'a> {
+struct AnswerComparison<'a> {
     volatile: [&'a Vec<String>; 2],
     /// The words of errors are no promise.
     is_error: bool,
 }
 
-impl Comparison<'_> {
-    fn values(&self, old: &Value, new: &Value, (at, pointer): (&str, &str), found: &mut Vec<Change>) {
+impl AnswerComparison<'_> {
+    fn values(&self, old: &Value, new: &Value, at: &str, pointer: &str, found: &mut Vec<ServerChange>) {
         if old == new {
             return;
         }
@@ -59,16 +63,20 @@ impl Comparison<'_> {
                 for (name, value) in was {
                     let pointer = format!("{pointer}/{}", pointed(name));
                     match is.get(name) {
-                        Some(other) => self.values(value, other, (&format!("{at}/{name}"), &pointer), found),
+                        Some(other) => self.values(value, other, &format!("{at}/{name}"), &pointer, found),
                         None if self.volatile[0].contains(&pointer) => {}
-                        None => self.shape((old, new), &format!("{at}/{name}"), "is missing", found),
+                        None => self.shape(Versions { old, new }, &format!("{at}/{name}"), "is missing", found),
                     }
                 }
                 for name in is.keys().filter(|name| !was.contains_key(*name)) {
                     if !self.volatile[1].contains(&format!("{pointer}/{}", pointed(name))) {
                         let says = format!("`{name}` was added");
-                        let change =
-                            Change::new(Level::Compatible, "answer-changed-value", format!("{at}/{name}"), says);
+                        let change = ServerChange::new(
+                            ChangeLevel::Compatible,
+                            "answer-changed-value",
+                            format!("{at}/{name}"),
+                            says,
+                        );
                         found.push(change.with_values(None, is.get(name)));
                     }
                 }
@@ -76,34 +84,39 @@ impl Comparison<'_> {
             (Value::Array(was), Value::Array(is)) => {
                 if was.len() != is.len() {
                     let says = format!("the number of items changed from {} to {}", was.len(), is.len());
-                    self.value((old, new), at, says, found);
+                    self.value(Versions { old, new }, at, says, found);
                 }
                 for (place, (was, is)) in was.iter().zip(is).enumerate() {
-                    self.values(was, is, (&format!("{at}/[{place}]"), &format!("{pointer}/{place}")), found);
+                    self.values(was, is, &format!("{at}/[{place}]"), &format!("{pointer}/{place}"), found);
                 }
             }
             _ if kind(old) == kind(new) && is_volatile => {}
             _ if kind(old) == kind(new) && at.ends_with("/type") => {
                 let says = format!("changed from {old} to {new}");
-                self.shape((old, new), at, &says, found);
+                self.shape(Versions { old, new }, at, &says, found);
             }
             _ if kind(old) == kind(new) || old.is_null() => {
-                self.value((old, new), at, format!("the value changed from {} to {}", shown(old), shown(new)), found);
+                self.value(
+                    Versions { old, new },
+                    at,
+                    format!("the value changed from {} to {}", shown(old), shown(new)),
+                    found,
+                );
             }
-            _ => self.shape((old, new), at, &format!("changed from {} to {}", kind(old), kind(new)), found),
+            _ => self.shape(Versions { old, new }, at, &format!("changed from {} to {}", kind(old), kind(new)), found),
         }
     }
 
-    fn shape(&self, (old, new): (&Value, &Value), at: &str, says: &str, found: &mut Vec<Change>) {
+    fn shape(&self, Versions { old, new }: Versions<'_>, at: &str, says: &str, found: &mut Vec<ServerChange>) {
         let name = at.rsplit('/').next().unwrap_or_default();
-        let level = if self.is_error { Level::Compatible } else { Level::Breaking };
-        let change = Change::new(level, "answer-changed-shape", at, format!("`{name}` {says}"));
+        let level = if self.is_error { ChangeLevel::Compatible } else { ChangeLevel::Breaking };
+        let change = ServerChange::new(level, "answer-changed-shape", at, format!("`{name}` {says}"));
         found.push(change.with_values(Some(old), Some(new)));
     }
 
-    fn value(&self, (old, new): (&Value, &Value), at: &str, says: String, found: &mut Vec<Change>) {
-        let level = if self.is_error { Level::Cosmetic } else { Level::Compatible };
-        found.push(Change::new(level, "answer-changed-value", at, says).with_values(Some(old), Some(new)));
+    fn value(&self, Versions { old, new }: Versions<'_>, at: &str, says: String, found: &mut Vec<ServerChange>) {
+        let level = if self.is_error { ChangeLevel::Cosmetic } else { ChangeLevel::Compatible };
+        found.push(ServerChange::new(level, "answer-changed-value", at, says).with_values(Some(old), Some(new)));
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Whom a change concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum ChangeLevel {
     /// Nobody: words, order, versions.
     Cosmetic,
     /// Whoever wants what is new; everything else works as before.
@@ -15,7 +15,7 @@ pub enum Level {
     Breaking,
 }
 
-impl Level {
+impl ChangeLevel {
     /// Every level, the worst first.
     pub const ALL: [Self; 3] = [Self::Breaking, Self::Compatible, Self::Cosmetic];
 
@@ -36,9 +36,9 @@ impl Level {
 
 /// One thing that has changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
+pub struct ServerChange {
     /// Whom it concerns.
-    pub level: Level,
+    pub level: ChangeLevel,
     /// What kind of change it is: one of [`CODES`].
     pub what: &'static str,
     /// Where: `tools/add/input/a`.
@@ -55,9 +55,9 @@ pub struct Change {
     pub example: Option<Value>,
 }
 
-impl Change {
+impl ServerChange {
     /// A change with its sentence, everything else to be added.
-    pub(super) fn new(level: Level, what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
+    pub(super) fn new(level: ChangeLevel, what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
         let (at, says) = (at.into(), says.into());
         Self { level, what, at, before: None, after: None, says, help: None, example: None }
     }

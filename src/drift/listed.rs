@@ -5,27 +5,38 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Recorded;
-use super::change::{Change, Level};
+use super::Versions;
+use super::change::{ChangeLevel, ServerChange};
 use super::subject::{item, names};
 
 /// What has changed about one prompt.
-pub(super) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<Change> {
+pub(super) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let at = format!("prompts/{name}");
     let [old, new] = [before, after].map(|recorded| item(&recorded.prompts, "name", name));
     match (old, new) {
         (Some(old), Some(new)) => {
             let mut found = arguments(name, old, new);
-            found.extend(words((old, new), &at, &["name", "arguments"]));
+            found.extend(words(Versions { old, new }, &at, &["name", "arguments"]));
             found
         }
         (Some(_), None) => {
-            vec![Change::new(Level::Breaking, "prompt-removed", at, format!("the prompt `{name}` was removed"))]
+            vec![ServerChange::new(
+                ChangeLevel::Breaking,
+                "prompt-removed",
+                at,
+                format!("the prompt `{name}` was removed"),
+            )]
         }
-        (None, _) => vec![Change::new(Level::Compatible, "prompt-added", at, format!("the prompt `{name}` was added"))],
+        (None, _) => vec![ServerChange::new(
+            ChangeLevel::Compatible,
+            "prompt-added",
+            at,
+            format!("the prompt `{name}` was added"),
+        )],
     }
 }
 
-fn arguments(prompt: &str, old: &Value, new: &Value) -> Vec<Change> {
+fn arguments(prompt: &str, old: &Value, new: &Value) -> Vec<ServerChange> {
     static NONE: Vec<Value> = Vec::new();
     let [was, is] = [old, new].map(|prompt| prompt["arguments"].as_array().unwrap_or(&NONE));
     let mut found = Vec::new();
@@ -35,30 +46,34 @@ fn arguments(prompt: &str, old: &Value, new: &Value) -> Vec<Change> {
         let required = |argument: Option<&Value>| argument.map(|argument| argument["required"] == Value::Bool(true));
         let (level, says) = match (required(old), required(new)) {
             (Some(_), None) => {
-                (Level::Breaking, format!("the prompt `{prompt}` no longer accepts the argument `{name}`"))
+                (ChangeLevel::Breaking, format!("the prompt `{prompt}` no longer accepts the argument `{name}`"))
             }
             (None, Some(true)) => {
-                (Level::Breaking, format!("the prompt `{prompt}` requires the new argument `{name}`"))
+                (ChangeLevel::Breaking, format!("the prompt `{prompt}` requires the new argument `{name}`"))
             }
-            (None, _) => (Level::Compatible, format!("the prompt `{prompt}` accepts the new argument `{name}`")),
+            (None, _) => (ChangeLevel::Compatible, format!("the prompt `{prompt}` accepts the new argument `{name}`")),
             (Some(false), Some(true)) => {
-                (Level::Breaking, format!("the prompt `{prompt}` now requires the argument `{name}`"))
+                (ChangeLevel::Breaking, format!("the prompt `{prompt}` now requires the argument `{name}`"))
             }
             (Some(true), Some(false)) => {
-                (Level::Compatible, format!("the prompt `{prompt}` no longer requires the argument `{name}`"))
+                (ChangeLevel::Compatible, format!("the prompt `{prompt}` no longer requires the argument `{name}`"))
             }
             (Some(_), Some(_)) => {
-                found.extend(old.zip(new).into_iter().flat_map(|pair| words(pair, &at, &["name", "required"])));
+                found.extend(
+                    old.zip(new)
+                        .into_iter()
+                        .flat_map(|(old, new)| words(Versions { old, new }, &at, &["name", "required"])),
+                );
                 continue;
             }
         };
-        found.push(Change::new(level, "prompt-argument-changed", at, says).with_values(old, new));
+        found.push(ServerChange::new(level, "prompt-argument-changed", at, says).with_values(old, new));
     }
     found
 }
 
 /// What has changed about resources and templates.
-pub(super) fn resources(before: &Recorded, after: &Recorded) -> Vec<Change> {
+pub(super) fn resources(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let mut found = Vec::new();
     for (noun, list, member, old, new) in [
         ("resource", "resources", "uri", &before.resources, &after.resources),
@@ -67,15 +82,15 @@ pub(super) fn resources(before: &Recorded, after: &Recorded) -> Vec<Change> {
         for address in names(old, new, member) {
             let at = format!("{list}/{address}");
             match (item(old, member, &address), item(new, member, &address)) {
-                (Some(was), Some(is)) => found.extend(resource((was, is), &at, member)),
+                (Some(was), Some(is)) => found.extend(resource(Versions { old: was, new: is }, &at, member)),
                 (Some(was), None) => {
                     let says = format!("the {noun} `{address}` was removed");
                     let help = moved(was, old, new, member);
-                    found.push(Change::new(Level::Breaking, "resource-removed", at, says).with_help(help));
+                    found.push(ServerChange::new(ChangeLevel::Breaking, "resource-removed", at, says).with_help(help));
                 }
                 (None, _) => {
                     let says = format!("the {noun} `{address}` was added");
-                    found.push(Change::new(Level::Compatible, "resource-added", at, says));
+                    found.push(ServerChange::new(ChangeLevel::Compatible, "resource-added", at, says));
                 }
             }
         }
@@ -95,7 +110,7 @@ fn moved(was: &Value, old: &[Value], new: &[Value], member: &str) -> Option<Stri
     Some(format!("moved to `{}`?", found[member].as_str().unwrap_or_default()))
 }
 
-fn resource((old, new): (&Value, &Value), at: &str, member: &str) -> Vec<Change> {
+fn resource(Versions { old, new }: Versions<'_>, at: &str, member: &str) -> Vec<ServerChange> {
     let mut found = Vec::new();
     let [was, is] = [old, new].map(|resource| resource["mimeType"].as_str());
     if let (Some(was), is) = (was, is)
@@ -103,23 +118,23 @@ fn resource((old, new): (&Value, &Value), at: &str, member: &str) -> Vec<Change>
     {
         let says =
             format!("its MIME type changed from `{was}` to {}", is.map_or("none".to_owned(), |is| format!("`{is}`")));
-        let change = Change::new(Level::Breaking, "resource-changed", format!("{at}/mimeType"), says);
+        let change = ServerChange::new(ChangeLevel::Breaking, "resource-changed", format!("{at}/mimeType"), says);
         found.push(change.with_values(old.get("mimeType"), new.get("mimeType")));
     }
     // How large a resource is, and when it was changed, is part of its content.
-    found.extend(words((old, new), at, &[member, "mimeType", "size", "annotations"]));
+    found.extend(words(Versions { old, new }, at, &[member, "mimeType", "size", "annotations"]));
     found
 }
 
 /// One cosmetic change for every member beside those that differs.
-pub(super) fn words((old, new): (&Value, &Value), at: &str, others: &[&str]) -> Vec<Change> {
+pub(super) fn words(Versions { old, new }: Versions<'_>, at: &str, others: &[&str]) -> Vec<ServerChange> {
     let keys = |value: &Value| value.as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
     let keys: BTreeSet<String> = [old, new].into_iter().filter_map(keys).flatten().collect();
     let differs = keys.into_iter().filter(|key| !others.contains(&key.as_str()) && old.get(key) != new.get(key));
     differs
         .map(|key| {
             let says = format!("its {key} changed");
-            Change::new(Level::Cosmetic, "description-changed", format!("{at}/{key}"), says)
+            ServerChange::new(ChangeLevel::Cosmetic, "description-changed", format!("{at}/{key}"), says)
                 .with_values(old.get(&key), new.get(&key))
         })
         .collect()

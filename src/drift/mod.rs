@@ -16,24 +16,35 @@ mod subject;
 mod tests;
 mod tool;
 
-pub use self::change::{CODES, Change, Level, NAMES, manual};
-pub use self::recorded::{Answer, FORMAT, Identity, Outcome, Recorded, Snapshot, Unreadable, json_schema};
-pub use self::schema::{Direction, compare_schemas, counterexample};
+use serde_json::Value;
+
+pub use self::change::{CODES, ChangeLevel, NAMES, ServerChange, manual};
+pub use self::recorded::{
+    FORMAT, Recorded, RecordedAnswer, RecordedIdentity, RecordedOutcome, ServerSnapshot, Unreadable, json_schema,
+};
+pub use self::schema::{SchemaDirection, compare_schemas, counterexample};
 pub use self::steady::{heard, masked};
-pub use self::subject::Subject;
+pub use self::subject::ChangeSubject;
+
+/// A value as it was recorded, and as it is.
+#[derive(Debug, Clone, Copy)]
+struct Versions<'a> {
+    old: &'a Value,
+    new: &'a Value,
+}
 
 /// Everything that has changed, subject by subject: what was recorded first, then what is new.
-pub fn compare(before: &Recorded, after: &Recorded) -> Vec<Change> {
-    Subject::of(before, after).iter().flat_map(|subject| compare_subject(subject, before, after)).collect()
+pub fn compare(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
+    ChangeSubject::of(before, after).iter().flat_map(|subject| compare_subject(subject, before, after)).collect()
 }
 
 /// What has changed about one subject.
-pub fn compare_subject(subject: &Subject, before: &Recorded, after: &Recorded) -> Vec<Change> {
+pub fn compare_subject(subject: &ChangeSubject, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     match subject {
-        Subject::Server => server::compare(before, after),
-        Subject::Resources => listed::resources(before, after),
-        Subject::Tool(name) => tool::compare(name, before, after),
-        Subject::Prompt(name) => listed::prompt(name, before, after),
-        Subject::Answers(tool) => answer::compare(tool, before, after),
+        ChangeSubject::Server => server::compare(before, after),
+        ChangeSubject::Resources => listed::resources(before, after),
+        ChangeSubject::Tool(name) => tool::compare(name, before, after),
+        ChangeSubject::Prompt(name) => listed::prompt(name, before, after),
+        ChangeSubject::Answers(tool) => answer::compare(tool, before, after),
     }
 }

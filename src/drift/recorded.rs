@@ -12,8 +12,9 @@ pub const FORMAT: u32 = 1;
 
 /// A file of recorded servers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Snapshot")]
 #[serde(deny_unknown_fields)]
-pub struct Snapshot {
+pub struct ServerSnapshot {
     /// The number of the format.
     pub format: u32,
     /// The servers, each once for every revision in which it was recorded.
@@ -29,7 +30,7 @@ pub struct Recorded {
     /// The revision that was asked for: a date, or `auto`.
     pub protocol: String,
     /// What it said of itself.
-    pub server: Identity,
+    pub server: RecordedIdentity,
     /// Its tools as it listed them.
     pub tools: Vec<Value>,
     /// Its resources as it listed them.
@@ -39,13 +40,14 @@ pub struct Recorded {
     /// Its prompts as it listed them.
     pub prompts: Vec<Value>,
     /// What it answered to calls.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<RecordedAnswer>,
 }
 
 /// What a server said of itself.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Identity")]
 #[serde(deny_unknown_fields)]
-pub struct Identity {
+pub struct RecordedIdentity {
     /// The revision that was spoken.
     pub revision: String,
     /// Its name and version.
@@ -58,14 +60,15 @@ pub struct Identity {
 
 /// What a server answered to a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Answer")]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct RecordedAnswer {
     /// The tool.
     pub tool: String,
     /// The arguments of the call.
     pub arguments: Value,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RecordedOutcome,
     /// The content, or the error.
     pub told: Value,
     /// JSON pointers into `told`: what differed between two calls, and is not compared.
@@ -74,8 +77,9 @@ pub struct Answer {
 
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Outcome")]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum RecordedOutcome {
     /// It was served.
     Served,
     /// The tool said that it failed.
@@ -95,7 +99,7 @@ pub enum Unreadable {
     Format(u64),
 }
 
-impl Snapshot {
+impl ServerSnapshot {
     /// A file with these servers.
     pub fn new(servers: Vec<Recorded>) -> Self {
         Self { format: FORMAT, servers }
@@ -128,7 +132,7 @@ impl Snapshot {
 
 impl Recorded {
     /// A server with what it offers; nobody has called anything yet.
-    pub fn offered((name, protocol): (&str, &str), server: Identity, catalog: &Catalog) -> Self {
+    pub fn offered((name, protocol): (&str, &str), server: RecordedIdentity, catalog: &Catalog) -> Self {
         Self {
             name: name.to_owned(),
             protocol: protocol.to_owned(),
@@ -164,7 +168,7 @@ impl Recorded {
     }
 }
 
-impl Identity {
+impl RecordedIdentity {
     /// Reads the answer to `initialize` or to `server/discover`.
     pub fn of(said: &Value, revision: &str) -> Self {
         let info = said.get("serverInfo").or_else(|| said["_meta"].get("io.modelcontextprotocol/serverInfo"));
@@ -179,7 +183,7 @@ impl Identity {
 
 /// The JSON Schema of a file of recorded servers.
 pub fn json_schema() -> Value {
-    let mut schema = json!(schemars::schema_for!(Snapshot));
+    let mut schema = json!(schemars::schema_for!(ServerSnapshot));
     schema["title"] = "mcprove recorded servers".into();
     schema
 }

@@ -2,17 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::change::{Change, Level};
+use super::Versions;
+use super::change::{ChangeLevel, ServerChange};
 use super::subject::names;
-use super::{Identity, Recorded};
+use super::{Recorded, RecordedIdentity};
 use crate::wire::Revision;
 
-pub(super) fn compare(before: &Recorded, after: &Recorded) -> Vec<Change> {
+pub(super) fn compare(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let mut found = Vec::new();
     let (old, new) = (&before.server, &after.server);
     revision(old, new, &mut found);
     words(old, new, &mut found);
-    capabilities((&old.capabilities, &new.capabilities), "server/capabilities", &mut found);
+    capabilities(Versions { old: &old.capabilities, new: &new.capabilities }, "server/capabilities", &mut found);
     for (list, old, new) in [("tools", &before.tools, &after.tools), ("prompts", &before.prompts, &after.prompts)] {
         let order = |items: &[Value], others: &[Value]| {
             let kept = names(items, &[], "name");
@@ -20,44 +21,46 @@ pub(super) fn compare(before: &Recorded, after: &Recorded) -> Vec<Change> {
         };
         if order(old, new) != order(new, old) {
             let says = format!("the order of the {list} changed");
-            found.push(Change::new(Level::Cosmetic, "order-changed", list, says));
+            found.push(ServerChange::new(ChangeLevel::Cosmetic, "order-changed", list, says));
         }
     }
     found
 }
 
-fn revision(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
+fn revision(old: &RecordedIdentity, new: &RecordedIdentity, found: &mut Vec<ServerChange>) {
     if old.revision == new.revision {
         return;
     }
     let is_newer = Revision::parse(&new.revision) > Revision::parse(&old.revision);
-    let level = if is_newer { Level::Compatible } else { Level::Breaking };
+    let level = if is_newer { ChangeLevel::Compatible } else { ChangeLevel::Breaking };
     let says = format!("the protocol revision changed from {} to {}", old.revision, new.revision);
     let (old, new) = (Value::from(old.revision.as_str()), Value::from(new.revision.as_str()));
-    found.push(Change::new(level, "revision-changed", "server/revision", says).with_values(Some(&old), Some(&new)));
+    found.push(
+        ServerChange::new(level, "revision-changed", "server/revision", says).with_values(Some(&old), Some(&new)),
+    );
 }
 
-fn words(old: &Identity, new: &Identity, found: &mut Vec<Change>) {
+fn words(old: &RecordedIdentity, new: &RecordedIdentity, found: &mut Vec<ServerChange>) {
     let empty = Map::new();
     let (was, is) = (&old.implementation, &new.implementation);
     let (was, is) = (was.as_object().unwrap_or(&empty), is.as_object().unwrap_or(&empty));
     for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
         if was.get(key) != is.get(key) {
             let says = format!("the server's {key} changed");
-            let change = Change::new(Level::Cosmetic, "description-changed", format!("server/{key}"), says);
+            let change = ServerChange::new(ChangeLevel::Cosmetic, "description-changed", format!("server/{key}"), says);
             found.push(change.with_values(was.get(key), is.get(key)));
         }
     }
     if old.instructions != new.instructions {
         let [was, is] = [old, new].map(|identity| identity.instructions.as_deref().map(Value::from));
         let says = "the server's instructions changed";
-        let change = Change::new(Level::Cosmetic, "description-changed", "server/instructions", says);
+        let change = ServerChange::new(ChangeLevel::Cosmetic, "description-changed", "server/instructions", says);
         found.push(change.with_values(was.as_ref(), is.as_ref()));
     }
 }
 
 /// What is missing, or false, cannot be done.
-fn capabilities((old, new): (&Value, &Value), at: &str, found: &mut Vec<Change>) {
+fn capabilities(Versions { old, new }: Versions<'_>, at: &str, found: &mut Vec<ServerChange>) {
     let empty = Map::new();
     let (was, is) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
     for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
@@ -67,13 +70,17 @@ fn capabilities((old, new): (&Value, &Value), at: &str, found: &mut Vec<Change>)
         match (was.get(key), is.get(key)) {
             (old, new) if can(old) && !can(new) => {
                 let says = format!("the server no longer has the capability `{name}`");
-                found.push(Change::new(Level::Breaking, "capability-removed", at, says).with_values(old, new));
+                found.push(
+                    ServerChange::new(ChangeLevel::Breaking, "capability-removed", at, says).with_values(old, new),
+                );
             }
             (old, new) if !can(old) && can(new) => {
                 let says = format!("the server has the new capability `{name}`");
-                found.push(Change::new(Level::Compatible, "capability-added", at, says).with_values(old, new));
+                found.push(
+                    ServerChange::new(ChangeLevel::Compatible, "capability-added", at, says).with_values(old, new),
+                );
             }
-            (Some(old), Some(new)) => capabilities((old, new), &at, found),
+            (Some(old), Some(new)) => capabilities(Versions { old, new }, &at, found),
             _ => {}
         }
     }

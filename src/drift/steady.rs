@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Outcome};
+use super::{RecordedAnswer, RecordedOutcome};
 use crate::wire::read_json;
 
 /// The longest text that is kept whole.
@@ -15,12 +15,16 @@ const LONGEST: usize = 2_000;
 const VOLATILE: &str = "<differs>";
 
 /// What an answer came to, and what it says; `None` where the message is no answer.
-pub fn heard(message: &Value) -> Option<(Outcome, Value)> {
+pub fn heard(message: &Value) -> Option<(RecordedOutcome, Value)> {
     if let Some(error) = message.get("error") {
-        return Some((Outcome::Refused, steady(&json!({"code": error["code"], "message": error["message"]}))));
+        return Some((RecordedOutcome::Refused, steady(&json!({"code": error["code"], "message": error["message"]}))));
     }
     let result = message.get("result")?.as_object()?;
-    let outcome = if result.get("isError") == Some(&Value::Bool(true)) { Outcome::ToolError } else { Outcome::Served };
+    let outcome = if result.get("isError") == Some(&Value::Bool(true)) {
+        RecordedOutcome::ToolError
+    } else {
+        RecordedOutcome::Served
+    };
     let kept = result.iter().filter(|(key, _)| !matches!(key.as_str(), "_meta" | "isError"));
     let kept = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
     let mut told = steady(&Value::Object(kept));
@@ -39,7 +43,7 @@ fn told_once(told: &mut Value) {
 }
 
 /// The answer with its texts spelled out that repeat the structured content, where the same text of another does not.
-pub(super) fn spelled_out(answer: &Answer, other: &Answer) -> Answer {
+pub(super) fn spelled_out(answer: &RecordedAnswer, other: &RecordedAnswer) -> RecordedAnswer {
     let mut whole = answer.clone();
     let structured = &answer.told["structuredContent"];
     let blocks = whole.told.get_mut("content").and_then(Value::as_array_mut);
@@ -55,14 +59,18 @@ pub(super) fn spelled_out(answer: &Answer, other: &Answer) -> Answer {
 }
 
 /// One recorded answer of two that were given to the same call; `None` where they have nothing in common.
-pub fn masked(call: (&str, &Value), first: (Outcome, Value), second: &(Outcome, Value)) -> Option<Answer> {
+pub fn masked(
+    call: (&str, &Value),
+    first: (RecordedOutcome, Value),
+    second: &(RecordedOutcome, Value),
+) -> Option<RecordedAnswer> {
     let (outcome, mut told) = first;
     if outcome != second.0 {
         return None;
     }
     let mut volatile = Vec::new();
     mask(&mut told, &second.1, "", &mut volatile);
-    Some(Answer { tool: call.0.to_owned(), arguments: call.1.clone(), outcome, told, volatile })
+    Some(RecordedAnswer { tool: call.0.to_owned(), arguments: call.1.clone(), outcome, told, volatile })
 }
 
 /// What stands for a text that says the same as the structured content.

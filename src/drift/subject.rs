@@ -9,7 +9,7 @@ use super::Recorded;
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
+pub enum ChangeSubject {
     /// The server itself: name, revision, capabilities, instructions, order of lists.
     Server,
     /// All resources and resource templates.
@@ -22,7 +22,7 @@ pub enum Subject {
     Answers(String),
 }
 
-impl Subject {
+impl ChangeSubject {
     /// Every subject of two recordings: what was recorded in its order, then what is new.
     pub fn of(before: &Recorded, after: &Recorded) -> Vec<Self> {
         let mut subjects = vec![Self::Server];
@@ -39,7 +39,7 @@ impl Subject {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for ChangeSubject {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server => formatter.write_str("server"),

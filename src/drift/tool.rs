@@ -3,25 +3,28 @@
 use serde_json::{Value, json};
 
 use super::Recorded;
-use super::change::{Change, Level};
+use super::Versions;
+use super::change::{ChangeLevel, ServerChange};
 use super::listed::words;
-use super::schema::{Direction, compare_schemas, is_same};
+use super::schema::{SchemaDirection, compare_schemas, is_same};
 use super::subject::{item, names};
 
 /// What has changed about one tool.
-pub(super) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<Change> {
+pub(super) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let at = format!("tools/{name}");
     let [old, new] = [before, after].map(|recorded| item(&recorded.tools, "name", name));
     match (old, new) {
-        (Some(old), Some(new)) => definition((old, new), &at),
+        (Some(old), Some(new)) => definition(Versions { old, new }, &at),
         (Some(old), None) => {
             let help = renamed(old, before, after).map(|other| format!("renamed to `{other}`?"));
             vec![
-                Change::new(Level::Breaking, "tool-removed", at, format!("the tool `{name}` was removed"))
+                ServerChange::new(ChangeLevel::Breaking, "tool-removed", at, format!("the tool `{name}` was removed"))
                     .with_help(help),
             ]
         }
-        (None, _) => vec![Change::new(Level::Compatible, "tool-added", at, format!("the tool `{name}` was added"))],
+        (None, _) => {
+            vec![ServerChange::new(ChangeLevel::Compatible, "tool-added", at, format!("the tool `{name}` was added"))]
+        }
     }
 }
 
@@ -38,25 +41,33 @@ fn renamed(old: &Value, before: &Recorded, after: &Recorded) -> Option<String> {
     })
 }
 
-fn definition((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
+fn definition(Versions { old, new }: Versions<'_>, at: &str) -> Vec<ServerChange> {
     let (was, is) = (arguments(old), arguments(new));
-    let mut found = compare_schemas(Direction::Sent, &was, &is, &format!("{at}/input"));
+    let mut found = compare_schemas(SchemaDirection::Sent, &was, &is, &format!("{at}/input"));
     let place = format!("{at}/output");
     match (old.get("outputSchema"), new.get("outputSchema")) {
-        (Some(was), Some(is)) => found.extend(compare_schemas(Direction::Read, was, is, &place)),
+        (Some(was), Some(is)) => found.extend(compare_schemas(SchemaDirection::Read, was, is, &place)),
         (Some(was), None) => {
             let says = "it no longer declares an output schema";
-            found.push(Change::new(Level::Breaking, "schema-widened", place, says).with_values(Some(was), None));
+            found.push(
+                ServerChange::new(ChangeLevel::Breaking, "schema-widened", place, says).with_values(Some(was), None),
+            );
         }
         (None, Some(is)) => {
             let says = "it now declares an output schema";
-            found.push(Change::new(Level::Compatible, "schema-narrowed", place, says).with_values(None, Some(is)));
+            found.push(
+                ServerChange::new(ChangeLevel::Compatible, "schema-narrowed", place, says).with_values(None, Some(is)),
+            );
         }
         (None, None) => {}
     }
-    found.extend(hints((old, new), at));
-    found.extend(task_support((old, new), at));
-    found.extend(words((old, new), at, &["name", "inputSchema", "outputSchema", "annotations", "execution"]));
+    found.extend(hints(Versions { old, new }, at));
+    found.extend(task_support(Versions { old, new }, at));
+    found.extend(words(
+        Versions { old, new },
+        at,
+        &["name", "inputSchema", "outputSchema", "annotations", "execution"],
+    ));
     found
 }
 
@@ -77,7 +88,7 @@ const HINTS: [(&str, bool, bool); 4] = [
     ("openWorldHint", true, false),
 ];
 
-fn hints((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
+fn hints(Versions { old, new }: Versions<'_>, at: &str) -> Vec<ServerChange> {
     let (was, is) = (&old["annotations"], &new["annotations"]);
     let holds = |annotations: &Value, name: &str, default: bool| annotations[name].as_bool().unwrap_or(default);
     // For a tool that changes nothing, the other hints about changes say nothing.
@@ -90,30 +101,30 @@ fn hints((old, new): (&Value, &Value), at: &str) -> Vec<Change> {
         let (before, after) = (holds(was, name, default), holds(is, name, default));
         let says_nothing = is_idle && matches!(name, "destructiveHint" | "idempotentHint");
         let (level, says) = if before == after || says_nothing {
-            (Level::Cosmetic, format!("`{name}` is written differently but means the same"))
+            (ChangeLevel::Cosmetic, format!("`{name}` is written differently but means the same"))
         } else if before == trusting {
-            (Level::Breaking, format!("`{name}` changed from {before} to {after}: callers may have relied on it"))
+            (ChangeLevel::Breaking, format!("`{name}` changed from {before} to {after}: callers may have relied on it"))
         } else {
-            (Level::Compatible, format!("`{name}` changed from {before} to {after}"))
+            (ChangeLevel::Compatible, format!("`{name}` changed from {before} to {after}"))
         };
-        let change = Change::new(level, "hint-changed", format!("{at}/annotations/{name}"), says);
+        let change = ServerChange::new(level, "hint-changed", format!("{at}/annotations/{name}"), says);
         found.push(change.with_values(was.get(name), is.get(name)));
     }
     let known: Vec<&str> = HINTS.iter().map(|(name, ..)| *name).collect();
-    found.extend(words((was, is), &format!("{at}/annotations"), &known));
+    found.extend(words(Versions { old: was, new: is }, &format!("{at}/annotations"), &known));
     found
 }
 
 /// Whether calls may or must become tasks (2025-11-25).
-fn task_support((old, new): (&Value, &Value), at: &str) -> Option<Change> {
+fn task_support(Versions { old, new }: Versions<'_>, at: &str) -> Option<ServerChange> {
     let support = |tool: &Value| tool["execution"]["taskSupport"].as_str().unwrap_or("forbidden").to_owned();
     let (was, is) = (support(old), support(new));
     let level = match (was.as_str(), is.as_str()) {
         (was, is) if was == is => return None,
-        (_, "optional") => Level::Compatible,
-        _ => Level::Breaking,
+        (_, "optional") => ChangeLevel::Compatible,
+        _ => ChangeLevel::Breaking,
     };
     let says = format!("support for calls as tasks changed from {was} to {is}");
     let at = format!("{at}/execution/taskSupport");
-    Some(Change::new(level, "hint-changed", at, says).with_values(Some(&was.into()), Some(&is.into())))
+    Some(ServerChange::new(level, "hint-changed", at, says).with_values(Some(&was.into()), Some(&is.into())))
 }

@@ -1,12 +1,12 @@
 //! One attempt at a kept finding, with fresh servers.
 
 use super::Stored;
-use super::replay::{Replayed, Stage, replay};
+use super::replay::{ReplayOutcome, ReplayStage, replay};
 use crate::event::{Finding, Kind, Reproduction};
 
 /// What came of one attempt.
 #[derive(Debug, Clone)]
-pub enum Seen {
+pub enum ReplayResult {
     /// The same finding.
     Again(Box<Finding>),
     /// Something else.
@@ -17,7 +17,7 @@ pub enum Seen {
     NoServer(Box<Finding>),
 }
 
-impl Seen {
+impl ReplayResult {
     /// What was found, whatever it is.
     pub fn finding(&self) -> Option<&Finding> {
         match self {
@@ -28,12 +28,12 @@ impl Seen {
 }
 
 /// Plays a sequence and says whether it shows what was kept: the same kind at the same tool, with the same signature.
-pub async fn again(stored: &Stored, reproduction: &Reproduction, stage: &Stage<'_>) -> Seen {
+pub async fn again(stored: &Stored, reproduction: &Reproduction, stage: &ReplayStage<'_>) -> ReplayResult {
     match replay(reproduction, stage).await {
-        Replayed::Shows(found) if is_same(stored, &found) => Seen::Again(found),
-        Replayed::Shows(found) | Replayed::Otherwise(found) => Seen::Otherwise(found),
-        Replayed::Gone => Seen::Gone,
-        Replayed::NoServer(found) => Seen::NoServer(found),
+        ReplayOutcome::Shows(found) if is_same(stored, &found) => ReplayResult::Again(found),
+        ReplayOutcome::Shows(found) | ReplayOutcome::Otherwise(found) => ReplayResult::Otherwise(found),
+        ReplayOutcome::Gone => ReplayResult::Gone,
+        ReplayOutcome::NoServer(found) => ReplayResult::NoServer(found),
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) const CAPTURED_SECRET: &str = "it uses a secret that the suite captur
 
 /// What was said in one session.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Said {
+pub(super) struct SessionCalls {
     /// Requests and notifications, each with the number of its frame and whether the case in question sent it.
     sent: Vec<(u32, bool, Arc<Call>)>,
     /// Why they cannot be said again.
@@ -35,7 +35,7 @@ pub(super) struct Said {
 }
 
 /// What was sent in one session, read once for all cases that look at it.
-pub(super) struct Sent<'a> {
+pub(super) struct SentCall<'a> {
     session: &'a SessionFrames,
     /// By the numbers of their frames, with marks in the place of secrets; `None` for what was sent beside the session.
     calls: Vec<(u32, Option<Arc<Call>>)>,
@@ -43,7 +43,7 @@ pub(super) struct Sent<'a> {
     is_confidential: bool,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> SentCall<'a> {
     pub(super) fn of(session: &'a SessionFrames, redactor: &Redactor) -> Self {
         let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
         let mut calls = Vec::new();
@@ -64,11 +64,11 @@ impl<'a> Sent<'a> {
     }
 
     /// Everything that was said, seen from one of the session's cases or from outside of them.
-    pub(super) fn seen_from(&self, case: Option<&str>) -> Said {
+    pub(super) fn seen_from(&self, case: Option<&str>) -> SessionCalls {
         let own: &[u32] = case.and_then(|case| self.session.owners.get(case)).map_or(&[], Vec::as_slice);
         let exit = self.session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string());
         let unplayable = self.is_confidential.then_some(CAPTURED_SECRET);
-        let mut said = Said { unplayable, exit, ..Said::default() };
+        let mut said = SessionCalls { unplayable, exit, ..SessionCalls::default() };
         for (seq, call) in &self.calls {
             let is_own = own.binary_search(seq).is_ok();
             match call {
@@ -91,7 +91,7 @@ impl<'a> Sent<'a> {
     }
 }
 
-impl Said {
+impl SessionCalls {
     /// The requests up to a frame, the last one of the case at the end; all of the case's where no frame is known.
     pub(super) fn until(&self, frame: Option<u32>) -> Vec<Call> {
         let own_end = self.sent.iter().filter(|(_, is_own, _)| *is_own).map(|(seq, _, _)| *seq).max();

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{CAPTURED_SECRET, Said, Sent, cut};
+use super::calls::{CAPTURED_SECRET, SentCall, SessionCalls, cut};
 use super::sequence::{leaks, of_session, reproduction};
-use super::{FORMAT, Place, Start, Stored};
+use super::{FORMAT, FindingPlace, ServerStart, Stored};
 use crate::event::{
     CaseInfo, CaseResult, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
     SessionJudged,
@@ -21,7 +21,7 @@ const MOST_SESSIONS: usize = 20;
 
 /// What a run leaves behind.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct KeptFinding {
     /// Its findings, without secrets.
     pub findings: Vec<Stored>,
     /// How many more there are, with the reason why they are not kept; only reasons that hold.
@@ -34,10 +34,10 @@ pub struct Keeper {
     /// Where it is written how servers are started.
     plan: Option<Plan>,
     /// How those are started that failed; by suite file and server.
-    starts: BTreeMap<(String, String), Start>,
+    starts: BTreeMap<(String, String), ServerStart>,
     now_unix_ms: u64,
     /// The sessions of cases that are under way.
-    running: BTreeMap<String, Vec<Said>>,
+    running: BTreeMap<String, Vec<SessionCalls>>,
     /// Failed cases whose session is not over, or was never seen.
     pending: Vec<CaseResult>,
     /// What went wrong outside of cases in sessions that are not over.
@@ -83,7 +83,7 @@ impl Keeper {
     pub fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         if let Some(case) = &session.case {
             if let Some(sessions) = self.running.get_mut(case).filter(|sessions| sessions.len() < MOST_SESSIONS) {
-                sessions.push(Sent::of(session, redactor).seen_from(Some(case)));
+                sessions.push(SentCall::of(session, redactor).seen_from(Some(case)));
             }
             return;
         }
@@ -99,7 +99,7 @@ impl Keeper {
         if here.is_empty() && own.is_empty() {
             return;
         }
-        let sent = Sent::of(session, redactor);
+        let sent = SentCall::of(session, redactor);
         for result in here {
             self.case(&result, &[sent.seen_from(Some(&result.case.id))]);
         }
@@ -109,7 +109,7 @@ impl Keeper {
     }
 
     /// What was kept, without secrets, and what was not.
-    pub fn finish(mut self, redactor: &Redactor) -> Kept {
+    pub fn finish(mut self, redactor: &Redactor) -> KeptFinding {
         for result in std::mem::take(&mut self.pending) {
             self.case(&result, &[]);
         }
@@ -123,10 +123,10 @@ impl Keeper {
         ];
         let left_out = left_out.into_iter().filter(|(count, _)| *count > 0).collect();
         let findings = self.kept.into_values().map(|stored| without_secrets(stored, redactor)).collect();
-        Kept { findings, left_out }
+        KeptFinding { findings, left_out }
     }
 
-    fn case(&mut self, result: &CaseResult, sessions: &[Said]) {
+    fn case(&mut self, result: &CaseResult, sessions: &[SessionCalls]) {
         for (finding, identity) in telling(result) {
             let reproduction = reproduction(result, finding, (identity.kind, sessions));
             let is_leak =
@@ -139,7 +139,7 @@ impl Keeper {
     }
 
     /// How the server of a case is started. Reading it takes as long as reading the suite, and most runs need it never.
-    fn start(&mut self, case: &CaseInfo) -> Option<Start> {
+    fn start(&mut self, case: &CaseInfo) -> Option<ServerStart> {
         let is_of = |file: &str, server: &str| server == case.server && case.id.starts_with(&format!("{file}::"));
         if let Some((_, start)) = self.starts.iter().find(|((file, server), _)| is_of(file, server)) {
             return Some(start.clone());
@@ -148,7 +148,7 @@ impl Keeper {
         let lanes = plan.suites.iter().flat_map(|planned| (0..planned.lanes.len()).map(move |lane| (planned, lane)));
         let (planned, lane) =
             { lanes }.rfind(|(planned, lane)| is_of(&planned.suite.file, &planned.lanes[*lane].server))?;
-        let start = Start::of(plan, planned, lane)?;
+        let start = ServerStart::of(plan, planned, lane)?;
         self.starts.insert((planned.suite.file.clone(), case.server.clone()), start.clone());
         Some(start)
     }
@@ -158,7 +158,7 @@ impl Keeper {
         result: &CaseResult,
         finding: &Finding,
         (identity, reproduction): (Identity, Result<Reproduction, String>),
-        said: Option<&Said>,
+        said: Option<&SessionCalls>,
     ) {
         let Some(start) = self.start(&result.case) else {
             self.startless.insert(identity.id);
@@ -193,7 +193,7 @@ impl Keeper {
             title: title(result, finding),
             tool: identity.tool,
             signature: identity.signature,
-            place: Place::of(&result.case),
+            place: FindingPlace::of(&result.case),
             revision: spoken.cloned().unwrap_or_default(),
             start,
             reproduction,
@@ -213,7 +213,7 @@ impl Keeper {
         }
     }
 
-    fn session_judged(&mut self, judged: &SessionJudged, said: Option<&Said>) {
+    fn session_judged(&mut self, judged: &SessionJudged, said: Option<&SessionCalls>) {
         for finding in judged.findings.iter().filter(|finding| finding.baseline_reason.is_none()) {
             let identity = judged.identity(finding);
             let reproduction = of_session(identity.kind, finding, said);
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_is_counted() {
-        let start = Start {
+        let start = ServerStart {
             suite: "S".to_owned(),
             name: "known".to_owned(),
             folder: ".".into(),

@@ -28,7 +28,7 @@ pub struct Minimised {
 }
 
 /// What must stay the same from attempt to attempt.
-type Look = (String, String, Option<String>, Option<String>);
+type FindingKey = (String, String, Option<String>, Option<String>);
 
 /// The smallest sequence that still shows the same finding, with at most so many attempts; `None` where it does not show
 /// at all. `attempt` plays a sequence to fresh servers and returns the finding where it shows.
@@ -43,27 +43,27 @@ pub fn minimised(
         attempt(&whole).map(|found| (whole, found))
     })?;
     let wanted = look(stored, &first);
-    let mut search = Search { stored, wanted, attempt, attempts, most };
+    let mut search = Minimiser { stored, wanted, attempt, attempts, most };
     let fewer = search.fewer(&before);
     let reproduction = search.smaller(fewer);
     let (attempts, is_done) = (search.attempts, search.attempts < most);
     Some(Minimised { before, reproduction, attempts, is_done })
 }
 
-fn look(stored: &Stored, found: &Finding) -> Look {
+fn look(stored: &Stored, found: &Finding) -> FindingKey {
     let answer = found.evidence.iter().find(|(name, _)| name == ANSWER).map(|(_, manner)| manner.clone());
     (found.signature(stored.kind), found.code.clone(), found.path.clone(), answer)
 }
 
-struct Search<'a> {
+struct Minimiser<'a> {
     stored: &'a Stored,
-    wanted: Look,
+    wanted: FindingKey,
     attempt: &'a mut dyn FnMut(&Reproduction) -> Option<Finding>,
     attempts: usize,
     most: usize,
 }
 
-impl Search<'_> {
+impl Minimiser<'_> {
     fn shows(&mut self, candidate: &Reproduction) -> bool {
         if self.attempts >= self.most {
             return false;

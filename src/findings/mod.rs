@@ -18,11 +18,11 @@ mod sequence;
 mod start;
 mod stored;
 
-pub use self::again::{Seen, again};
+pub use self::again::{ReplayResult, again};
 pub use self::compare::{Compared, compare};
-pub use self::keeper::{Keeper, Kept};
+pub use self::keeper::{Keeper, KeptFinding};
 pub use self::minimise::{Minimised, minimised};
 pub use self::regression::regression;
 pub use self::restore::{Restored, restored, wanted};
-pub use self::start::Start;
-pub use self::stored::{FORMAT, Place, Stored, json_schema};
+pub use self::start::ServerStart;
+pub use self::stored::{FORMAT, FindingPlace, Stored, json_schema};

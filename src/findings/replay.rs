@@ -35,7 +35,7 @@ const LEAKED: &str = "leaked";
 
 /// What a replay may use.
 #[derive(Clone, Copy)]
-pub struct Stage<'a> {
+pub struct ReplayStage<'a> {
     /// The way to fresh servers.
     pub servers: &'a dyn Servers,
     /// What the server offers.
@@ -46,7 +46,7 @@ pub struct Stage<'a> {
 
 /// What came of a replay.
 #[derive(Debug, Clone)]
-pub enum Replayed {
+pub enum ReplayOutcome {
     /// It shows again: as this.
     Shows(Box<Finding>),
     /// Something else went wrong.
@@ -58,18 +58,18 @@ pub enum Replayed {
 }
 
 /// Plays every session with a fresh server, one request after another, and judges by the check.
-pub async fn replay(reproduction: &Reproduction, stage: &Stage<'_>) -> Replayed {
-    let mut played = Played::default();
+pub async fn replay(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> ReplayOutcome {
+    let mut played = PlayedCalls::default();
     let empty = [Vec::new()];
     let sessions = if reproduction.sessions.is_empty() { &empty[..] } else { &reproduction.sessions[..] };
     let host = match host(reproduction, stage).await {
         Ok(host) => host,
-        Err(found) => return Replayed::NoServer(found),
+        Err(found) => return ReplayOutcome::NoServer(found),
     };
     for calls in sessions.iter().skip(usize::from(host.is_some())) {
         match play((calls, host.as_ref()), &reproduction.check, stage).await {
             Ok(part) => played = part,
-            Err(found) => return Replayed::NoServer(found),
+            Err(found) => return ReplayOutcome::NoServer(found),
         }
     }
     if let Some(host) = host {
@@ -79,20 +79,20 @@ pub async fn replay(reproduction: &Reproduction, stage: &Stage<'_>) -> Replayed 
     let shown = match (&reproduction.check, last) {
         (Check::Differs, Some(call)) => match play((std::slice::from_ref(call), None), &Check::Differs, stage).await {
             Ok(alone) => differs(&played, &alone),
-            Err(found) => return Replayed::NoServer(found),
+            Err(found) => return ReplayOutcome::NoServer(found),
         },
         _ => shown(&played, (reproduction, last), stage.catalog),
     };
     match (shown, played.findings.into_iter().next()) {
-        (Some(found), _) => Replayed::Shows(Box::new(found)),
-        (None, Some(found)) => Replayed::Otherwise(Box::new(found)),
-        (None, None) => Replayed::Gone,
+        (Some(found), _) => ReplayOutcome::Shows(Box::new(found)),
+        (None, Some(found)) => ReplayOutcome::Otherwise(Box::new(found)),
+        (None, None) => ReplayOutcome::Gone,
     }
 }
 
 /// What one session came to.
 #[derive(Debug, Default)]
-struct Played {
+struct PlayedCalls {
     /// What went wrong, each with the tool or method of the request during which it did.
     findings: Vec<Finding>,
     /// The tool or method of the request that each call failure is about.
@@ -103,7 +103,7 @@ struct Played {
 
 /// The first session of a text that leaks from one session into another, which stays open for the second; `None` for
 /// everything else.
-async fn host(reproduction: &Reproduction, stage: &Stage<'_>) -> Result<Option<Session>, Box<Finding>> {
+async fn host(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Result<Option<Session>, Box<Finding>> {
     let (Kind::StateLeak, Check::Holds(_), [first, _, ..]) =
         (reproduction.kind, &reproduction.check, reproduction.sessions.as_slice())
     else {
@@ -121,8 +121,8 @@ async fn host(reproduction: &Reproduction, stage: &Stage<'_>) -> Result<Option<S
 async fn play(
     (calls, host): (&[Call], Option<&Session>),
     check: &Check,
-    stage: &Stage<'_>,
-) -> Result<Played, Box<Finding>> {
+    stage: &ReplayStage<'_>,
+) -> Result<PlayedCalls, Box<Finding>> {
     let beside = match host {
         Some(host) => stage.servers.beside(host).await,
         None => None,
@@ -131,7 +131,7 @@ async fn play(
         Some(session) => session,
         None => stage.servers.open().await.map_err(Box::new)?,
     };
-    let mut played = Played::default();
+    let mut played = PlayedCalls::default();
     if calls.is_empty()
         && let Err(failure) = session.catalog().await
     {
@@ -198,7 +198,7 @@ async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Optio
 }
 
 /// What shows of what is looked for.
-fn shown(played: &Played, (wanted, last): (&Reproduction, Option<&Call>), catalog: &Catalog) -> Option<Finding> {
+fn shown(played: &PlayedCalls, (wanted, last): (&Reproduction, Option<&Call>), catalog: &Catalog) -> Option<Finding> {
     let of_kind = |kind: Kind| {
         // What several requests brought about is nobody's.
         let is_meant = |whose: &str| wanted.tool.is_none() || last.is_none_or(|call| about(call) == whose);
@@ -260,8 +260,8 @@ fn literal(written: &Value) -> Node {
     from_json(written, Span { source, start: 0, end: 0 })
 }
 
-fn differs(played: &Played, alone: &Played) -> Option<Finding> {
-    let result = |played: &Played| played.answer.as_ref().map(|reply| outcome(&reply.message));
+fn differs(played: &PlayedCalls, alone: &PlayedCalls) -> Option<Finding> {
+    let result = |played: &PlayedCalls| played.answer.as_ref().map(|reply| outcome(&reply.message));
     let (after, alone) = (result(played)?, result(alone)?);
     let message = "the answer differs from that of a fresh server";
     (after != alone).then(|| Finding { expected: Some(alone), actual: Some(after), ..Finding::new(LEAKED, message) })

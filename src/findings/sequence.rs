@@ -1,6 +1,6 @@
 //! What to say to see a finding again, as far as a run knows what was said.
 
-use super::calls::Said;
+use super::calls::SessionCalls;
 use super::replay::about;
 use crate::diagnosis::CASES;
 use crate::event::{Call, CaseResult, Check, Doubt, Finding, Kind, Reproduction};
@@ -15,7 +15,7 @@ const UNKNOWN: &str = "the requests that led to it are not recorded";
 pub(super) fn reproduction(
     result: &CaseResult,
     finding: &Finding,
-    (kind, sessions): (Kind, &[Said]),
+    (kind, sessions): (Kind, &[SessionCalls]),
 ) -> Result<Reproduction, String> {
     if let Some(known) = &finding.reproduction {
         return Ok((**known).clone());
@@ -48,7 +48,7 @@ pub(super) fn reproduction(
 
 /// What to say to see again what a server did outside of any case: all that was said until then; nothing where it did
 /// so before anybody asked for anything.
-pub(super) fn of_session(kind: Kind, finding: &Finding, said: Option<&Said>) -> Result<Reproduction, String> {
+pub(super) fn of_session(kind: Kind, finding: &Finding, said: Option<&SessionCalls>) -> Result<Reproduction, String> {
     let said = said.ok_or(UNKNOWN)?;
     let check = if kind == Kind::Crash { Check::Ends } else { Check::Scan(finding.code.clone()) };
     let is_of_several = finding.evidence.iter().any(|(name, _)| name == CASES);

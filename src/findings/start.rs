@@ -20,7 +20,8 @@ use crate::taxonomy::Registry;
 
 /// How a server is started, and what the client answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Start {
+#[schemars(rename = "Start")]
+pub struct ServerStart {
     /// The suite's name.
     pub suite: String,
     /// The server's name in it.
@@ -40,7 +41,7 @@ pub struct Start {
     pub timeouts_ms: BTreeMap<String, u64>,
 }
 
-impl Start {
+impl ServerStart {
     /// How a suite starts one of its servers; `None` where that is not written in the suite itself.
     pub fn of(plan: &Plan, planned: &SuitePlan, lane: usize) -> Option<Self> {
         let (suite, lane) = (&planned.suite, planned.lanes.get(lane)?);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Start;
+use super::ServerStart;
 use crate::event::{Call, CaseInfo, Check, Kind, Reproduction, Severity};
 use crate::redact::RESTORED_FROM;
 use crate::source::legible_json;
@@ -39,11 +39,11 @@ pub struct Stored {
     /// What tells it from others of its kind at that tool.
     pub signature: String,
     /// Where it was found.
-    pub place: Place,
+    pub place: FindingPlace,
     /// The revision that was spoken.
     pub revision: String,
     /// How the server is started.
-    pub start: Start,
+    pub start: ServerStart,
     /// What to say to see it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduction: Option<Reproduction>,
@@ -72,7 +72,8 @@ pub struct Stored {
 
 /// Where a finding was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct FindingPlace {
     /// The suite's file, or the one that it includes.
     pub file: String,
     /// The line, counted from one.
@@ -84,7 +85,7 @@ pub struct Place {
     pub case: String,
 }
 
-impl Place {
+impl FindingPlace {
     /// Where a case is.
     pub fn of(case: &CaseInfo) -> Self {
         let (file, case_id) = (case.file.clone(), case.id.clone());

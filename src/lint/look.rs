@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::{Found, Subject};
+use super::{LintFinding, LintSubject};
 use crate::wire::Tool;
 use crate::wire::format::{SchemaError, flaw};
 
 /// The schemas of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Member {
+pub(super) enum ToolMember {
     Input,
     Output,
 }
 
-impl Member {
+impl ToolMember {
     pub(super) const BOTH: &'static [Self] = &[Self::Input, Self::Output];
     pub(super) const INPUT: &'static [Self] = &[Self::Input];
     pub(super) const OUTPUT: &'static [Self] = &[Self::Output];
@@ -50,7 +50,7 @@ impl<'a> Role<'a> {
 }
 
 /// A schema within a schema.
-pub(super) struct Place<'a> {
+pub(super) struct LintPosition<'a> {
     pub(super) root: &'a Value,
     pub(super) schema: &'a Value,
     pub(super) role: Role<'a>,
@@ -60,7 +60,7 @@ pub(super) struct Place<'a> {
     pub(super) depth: usize,
 }
 
-impl Place<'_> {
+impl LintPosition<'_> {
     /// What it is in a sentence.
     pub(super) fn noun(&self) -> String {
         match self.role {
@@ -82,20 +82,20 @@ impl Place<'_> {
 }
 
 /// A schema that can be read; what is wrong with one that cannot is a lint of its own.
-fn readable(tool: &Tool, member: Member) -> Option<&Value> {
+fn readable(tool: &Tool, member: ToolMember) -> Option<&Value> {
     let schema = tool.raw.get(member.key()).filter(|schema| schema.is_object())?;
     (!matches!(flaw(schema), Some(SchemaError::Broken(_)))).then_some(schema)
 }
 
 /// Every place of the tool's schemas that can be read, outermost first.
-pub(super) fn places<'a>(tool: &'a Tool, members: &[Member]) -> Vec<Place<'a>> {
+pub(super) fn places<'a>(tool: &'a Tool, members: &[ToolMember]) -> Vec<LintPosition<'a>> {
     let mut found = Vec::new();
     for member in members {
         if let Some(root) = readable(tool, *member) {
             collect(
                 root,
                 &mut found,
-                Place { root, schema: root, role: Role::Root, at: member.key().into(), depth: 0 },
+                LintPosition { root, schema: root, role: Role::Root, at: member.key().into(), depth: 0 },
             );
         }
     }
@@ -103,9 +103,9 @@ pub(super) fn places<'a>(tool: &'a Tool, members: &[Member]) -> Vec<Place<'a>> {
 }
 
 /// Every place of a schema, whether or not it can be read.
-pub(super) fn places_within<'a>(root: &'a Value, at: &str) -> Vec<Place<'a>> {
+pub(super) fn places_within<'a>(root: &'a Value, at: &str) -> Vec<LintPosition<'a>> {
     let mut found = Vec::new();
-    collect(root, &mut found, Place { root, schema: root, role: Role::Root, at: at.to_owned(), depth: 0 });
+    collect(root, &mut found, LintPosition { root, schema: root, role: Role::Root, at: at.to_owned(), depth: 0 });
     found
 }
 
@@ -131,7 +131,7 @@ const ONE_OR_MORE: [&str; 15] = [
     "allOf",
 ];
 
-fn collect<'a>(root: &'a Value, found: &mut Vec<Place<'a>>, place: Place<'a>) {
+fn collect<'a>(root: &'a Value, found: &mut Vec<LintPosition<'a>>, place: LintPosition<'a>) {
     let (schema, at, depth) = (place.schema, place.at.clone(), place.depth);
     let is_root = matches!(place.role, Role::Root);
     found.push(place);
@@ -145,7 +145,7 @@ fn collect<'a>(root: &'a Value, found: &mut Vec<Place<'a>>, place: Place<'a>) {
             };
             let depth = depth + usize::from(keyword == "properties");
             let at = format!("{at}.{keyword}{}", step(name));
-            collect(root, found, Place { root, schema: inner, role, at, depth });
+            collect(root, found, LintPosition { root, schema: inner, role, at, depth });
         }
     }
     for keyword in ONE_OR_MORE {
@@ -153,12 +153,12 @@ fn collect<'a>(root: &'a Value, found: &mut Vec<Place<'a>>, place: Place<'a>) {
         match schema.get(keyword) {
             Some(inner @ Value::Object(_)) => {
                 let at = format!("{at}.{keyword}");
-                collect(root, found, Place { root, schema: inner, role: Role::Part, at, depth });
+                collect(root, found, LintPosition { root, schema: inner, role: Role::Part, at, depth });
             }
             Some(Value::Array(list)) => {
                 for (number, inner) in list.iter().enumerate().filter(|(_, inner)| inner.is_object()) {
                     let at = format!("{at}.{keyword}[{number}]");
-                    collect(root, found, Place { root, schema: inner, role: Role::Part, at, depth });
+                    collect(root, found, LintPosition { root, schema: inner, role: Role::Part, at, depth });
                 }
             }
             _ => {}
@@ -172,25 +172,28 @@ fn step(name: &str) -> String {
 }
 
 /// One finding for each tool of which `says` has something to say: the place, and a sentence.
-pub(super) fn each_tool(subject: &Subject<'_>, says: impl Fn(&Tool) -> Option<(String, String)>) -> Vec<Found> {
+pub(super) fn each_tool(
+    subject: &LintSubject<'_>,
+    says: impl Fn(&Tool) -> Option<(String, String)>,
+) -> Vec<LintFinding> {
     let found = subject.tools.iter().filter_map(|tool| {
         let (at, says) = says(tool)?;
-        Some(Found { tool: tool.name.clone(), at, says })
+        Some(LintFinding { tool: tool.name.clone(), at, says })
     });
     found.collect()
 }
 
 /// One finding for each place of which `says` has something to say.
 pub(super) fn each_place(
-    subject: &Subject<'_>,
-    members: &[Member],
-    says: impl Fn(&Place<'_>) -> Option<String>,
-) -> Vec<Found> {
+    subject: &LintSubject<'_>,
+    members: &[ToolMember],
+    says: impl Fn(&LintPosition<'_>) -> Option<String>,
+) -> Vec<LintFinding> {
     let mut found = Vec::new();
     for tool in subject.tools {
         for place in places(tool, members) {
             if let Some(says) = says(&place) {
-                found.push(Found { tool: tool.name.clone(), at: place.at, says });
+                found.push(LintFinding { tool: tool.name.clone(), at: place.at, says });
             }
         }
     }
@@ -198,8 +201,8 @@ pub(super) fn each_place(
 }
 
 /// One finding for each tool whose arguments have any of these keywords at the outermost level of their schema.
-pub(super) fn outermost(subject: &Subject<'_>, keywords: &[&str]) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+pub(super) fn outermost(subject: &LintSubject<'_>, keywords: &[&str]) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let Role::Root = place.role else { return None };
         let own: Vec<&str> = keywords.iter().copied().filter(|keyword| place.has_any(&[keyword])).collect();
         (!own.is_empty()).then(|| format!("the outermost level has `{}`", own.join("`, `")))

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::example::right;
 use super::rules::SUBJECTS;
-use super::{Level, Lint, MAX_TOKENS, Provider, lints};
+use super::{Lint, LintLevel, MAX_TOKENS, Provider, lints};
 
 const HEAD: &str = "\
 # Lints
@@ -90,9 +90,9 @@ pub fn explained(lint: &Lint) -> String {
     let mut text = format!("{}: {}\n\n", lint.id, lint.says);
     let of = lint.provider.map(|provider| format!(", and an error with `--provider {}`", provider.as_str()));
     let level = match lint.level {
-        Level::Error => "an error: the specification forbids it".to_owned(),
-        Level::Warning => format!("a warning{}", of.unwrap_or_default()),
-        Level::Advice => "advice, which never changes a verdict".to_owned(),
+        LintLevel::Error => "an error: the specification forbids it".to_owned(),
+        LintLevel::Warning => format!("a warning{}", of.unwrap_or_default()),
+        LintLevel::Advice => "advice, which never changes a verdict".to_owned(),
     };
     for (title, words) in [("it is", level.as_str()), ("why", lint.why), ("cure", lint.cure), ("see", lint.link)] {
         let _ = writeln!(text, "  {title:<5}  {words}");

@@ -1,7 +1,7 @@
 //! What is wrong, loose or costly about the tools that a server lists, before any of them is called.
 //!
 //! [`lints`] is the table: each [`Lint`] says what a good tool does, why, how to mend it, with an example that it finds
-//! and one that it does not; `rules/` holds them by subject. Pure: tools go in, [`Found`] comes out. Knows nothing about
+//! and one that it does not; `rules/` holds them by subject. Pure: tools go in, [`LintFinding`] comes out. Knows nothing about
 //! suites, cases or how bad a verdict is. A lint that might accuse a tool that is right is advice, or no lint.
 
 mod cost;
@@ -20,7 +20,7 @@ use crate::wire::Tool;
 
 /// How much is to be thought of what a lint finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LintLevel {
     /// It breaks the specification, so clients may reject it.
     Error,
     /// The specification advises against it, or models and clients are known to stumble over it.
@@ -29,7 +29,7 @@ pub enum Level {
     Advice,
 }
 
-impl Level {
+impl LintLevel {
     /// The words for it.
     pub const NAMES: &'static [&'static str] = &["error", "warning", "advice"];
 
@@ -53,7 +53,7 @@ pub struct Lint {
     /// A stable kebab-case name.
     pub id: &'static str,
     /// How much is to be thought of it; what a provider refuses is an error for whoever asked about that provider.
-    pub level: Level,
+    pub level: LintLevel,
     /// The model provider that refuses it; `None` for what holds for everybody.
     pub provider: Option<Provider>,
     /// The variant of the fault taxonomy that it judges.
@@ -72,24 +72,24 @@ pub struct Lint {
     bad: &'static str,
     /// Other lints that cannot but find something in the bad example.
     also: &'static [&'static str],
-    judge: fn(&Subject<'_>) -> Vec<Found>,
+    judge: fn(&LintSubject<'_>) -> Vec<LintFinding>,
 }
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy)]
-struct Subject<'a> {
+struct LintSubject<'a> {
     tools: &'a [Tool],
-    limits: Limits,
+    limits: LintLimits,
 }
 
 /// What is a matter of taste.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct LintLimits {
     /// The most tokens that the list of tools may cost.
     pub max_tokens: usize,
 }
 
-impl Default for Limits {
+impl Default for LintLimits {
     fn default() -> Self {
         Self { max_tokens: MAX_TOKENS }
     }
@@ -97,7 +97,7 @@ impl Default for Limits {
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct LintFinding {
     /// The tool; empty where it is about the whole list.
     pub tool: String,
     /// The place in the tool, such as `inputSchema.properties.path`; empty for the tool as a whole.
@@ -113,8 +113,8 @@ impl Lint {
     }
 
     /// What it finds in the tools that a server lists, in listed order.
-    pub fn judge(&self, tools: &[Tool], limits: Limits) -> Vec<Found> {
-        (self.judge)(&Subject { tools, limits })
+    pub fn judge(&self, tools: &[Tool], limits: LintLimits) -> Vec<LintFinding> {
+        (self.judge)(&LintSubject { tools, limits })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Model providers, and the ways in which clients hand them tools.
 
-use super::{Found, Limits, Lint, lints};
+use super::{Lint, LintFinding, LintLimits, lints};
 use crate::wire::Tool;
 
 /// A model provider, spoken to in one way.
@@ -55,8 +55,9 @@ impl Provider {
     }
 
     /// Everything that it refuses, lint by lint.
-    pub fn refusals(self, tools: &[Tool]) -> Vec<(&'static Lint, Found)> {
+    pub fn refusals(self, tools: &[Tool]) -> Vec<(&'static Lint, LintFinding)> {
         let own = lints().filter(|lint| self.is_subject_of(lint));
-        own.flat_map(|lint| lint.judge(tools, Limits::default()).into_iter().map(move |found| (lint, found))).collect()
+        own.flat_map(|lint| lint.judge(tools, LintLimits::default()).into_iter().map(move |found| (lint, found)))
+            .collect()
     }
 }

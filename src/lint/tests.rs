@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// What the examples about cost are made for.
-const LIMITS: Limits = Limits { max_tokens: 3_500 };
+const LIMITS: LintLimits = LintLimits { max_tokens: 3_500 };
 
 fn found(tools: &[Tool], provider: Option<Provider>) -> BTreeSet<&'static str> {
     let asked = |lint: &&Lint| lint.provider.is_none() || provider.is_some_and(|own| own.is_subject_of(lint));
@@ -41,7 +41,7 @@ fn ids_are_unique_and_texts_are_sentences() {
             assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text}", lint.id);
         }
         assert!(lint.link.starts_with("https://"), "{}", lint.id);
-        assert!(lint.level != Level::Error || lint.variant.is_some(), "{}", lint.id);
+        assert!(lint.level != LintLevel::Error || lint.variant.is_some(), "{}", lint.id);
         assert!(lint.provider.is_none_or(|provider| lint.id.starts_with(provider.as_str())), "{}", lint.id);
     }
 }

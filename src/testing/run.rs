@@ -17,7 +17,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub(super) fn new(seen: Seen, summary: Summary, style: Style) -> Self {
+    pub(super) fn new(seen: ReportedRun, summary: Summary, style: Style) -> Self {
         Self { report: seen.0, summary, style }
     }
 
@@ -118,9 +118,9 @@ fn badness(outcome: Outcome) -> u8 {
 
 /// Folds the events of a run.
 #[derive(Default)]
-pub(super) struct Seen(Report);
+pub(super) struct ReportedRun(Report);
 
-impl Observer for Seen {
+impl Observer for ReportedRun {
     fn event(&mut self, event: &Event) {
         match event {
             // No command line runs a case of this test again.

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rmcp::{RoleServer, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::run::Seen;
+use super::run::ReportedRun;
 use super::{Error, Run, serve};
 use crate::block;
 use crate::plan::{self, Block, Filter, Selection};
@@ -58,7 +58,7 @@ impl Suite {
     /// # Ok::<(), mcprove::testing::Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::read(path.as_ref(), &Disk { inline: None })
+        Self::read(path.as_ref(), &DiskFiles { inline: None })
     }
 
     /// Reads a suite from text; what it includes is read from the current folder.
@@ -69,10 +69,10 @@ impl Suite {
     ///
     /// Fails with every mistake in the suite.
     pub fn parse(yaml: &str) -> Result<Self, Error> {
-        Self::read(Path::new(INLINE), &Disk { inline: Some(yaml) })
+        Self::read(Path::new(INLINE), &DiskFiles { inline: Some(yaml) })
     }
 
-    fn read(path: &Path, files: &Disk<'_>) -> Result<Self, Error> {
+    fn read(path: &Path, files: &DiskFiles<'_>) -> Result<Self, Error> {
         let style = Style::new(Color::Never, WIDTH);
         let (mut sources, mut warnings) = (Sources::default(), Vec::new());
         let from = SuiteSource { path, servers: Servers::Given, files, grammar: &block::GRAMMAR };
@@ -211,7 +211,7 @@ impl Suite {
             snapshots: Arc::new(Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }),
             ..Options::new(now, Stop::new().1)
         };
-        let mut seen = Seen::default();
+        let mut seen = ReportedRun::default();
         let summary = runner::run(plan, options, Registry::builtin(), &mut seen).await;
         Ok(Run::new(seen, summary, style))
     }
@@ -288,11 +288,11 @@ fn not_given(name: &str, server: &Server, servers: usize) -> Diagnostic {
 }
 
 /// The disk, and a text that is no file.
-struct Disk<'a> {
+struct DiskFiles<'a> {
     inline: Option<&'a str>,
 }
 
-impl Files for Disk<'_> {
+impl Files for DiskFiles<'_> {
     fn read(&self, path: &Path) -> io::Result<String> {
         match self.inline {
             Some(text) if path == Path::new(INLINE) => Ok(text.to_owned()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Differential;
 use super::compare::DriftCheck;
-use crate::drift::{Identity, Recorded, Subject};
+use crate::drift::{RecordedIdentity, Recorded, ChangeSubject};
 use crate::event::Reason;
 use crate::plan::made::{Cure, Why};
 use crate::plan::planner::Planner;
@@ -32,12 +32,14 @@ pub(super) fn cases(
     let gone = recorded.tools.iter().cloned().map(Tool::new).filter(|tool| catalog.tool(&tool.name).is_none());
     known.tools.extend(gone);
     let mut cases = planner.unknown_tools(template, &settings.tools, &known);
-    let offered = Recorded::offered((&lane.server, ""), Identity::default(), catalog);
-    let subjects = Subject::of(&recorded, &offered).into_iter().filter(|subject| match subject {
-        Subject::Tool(name) => settings.tools.selects(name),
+    let offered = Recorded::offered((&lane.server, ""), RecordedIdentity::default(), catalog);
+    let subjects = ChangeSubject::of(&recorded, &offered).into_iter().filter(|subject| match subject {
+        ChangeSubject::Tool(name) => settings.tools.selects(name),
         // That a tool is gone is told once.
-        Subject::Answers(name) => settings.replay_calls && settings.tools.selects(name) && catalog.tool(name).is_some(),
-        Subject::Server | Subject::Resources | Subject::Prompt(_) => true,
+        ChangeSubject::Answers(name) => {
+            settings.replay_calls && settings.tools.selects(name) && catalog.tool(name).is_some()
+        }
+        ChangeSubject::Server | ChangeSubject::Resources | ChangeSubject::Prompt(_) => true,
     });
     cases.extend(subjects.map(|subject| {
         let name = format!("{}: {subject}", template.name);
@@ -72,8 +74,8 @@ fn unanswered(
 }
 
 /// Why a recorded call may not be made again.
-fn forbidden(planner: &Planner<'_>, subject: &Subject, catalog: &Catalog) -> Option<Reason> {
-    let Subject::Answers(name) = subject else { return None };
+fn forbidden(planner: &Planner<'_>, subject: &ChangeSubject, catalog: &Catalog) -> Option<Reason> {
+    let ChangeSubject::Answers(name) = subject else { return None };
     let hazard = planner.suite.hazard(&planner.lane.server, catalog.tool(name)?)?;
     Some(Why::Hazard(hazard).skip(name, Cure::of(planner.suite)))
 }

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 
 use super::told::{finding, needless, summary};
 use super::{Differential, IgnoredChange};
-use crate::drift::{Answer, Change, Identity, Outcome as Came, Recorded, Subject, compare_subject, heard};
+use crate::drift::{
+    ChangeSubject, Recorded, RecordedAnswer, RecordedIdentity, RecordedOutcome as Came, ServerChange, compare_subject,
+    heard,
+};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{Check, CheckContext, Eventually};
 use crate::session::{Session, SessionRequest};
@@ -20,7 +23,7 @@ pub(super) struct DriftCheck {
     pub(super) settings: Arc<Differential>,
     /// The recorded server.
     pub(super) recorded: Arc<Recorded>,
-    pub(super) subject: Subject,
+    pub(super) subject: ChangeSubject,
 }
 
 impl Check for DriftCheck {
@@ -29,7 +32,7 @@ impl Check for DriftCheck {
     }
 
     fn sends(&self) -> bool {
-        matches!(self.subject, Subject::Answers(_))
+        matches!(self.subject, ChangeSubject::Answers(_))
     }
 }
 
@@ -39,7 +42,7 @@ async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
         return CheckResult::because(Outcome::Errored, Reason::NothingToCompare);
     };
     let mut result = CheckResult::new(Outcome::Passed);
-    if let Subject::Answers(tool) = subject {
+    if let ChangeSubject::Answers(tool) = subject {
         match answers(context, tool, recorded, &mut result).await {
             Ok(answers) => now.answers = answers,
             Err(found) => {
@@ -49,9 +52,9 @@ async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
         }
     }
     let now = now.neutral(context.neutral);
-    let idle = if *subject == Subject::Server { idle(settings, (recorded, &now), context) } else { Vec::new() };
+    let idle = if *subject == ChangeSubject::Server { idle(settings, (recorded, &now), context) } else { Vec::new() };
     let result = verdict(settings, (compare_subject(subject, recorded, &now), idle), result);
-    let Subject::Answers(tool) = subject else { return result };
+    let ChangeSubject::Answers(tool) = subject else { return result };
     if result.outcome != Outcome::Passed || is_served(tool, recorded) || is_served(tool, &now) {
         return result;
     }
@@ -71,8 +74,9 @@ fn idle(settings: &Differential, (recorded, now): (&Recorded, &Recorded), contex
     if context.suite.servers.len() != 1 || context.suite.servers.values().any(|server| server.protocol.len() != 1) {
         return Vec::new();
     }
-    let defined = Subject::of(recorded, now).into_iter().filter(|subject| !matches!(subject, Subject::Answers(_)));
-    let changes: Vec<Change> = defined.flat_map(|subject| compare_subject(&subject, recorded, now)).collect();
+    let defined =
+        ChangeSubject::of(recorded, now).into_iter().filter(|subject| !matches!(subject, ChangeSubject::Answers(_)));
+    let changes: Vec<ServerChange> = defined.flat_map(|subject| compare_subject(&subject, recorded, now)).collect();
     let asks = |ignored: &&IgnoredChange| !settings.replay_calls || !ignored.may_be_of_answers();
     let idle = settings.ignore.iter().filter(asks);
     idle.filter(|ignored| !changes.iter().any(|change| ignored.is_about(change)))
@@ -93,14 +97,14 @@ async fn answers(
     tool: &str,
     recorded: &Recorded,
     result: &mut CheckResult,
-) -> Result<Vec<Answer>, Finding> {
+) -> Result<Vec<RecordedAnswer>, Finding> {
     let session = context.servers.open().await?;
     result.protocol_revision = session.server.revision.to_string();
     let mut answers = Vec::new();
     let mut broken = None;
     for known in recorded.answers.iter().filter(|answer| answer.tool == tool) {
         match ask(context, &session, (tool, &sent(context, tool, &known.arguments)), result).await {
-            Ok((outcome, told)) => answers.push(Answer {
+            Ok((outcome, told)) => answers.push(RecordedAnswer {
                 tool: tool.to_owned(),
                 arguments: known.arguments.clone(),
                 outcome,
@@ -147,8 +151,12 @@ pub(super) async fn ask(
     heard(&message).ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))
 }
 
-fn verdict(settings: &Differential, (changes, idle): (Vec<Change>, Vec<Finding>), result: CheckResult) -> CheckResult {
-    let is_meant = |change: &Change| settings.ignore.iter().any(|ignored| ignored.is_about(change));
+fn verdict(
+    settings: &Differential,
+    (changes, idle): (Vec<ServerChange>, Vec<Finding>),
+    result: CheckResult,
+) -> CheckResult {
+    let is_meant = |change: &ServerChange| settings.ignore.iter().any(|ignored| ignored.is_about(change));
     let (meant, changes): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_meant);
     let (bad, mild): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| change.level >= settings.fail_on);
     let outcome = match (bad.is_empty(), idle.is_empty()) {

@@ -59,9 +59,9 @@ struct Differential {
     /// The file of the recorded server, as it is written.
     file: String,
     /// What is in it.
-    snapshot: Arc<drift::Snapshot>,
+    snapshot: Arc<drift::ServerSnapshot>,
     /// The mildest change that fails a case.
-    fail_on: drift::Level,
+    fail_on: drift::ChangeLevel,
     /// Whether recorded calls are made again.
     replay_calls: bool,
     /// Which tools.
@@ -89,7 +89,7 @@ impl IgnoredChange {
     }
 
     /// Whether this is the change.
-    fn is_about(&self, change: &drift::Change) -> bool {
+    fn is_about(&self, change: &drift::ServerChange) -> bool {
         let at = self.at.as_deref().is_none_or(|pattern| is_match(pattern, &change.at));
         at && self.what.as_deref().is_none_or(|what| what == change.what)
     }
@@ -105,8 +105,8 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
         fail_on: node
             .get("fail_on")
             .and_then(Node::text)
-            .and_then(drift::Level::parse)
-            .unwrap_or(drift::Level::Breaking),
+            .and_then(drift::ChangeLevel::parse)
+            .unwrap_or(drift::ChangeLevel::Breaking),
         replay_calls: node.get("answers").and_then(Node::flag) != Some(false),
         tools: selected_tools(node, "tools"),
         ignore: ignored

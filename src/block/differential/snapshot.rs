@@ -3,17 +3,17 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::drift::Snapshot;
+use crate::drift::ServerSnapshot;
 use crate::source::{Diagnostic, Node};
 use crate::suite::{BlockReader, why_unreadable};
 
 /// Reads the recorded server.
-pub(super) fn read(settings: &Node, reader: &mut dyn BlockReader) -> Option<Snapshot> {
+pub(super) fn read(settings: &Node, reader: &mut dyn BlockReader) -> Option<ServerSnapshot> {
     ignored(settings, reader);
     let named = settings.get("snapshot")?.located_text()?;
     let again = format!("record the server with `mcprove snapshot {}`", reader.suite_file());
     let reason = match reader.file(Path::new(&named.value)) {
-        Ok(text) => match Snapshot::parse(&text) {
+        Ok(text) => match ServerSnapshot::parse(&text) {
             Ok(snapshot) => return Some(snapshot),
             Err(reason) => reason.to_string(),
         },

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::IgnoredChange;
-use crate::drift::{Change, Level};
+use crate::drift::{ChangeLevel, ServerChange};
 use crate::event::{self, Finding, Reason, Severity};
 use crate::source::nearest;
 
@@ -11,7 +11,7 @@ use crate::source::nearest;
 const NAMED: usize = 3;
 
 /// A change that fails a case.
-pub(super) fn finding(change: &Change, file: &str) -> Finding {
+pub(super) fn finding(change: &ServerChange, file: &str) -> Finding {
     let meant = format!("if it is meant, record the server again, or add it to `ignore:`; it is recorded in `{file}`");
     let help = change.help.as_ref().map_or(meant.clone(), |help| format!("{help} {meant}"));
     let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
@@ -22,8 +22,8 @@ pub(super) fn finding(change: &Change, file: &str) -> Finding {
         actual: text(&change.after),
         help: Some(help),
         severity: Some(match change.level {
-            Level::Breaking => Severity::High,
-            Level::Compatible | Level::Cosmetic => Severity::Low,
+            ChangeLevel::Breaking => Severity::High,
+            ChangeLevel::Compatible | ChangeLevel::Cosmetic => Severity::Low,
         }),
         ..Finding::new(change.what, format!("{} change: {}", change.level.as_str(), change.says))
     }
@@ -31,7 +31,7 @@ pub(super) fn finding(change: &Change, file: &str) -> Finding {
 }
 
 /// An entry of `ignore:` that fits no change.
-pub(super) fn needless(ignored: &IgnoredChange, changes: &[Change]) -> Finding {
+pub(super) fn needless(ignored: &IgnoredChange, changes: &[ServerChange]) -> Finding {
     let parts = [("at", &ignored.at), ("what", &ignored.what)];
     let said = parts.iter().filter_map(|(key, value)| Some(format!("{key}: {}", value.as_deref()?)));
     let says = format!("`{{ {} }}` is ignored and fits no change", said.collect::<Vec<_>>().join(", "));
@@ -43,7 +43,7 @@ pub(super) fn needless(ignored: &IgnoredChange, changes: &[Change]) -> Finding {
 }
 
 /// What has changed and fails nothing; `None` where that is nothing.
-pub(super) fn summary(mild: &[Change], meant: &[Change]) -> Option<Reason> {
+pub(super) fn summary(mild: &[ServerChange], meant: &[ServerChange]) -> Option<Reason> {
     let all = mild.len() + meant.len();
     if all == 0 {
         return None;

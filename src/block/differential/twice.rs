@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::compare::ask;
-use crate::drift::{Answer, Outcome as Came, masked};
+use crate::drift::{RecordedAnswer, RecordedOutcome as Came, masked};
 use crate::event::{CheckResult, Outcome};
 use crate::plan::CheckContext;
 use crate::session::Session;
@@ -33,7 +33,7 @@ pub(super) async fn twice(
     context: &CheckContext<'_>,
     calls: &[Call<'_>],
     calling: &(dyn Fn(&str) + Sync),
-) -> Vec<Result<Answer, String>> {
+) -> Vec<Result<RecordedAnswer, String>> {
     let (mut first, mut second) = (Outcomes::new(), Outcomes::new());
     let (reading, writing): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|at| calls[*at].tool.only_reads());
     let maker = Maker { context, calls, calling };
@@ -47,7 +47,7 @@ pub(super) async fn twice(
     calls.iter().zip(both).map(|(call, (first, second))| kept(call, first?, &second?)).collect()
 }
 
-fn kept(call: &Call<'_>, first: (Came, Value), second: &(Came, Value)) -> Result<Answer, String> {
+fn kept(call: &Call<'_>, first: (Came, Value), second: &(Came, Value)) -> Result<RecordedAnswer, String> {
     masked((&call.tool.name, &call.arguments), first, second)
         .ok_or_else(|| "it was served once and failed once".to_owned())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::SchemaLint;
 use crate::event::{self, CheckResult, Finding, Outcome, Reason};
-use crate::lint::{Found, Level, Lint};
+use crate::lint::{Lint, LintFinding, LintLevel};
 use crate::plan::{Check, CheckContext, Eventually};
 use crate::source::Located;
 
@@ -16,7 +16,7 @@ const LISTED: usize = 9;
 #[derive(Debug)]
 pub(super) struct LintCheck {
     pub(super) lint: &'static Lint,
-    pub(super) level: Level,
+    pub(super) level: LintLevel,
     pub(super) settings: Arc<SchemaLint>,
 }
 
@@ -30,18 +30,18 @@ impl Check for LintCheck {
     }
 }
 
-fn run(lint: &Lint, level: Level, settings: &SchemaLint, context: &CheckContext<'_>) -> CheckResult {
+fn run(lint: &Lint, level: LintLevel, settings: &SchemaLint, context: &CheckContext<'_>) -> CheckResult {
     let tools = settings.of(&context.catalog.tools);
-    let (allowed, found): (Vec<Found>, Vec<Found>) =
+    let (allowed, found): (Vec<LintFinding>, Vec<LintFinding>) =
         lint.judge(&tools, settings.limits).into_iter().partition(|one| settings.excuse(lint, &one.tool).is_some());
-    let binding = if level == Level::Error { event::Level::Must } else { event::Level::Should };
+    let binding = if level == LintLevel::Error { event::Level::Must } else { event::Level::Should };
     let told = finding(lint, &found).map(|finding| Finding { level: binding, ..finding });
     let mut findings: Vec<Finding> = told.into_iter().collect();
     findings.extend(needless(lint, settings, &allowed, context));
     let outcome = match (findings.is_empty(), level) {
         (true, _) => Outcome::Passed,
-        (false, Level::Error) if !found.is_empty() => Outcome::Failed,
-        (false, Level::Error | Level::Warning | Level::Advice) => Outcome::Warned,
+        (false, LintLevel::Error) if !found.is_empty() => Outcome::Failed,
+        (false, LintLevel::Error | LintLevel::Warning | LintLevel::Advice) => Outcome::Warned,
     };
     let excused = allowed.first().and_then(|one| settings.excuse(lint, &one.tool));
     let reason = excused.map(|excuse| Reason::Allowed(excuse.reason.clone()));
@@ -51,7 +51,7 @@ fn run(lint: &Lint, level: Level, settings: &SchemaLint, context: &CheckContext<
 }
 
 /// One finding for all places, so that a report shows what is wrong once and where it is below.
-fn finding(lint: &Lint, found: &[Found]) -> Option<Finding> {
+fn finding(lint: &Lint, found: &[LintFinding]) -> Option<Finding> {
     let first = found.first()?;
     let help = Some(format!("{}; {}", lint.cure, lint.link));
     if found.len() == 1 {
@@ -73,16 +73,16 @@ fn finding(lint: &Lint, found: &[Found]) -> Option<Finding> {
     Some(Finding { help, ..finding }.with_evidence("found", lines.join("\n")))
 }
 
-fn line(found: &Found) -> String {
+fn line(found: &LintFinding) -> String {
     format!("{}: {}", place(found), found.says)
 }
 
-fn place(found: &Found) -> String {
+fn place(found: &LintFinding) -> String {
     [found.tool.as_str(), found.at.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// What is allowed and is not there hides what may come; where a suite has several servers, it may be there on another.
-fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[Found], context: &CheckContext<'_>) -> Vec<Finding> {
+fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], context: &CheckContext<'_>) -> Vec<Finding> {
     let is_only_server = context.suite.servers.len() == 1;
     let is_meant = |tool: &Located<String>| context.catalog.tool(&tool.value).is_some();
     let own = settings.allow.iter().filter(|entry| entry.lint.value == lint.id);

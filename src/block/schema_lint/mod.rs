@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::Kind;
 use crate::event::Review;
-use crate::lint::{Level, Limits, Lint, Provider, lints};
+use crate::lint::{Lint, LintLevel, LintLimits, Provider, lints};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer, ReviewTarget};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, refuse_empty_list, selected_tools};
 use crate::wire::Tool;
@@ -64,11 +64,11 @@ struct SchemaLint {
     /// The providers that must take them; empty where none is named.
     providers: Vec<Provider>,
     /// The least that becomes a case.
-    level: Level,
+    level: LintLevel,
     /// What may be found.
     allow: Vec<Allowed>,
     /// What is a matter of taste.
-    limits: Limits,
+    limits: LintLimits,
 }
 
 /// Something that a lint may find.
@@ -84,16 +84,16 @@ struct Allowed {
 
 impl SchemaLint {
     /// How much is thought of what a lint finds; `None` where nobody asked about its provider.
-    fn level_of(&self, lint: &Lint) -> Option<Level> {
+    fn level_of(&self, lint: &Lint) -> Option<LintLevel> {
         let Some(own) = lint.provider else { return Some(lint.level) };
         if self.providers.is_empty() {
             return own.by_choice().is_none().then_some(lint.level);
         }
-        self.providers.iter().any(|named| named.is_subject_of(lint)).then_some(Level::Error)
+        self.providers.iter().any(|named| named.is_subject_of(lint)).then_some(LintLevel::Error)
     }
 
     /// The lints that become cases, each with how much is thought of it.
-    fn lints(&self) -> impl Iterator<Item = (&'static Lint, Level)> {
+    fn lints(&self) -> impl Iterator<Item = (&'static Lint, LintLevel)> {
         lints().filter_map(|lint| Some((lint, self.level_of(lint)?))).filter(|(_, level)| *level <= self.level)
     }
 
@@ -120,15 +120,15 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
             reader.report(Diagnostic::error("unknown-lint", message, id.span).with_help(help));
         }
     }
-    let limits = Limits::default();
+    let limits = LintLimits::default();
     let most = node.get("max_tokens").and_then(Node::whole).and_then(|most| usize::try_from(most).ok());
     let named = node.get("providers").map(Node::items).unwrap_or_default();
     Some(Arc::new(SchemaLint {
         tools: selected_tools(node, "tools"),
         providers: named.iter().filter_map(|item| Provider::parse(item.text()?)).collect(),
-        level: node.get("level").and_then(Node::text).and_then(Level::parse).unwrap_or(Level::Warning),
+        level: node.get("level").and_then(Node::text).and_then(LintLevel::parse).unwrap_or(LintLevel::Warning),
         allow: node.get("allow").map(Node::entries).unwrap_or_default().iter().flat_map(allowed).collect(),
-        limits: Limits { max_tokens: most.unwrap_or(limits.max_tokens) },
+        limits: LintLimits { max_tokens: most.unwrap_or(limits.max_tokens) },
     }))
 }
 

@@ -2,7 +2,7 @@
 
 use super::SchemaLint;
 use crate::event::{ProviderVerdict, Remark, Review, ToolCost};
-use crate::lint::{Found, Level, Lint, Provider, lints, tokens};
+use crate::lint::{Lint, LintFinding, LintLevel, Provider, lints, tokens};
 use crate::plan::ReviewTarget;
 use crate::wire::Tool;
 
@@ -36,7 +36,7 @@ fn verdict(provider: Provider, tools: &[Tool]) -> ProviderVerdict {
 
 /// What is found below the level from which on there are cases.
 fn advice(settings: &SchemaLint, tools: &[Tool]) -> Vec<Remark> {
-    let below = lints().filter(|lint| lint.provider.is_none() && lint.level > settings.level.max(Level::Warning));
+    let below = lints().filter(|lint| lint.provider.is_none() && lint.level > settings.level.max(LintLevel::Warning));
     let found = below.flat_map(|lint| {
         let found = lint.judge(tools, settings.limits);
         let told = found.into_iter().filter(|one| settings.excuse(lint, &one.tool).is_none());
@@ -45,6 +45,6 @@ fn advice(settings: &SchemaLint, tools: &[Tool]) -> Vec<Remark> {
     found.collect()
 }
 
-fn remark(lint: &Lint, Found { tool, at, says }: Found) -> Remark {
+fn remark(lint: &Lint, LintFinding { tool, at, says }: LintFinding) -> Remark {
     Remark { lint: lint.id.to_owned(), tool, at, says }
 }

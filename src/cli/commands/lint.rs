@@ -12,7 +12,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::server::{Mistake, ServerArgs, Verb, flags};
 use crate::cli::suites::Given;
-use crate::lint::{Level, Lint, Provider, explained, lints, listed};
+use crate::lint::{Lint, LintLevel, Provider, explained, lints, listed};
 use crate::source::did_you_mean;
 use crate::suite::AdHocCommand;
 
@@ -25,7 +25,7 @@ pub(in crate::cli) struct LintArgs {
     #[arg(long, value_name = "PROVIDER", value_parser = words(Provider::NAMES))]
     provider: Vec<String>,
     /// The least that is told one by one; `warning` by default, which leaves advice to the summary.
-    #[arg(long, value_name = "LEVEL", value_parser = words(Level::NAMES))]
+    #[arg(long, value_name = "LEVEL", value_parser = words(LintLevel::NAMES))]
     level: Option<String>,
     /// A lint that may find something; may be given several times.
     #[arg(long, value_name = "ID[=REASON]")]

@@ -16,8 +16,8 @@ use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{Check, Doubt, Finding, Reproduction};
-use crate::findings::replay::Stage;
-use crate::findings::{Minimised, Seen, Stored, again, minimised, regression, restored, wanted};
+use crate::findings::replay::ReplayStage;
+use crate::findings::{Minimised, ReplayResult, Stored, again, minimised, regression, restored, wanted};
 use crate::plan::made::{Cure, Why};
 use crate::runner::{Fresh, Options, Stop};
 use crate::source::visible_line;
@@ -97,13 +97,13 @@ impl Player {
         Some(format!("finding {} is not played: {why}", stored.id))
     }
 
-    fn attempt(&mut self, stored: &Stored, reproduction: &Reproduction) -> Result<Seen, Interrupted> {
+    fn attempt(&mut self, stored: &Stored, reproduction: &Reproduction) -> Result<ReplayResult, Interrupted> {
         let mut whole = restored(reproduction, &self.environment);
         whole.secrets.iter().for_each(|secret| self.fresh.redactor().learn(secret));
         if let (Check::Silent(limit), Some(silence)) = (&mut whole.reproduction.check, self.silence) {
             *limit = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
         }
-        let stage = Stage { servers: &self.fresh, catalog: &self.catalog, patience: self.patience };
+        let stage = ReplayStage { servers: &self.fresh, catalog: &self.catalog, patience: self.patience };
         let playing = again(stored, &whole.reproduction, &stage);
         self.runtime.block_on(unless_stopped(&mut self.urgency, playing))
     }
@@ -113,15 +113,15 @@ impl Player {
         let mut tries = Tries::default();
         for _ in 0..times {
             let seen = self.attempt(stored, sequence)?;
-            tries.played += u32::from(!matches!(seen, Seen::NoServer(_)));
+            tries.played += u32::from(!matches!(seen, ReplayResult::NoServer(_)));
             match seen {
-                Seen::Again(found) => {
+                ReplayResult::Again(found) => {
                     tries.shown += 1;
                     tries.same = Some(found);
                 }
-                Seen::Otherwise(found) => tries.other = Some(found),
-                Seen::Gone => {}
-                Seen::NoServer(found) => {
+                ReplayResult::Otherwise(found) => tries.other = Some(found),
+                ReplayResult::Gone => {}
+                ReplayResult::NoServer(found) => {
                     tries.no_server = Some(found);
                     break;
                 }
@@ -340,12 +340,12 @@ pub(super) fn minimise(
             return None;
         }
         match player.attempt(&stored, candidate) {
-            Ok(Seen::Again(found)) => Some(*found),
-            Ok(Seen::NoServer(found)) => {
+            Ok(ReplayResult::Again(found)) => Some(*found),
+            Ok(ReplayResult::NoServer(found)) => {
                 broken = Some(found);
                 None
             }
-            Ok(Seen::Otherwise(_) | Seen::Gone) => None,
+            Ok(ReplayResult::Otherwise(_) | ReplayResult::Gone) => None,
             Err(Interrupted) => {
                 stopped = true;
                 None

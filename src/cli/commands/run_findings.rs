@@ -9,7 +9,7 @@ use super::findings::place;
 use crate::cli::kept;
 use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
-use crate::findings::{Keeper, Kept};
+use crate::findings::{Keeper, KeptFinding};
 use crate::plan::Plan;
 
 /// What becomes of findings.
@@ -91,9 +91,9 @@ impl Severities {
 /// Keeps what a run found and says where; what cannot be kept is one warning, and the verdict stands.
 ///
 /// In a folder that somebody named, a run that found nothing leaves a place for findings that is empty.
-pub(super) fn keep((state, is_named): (&Path, bool), found: Kept, output: &Output) {
+pub(super) fn keep((state, is_named): (&Path, bool), found: KeptFinding, output: &Output) {
     let counted = |count: usize| if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
-    let Kept { findings, left_out } = found;
+    let KeptFinding { findings, left_out } = found;
     let is_any_kept = !findings.is_empty();
     if is_any_kept || is_named {
         match kept::keep(state, findings) {

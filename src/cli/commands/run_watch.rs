@@ -13,7 +13,7 @@ use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::{Event, Proof, RunFinished};
-use crate::findings::{Keeper, Kept};
+use crate::findings::{Keeper, KeptFinding};
 use crate::plan::Generated;
 use crate::prove::{Recorder, Recording};
 use crate::redact::Redactor;
@@ -121,7 +121,7 @@ impl RunWatch {
     }
 
     /// The findings that were kept, without secrets, and how many were not.
-    pub(super) fn kept(&mut self, redactor: &Redactor) -> Kept {
+    pub(super) fn kept(&mut self, redactor: &Redactor) -> KeptFinding {
         self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
     }
 

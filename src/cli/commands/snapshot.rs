@@ -19,7 +19,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::server::{Mistake, ServerArgs, Verb};
 use crate::cli::suites::{ChosenRegistry, Given};
-use crate::drift::{Answer, Change, Level, Outcome, Recorded, Snapshot, compare};
+use crate::drift::{ChangeLevel, Recorded, RecordedAnswer, RecordedOutcome, ServerChange, ServerSnapshot, compare};
 use crate::event::Finding;
 use crate::plan::{self, Eventually, Plan, Selection};
 use crate::report::{Ticker, sink};
@@ -119,7 +119,7 @@ fn done(args: &SnapshotArgs, environment: &Environment, output: &Output) -> Resu
         output.error("nothing is recorded: no call of a tool was served", Some(help));
         return Err(Exit::Nothing);
     }
-    let snapshot = Snapshot::new(recording.servers);
+    let snapshot = ServerSnapshot::new(recording.servers);
     args.spare(&file, &snapshot, output)?;
     sink::write(&file, &snapshot.text()).map_err(|error| {
         output.error(&error.to_string(), None);
@@ -131,13 +131,13 @@ fn done(args: &SnapshotArgs, environment: &Environment, output: &Output) -> Resu
 
 /// Whether tools were called, and none of them served a call.
 fn is_unserved(recording: &Recording) -> bool {
-    let answers: Vec<&Answer> = recording.servers.iter().flat_map(|recorded| &recorded.answers).collect();
+    let answers: Vec<&RecordedAnswer> = recording.servers.iter().flat_map(|recorded| &recorded.answers).collect();
     let is_called = recording.notes.iter().any(|note| note.contains(UNANSWERED)) || !answers.is_empty();
-    is_called && !answers.iter().any(|answer| answer.outcome == Outcome::Served)
+    is_called && !answers.iter().any(|answer| answer.outcome == RecordedOutcome::Served)
 }
 
 /// Why it says little that nothing has changed, where that is so: nothing is known of answers that nobody gave.
-fn uncompared(args: &SnapshotArgs, before: &Snapshot, now: &Recording) -> Option<&'static str> {
+fn uncompared(args: &SnapshotArgs, before: &ServerSnapshot, now: &Recording) -> Option<&'static str> {
     let recorded = before.servers.iter().flat_map(|recorded| &recorded.answers);
     let tools: BTreeSet<&str> = recorded.map(|answer| answer.tool.as_str()).collect();
     let is_lost = |note: &String| tools.iter().any(|tool| note.contains(&format!("{UNANSWERED}`{tool}`")));
@@ -172,7 +172,7 @@ fn default_file(plan: &Plan) -> PathBuf {
 /// told that nothing has changed.
 fn tell(
     args: &SnapshotArgs,
-    before: &Snapshot,
+    before: &ServerSnapshot,
     (after, lack): (&[Recorded], Option<&str>),
     output: &Output,
 ) -> Result<Exit, Exit> {
@@ -185,8 +185,8 @@ fn tell(
         let changes = compare(&selected(args, earlier), &selected(args, recorded));
         told.push(Told { name: &recorded.name, protocol: &recorded.protocol, changes });
     }
-    let limit = Level::parse(&args.fail_on).unwrap_or(Level::Breaking);
-    let is_bad = |change: &Change| change.level >= limit;
+    let limit = ChangeLevel::parse(&args.fail_on).unwrap_or(ChangeLevel::Breaking);
+    let is_bad = |change: &ServerChange| change.level >= limit;
     let exit = if told.iter().flat_map(|told| &told.changes).any(is_bad) { Exit::Findings } else { Exit::Passed };
     let is_unchanged = told.iter().all(|told| told.changes.is_empty());
     let text = match args.format {
@@ -212,9 +212,9 @@ fn selected(args: &SnapshotArgs, recorded: &Recorded) -> Recorded {
     kept
 }
 
-fn read(file: &Path, output: &Output) -> Result<Snapshot, Exit> {
+fn read(file: &Path, output: &Output) -> Result<ServerSnapshot, Exit> {
     let text = read_text(file, WRITTEN).map_err(|error| why_unreadable(&error));
-    let parsed = text.and_then(|text| Snapshot::parse(&text).map_err(|reason| reason.to_string()));
+    let parsed = text.and_then(|text| ServerSnapshot::parse(&text).map_err(|reason| reason.to_string()));
     parsed.map_err(|reason| {
         let help = "record a server with `mcprove snapshot http://127.0.0.1:3000/mcp`";
         output.error(&format!("`{}` cannot be used: {reason}", file.display()), Some(help));
@@ -224,12 +224,12 @@ fn read(file: &Path, output: &Output) -> Result<Snapshot, Exit> {
 
 impl SnapshotArgs {
     /// Leaves a recording alone that says something else, unless somebody asked for it to be replaced.
-    fn spare(&self, file: &Path, snapshot: &Snapshot, output: &Output) -> Result<(), Exit> {
+    fn spare(&self, file: &Path, snapshot: &ServerSnapshot, output: &Output) -> Result<(), Exit> {
         if self.update || self.output.is_some() {
             return Ok(());
         }
         let Ok(there) = read_bytes(file, WRITTEN) else { return Ok(()) };
-        let known = std::str::from_utf8(&there).ok().and_then(|text| Snapshot::parse(text).ok());
+        let known = std::str::from_utf8(&there).ok().and_then(|text| ServerSnapshot::parse(text).ok());
         if known.as_ref() == Some(snapshot) {
             return Ok(());
         }
@@ -245,7 +245,11 @@ impl SnapshotArgs {
     }
 
     /// Refuses names that no tool has, neither as it was recorded nor as it is.
-    fn name_known_tools(&self, (before, now): (Option<&Snapshot>, &[Recorded]), output: &Output) -> Result<(), Exit> {
+    fn name_known_tools(
+        &self,
+        (before, now): (Option<&ServerSnapshot>, &[Recorded]),
+        output: &Output,
+    ) -> Result<(), Exit> {
         let earlier = before.into_iter().flat_map(|before| &before.servers);
         let tools = earlier.chain(now).flat_map(|recorded| &recorded.tools);
         let names: BTreeSet<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
@@ -304,8 +308,8 @@ impl Files for Unrecorded {
         }
         let text = read_text(path, WRITTEN);
         let is_recording = path.extension().is_some_and(|end| end == "json");
-        let is_usable = text.as_ref().is_ok_and(|text| Snapshot::parse(text).is_ok());
-        if is_recording && !is_usable { Ok(Snapshot::new(Vec::new()).text()) } else { text }
+        let is_usable = text.as_ref().is_ok_and(|text| ServerSnapshot::parse(text).is_ok());
+        if is_recording && !is_usable { Ok(ServerSnapshot::new(Vec::new()).text()) } else { text }
     }
 }
 
@@ -339,7 +343,7 @@ fn planned(args: &SnapshotArgs, output: &Output) -> Result<Plan, Exit> {
 
 fn recorded(
     args: &SnapshotArgs,
-    (plan, before): (Plan, Option<&Snapshot>),
+    (plan, before): (Plan, Option<&ServerSnapshot>),
     environment: &Environment,
     output: &Output,
 ) -> Result<Recording, Exit> {
@@ -388,7 +392,7 @@ fn recorded(
 /// Records the servers that it visits.
 struct Recorder<'r> {
     args: &'r SnapshotArgs,
-    before: Option<&'r Snapshot>,
+    before: Option<&'r ServerSnapshot>,
     tell: &'r (dyn Fn(String) + Sync),
 }
 

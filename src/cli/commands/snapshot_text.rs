@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::drift::{Change, Level, Recorded, Snapshot};
+use crate::drift::{ChangeLevel, Recorded, ServerChange, ServerSnapshot};
 use crate::source::visible_line;
 
 /// What has changed about one server.
@@ -14,7 +14,7 @@ pub(super) struct Told<'a> {
     /// The revision that was asked for.
     pub(super) protocol: &'a str,
     /// The changes.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<ServerChange>,
 }
 
 /// The longest value that is shown, in characters.
@@ -27,7 +27,7 @@ const MANY: usize = 6;
 const FEW: usize = 3;
 
 /// What a file holds.
-pub(super) fn of_recording(snapshot: &Snapshot, notes: &[String], file: &Path) -> String {
+pub(super) fn of_recording(snapshot: &ServerSnapshot, notes: &[String], file: &Path) -> String {
     let mut text = String::new();
     for recorded in &snapshot.servers {
         let Recorded { tools, resources, resource_templates, prompts, answers, .. } = recorded;
@@ -57,12 +57,12 @@ pub(super) fn of_changes(told: &[Told<'_>]) -> String {
         if told.len() > 1 {
             let _ = writeln!(text, "{}, {protocol}", visible_line(name));
         }
-        for level in Level::ALL {
+        for level in ChangeLevel::ALL {
             text += &of_level(&changes.iter().filter(|change| change.level == level).collect::<Vec<_>>());
         }
     }
     let all = || told.iter().flat_map(|told| &told.changes);
-    let counts = Level::ALL.map(|level| (all().filter(|change| change.level == level).count(), level.as_str()));
+    let counts = ChangeLevel::ALL.map(|level| (all().filter(|change| change.level == level).count(), level.as_str()));
     let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
     let counts: Vec<String> = counts.collect();
     let _ = match counts.len() {
@@ -73,9 +73,9 @@ pub(super) fn of_changes(told: &[Told<'_>]) -> String {
 }
 
 /// The changes of one level; of many that say the same of different things, a few and how many more there are.
-fn of_level(changes: &[&Change]) -> String {
+fn of_level(changes: &[&ServerChange]) -> String {
     // Names stand between backticks.
-    let alike = |change: &Change| (change.what, change.says.split('`').step_by(2).collect::<Vec<_>>().concat());
+    let alike = |change: &ServerChange| (change.what, change.says.split('`').step_by(2).collect::<Vec<_>>().concat());
     let mut found: BTreeMap<_, usize> = BTreeMap::new();
     for change in changes {
         *found.entry(alike(change)).or_default() += 1;
@@ -95,7 +95,7 @@ fn of_level(changes: &[&Change]) -> String {
     text
 }
 
-fn of_change(change: &Change) -> String {
+fn of_change(change: &ServerChange) -> String {
     let (level, at, says) = (change.level.as_str(), visible_line(&change.at), visible_line(&change.says));
     let mut text = format!("{level:<11} {at}\n            {says}\n");
     let example = change.example.as_ref().map(|value| ("for example", value.to_string()));

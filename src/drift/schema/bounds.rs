@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
+use crate::drift::Versions;
 use crate::generate::compare;
 
 /// From here on, every quotient of fractions is a whole number.
@@ -11,7 +12,7 @@ const LARGEST: f64 = 1e15;
 
 /// What a change does to the values that are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum SchemaEffect {
     /// There are fewer of them.
     Narrowed,
     /// There are more of them.
@@ -22,13 +23,13 @@ pub(super) enum Effect {
 
 /// A keyword, and how to tell what a change of it does.
 #[derive(Debug)]
-pub(super) struct Bound {
+pub(super) struct BoundKeyword {
     pub(super) keyword: &'static str,
-    kind: Kind,
+    kind: BoundKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BoundKind {
     /// The higher, the fewer values.
     Low,
     /// The lower, the fewer values.
@@ -40,46 +41,46 @@ enum Kind {
 }
 
 /// The keywords.
-pub(super) static BOUNDS: &[Bound] = &[
-    bound("minimum", Kind::Low),
-    bound("exclusiveMinimum", Kind::Low),
-    bound("minLength", Kind::Low),
-    bound("minItems", Kind::Low),
-    bound("minProperties", Kind::Low),
-    bound("minContains", Kind::Low),
-    bound("maximum", Kind::High),
-    bound("exclusiveMaximum", Kind::High),
-    bound("maxLength", Kind::High),
-    bound("maxItems", Kind::High),
-    bound("maxProperties", Kind::High),
-    bound("maxContains", Kind::High),
-    bound("multipleOf", Kind::Step),
-    bound("uniqueItems", Kind::There),
-    bound("pattern", Kind::There),
-    bound("format", Kind::There),
-    bound("propertyNames", Kind::There),
+pub(super) static BOUNDS: &[BoundKeyword] = &[
+    bound("minimum", BoundKind::Low),
+    bound("exclusiveMinimum", BoundKind::Low),
+    bound("minLength", BoundKind::Low),
+    bound("minItems", BoundKind::Low),
+    bound("minProperties", BoundKind::Low),
+    bound("minContains", BoundKind::Low),
+    bound("maximum", BoundKind::High),
+    bound("exclusiveMaximum", BoundKind::High),
+    bound("maxLength", BoundKind::High),
+    bound("maxItems", BoundKind::High),
+    bound("maxProperties", BoundKind::High),
+    bound("maxContains", BoundKind::High),
+    bound("multipleOf", BoundKind::Step),
+    bound("uniqueItems", BoundKind::There),
+    bound("pattern", BoundKind::There),
+    bound("format", BoundKind::There),
+    bound("propertyNames", BoundKind::There),
 ];
 
-const fn bound(keyword: &'static str, kind: Kind) -> Bound {
-    Bound { keyword, kind }
+const fn bound(keyword: &'static str, kind: BoundKind) -> BoundKeyword {
+    BoundKeyword { keyword, kind }
 }
 
 /// What the change of a keyword does.
-pub(super) fn effect(bound: &Bound, (old, new): (&Value, &Value)) -> Effect {
+pub(super) fn effect(bound: &BoundKeyword, Versions { old, new }: Versions<'_>) -> SchemaEffect {
     let (was, is) = match (old.get(bound.keyword), new.get(bound.keyword)) {
-        (None, _) => return moved(bound, (old, new)).unwrap_or(Effect::Narrowed),
-        (_, None) => return moved(bound, (new, old)).map_or(Effect::Widened, other_way),
+        (None, _) => return moved(bound, Versions { old, new }).unwrap_or(SchemaEffect::Narrowed),
+        (_, None) => return moved(bound, Versions { old: new, new: old }).map_or(SchemaEffect::Widened, other_way),
         (Some(was), Some(is)) => (was, is),
     };
-    let (Some(was), Some(is)) = (was.as_number(), is.as_number()) else { return Effect::Unclear };
+    let (Some(was), Some(is)) = (was.as_number(), is.as_number()) else { return SchemaEffect::Unclear };
     match (bound.kind, compare(is, was)) {
         // They are written differently, and too large to be told apart.
-        (Kind::Low | Kind::High, Ordering::Equal) => Effect::Unclear,
-        (Kind::Low, Ordering::Greater) | (Kind::High, Ordering::Less) => Effect::Narrowed,
-        (Kind::Low | Kind::High, _) => Effect::Widened,
-        (Kind::Step, _) if is_multiple(is, was) => Effect::Narrowed,
-        (Kind::Step, _) if is_multiple(was, is) => Effect::Widened,
-        (Kind::Step | Kind::There, _) => Effect::Unclear,
+        (BoundKind::Low | BoundKind::High, Ordering::Equal) => SchemaEffect::Unclear,
+        (BoundKind::Low, Ordering::Greater) | (BoundKind::High, Ordering::Less) => SchemaEffect::Narrowed,
+        (BoundKind::Low | BoundKind::High, _) => SchemaEffect::Widened,
+        (BoundKind::Step, _) if is_multiple(is, was) => SchemaEffect::Narrowed,
+        (BoundKind::Step, _) if is_multiple(was, is) => SchemaEffect::Widened,
+        (BoundKind::Step | BoundKind::There, _) => SchemaEffect::Unclear,
     }
 }
 
@@ -92,7 +93,7 @@ fn is_multiple(one: &Number, of: &Number) -> bool {
 }
 
 /// What a limit does that is new where its twin was: `minimum: 1` in place of `exclusiveMinimum: 0`.
-fn moved(bound: &Bound, (old, new): (&Value, &Value)) -> Option<Effect> {
+fn moved(bound: &BoundKeyword, Versions { old, new }: Versions<'_>) -> Option<SchemaEffect> {
     let twin = match bound.keyword {
         "minimum" => "exclusiveMinimum",
         "exclusiveMinimum" => "minimum",
@@ -107,16 +108,16 @@ fn moved(bound: &Bound, (old, new): (&Value, &Value)) -> Option<Effect> {
     let order = compare(new.get(bound.keyword)?.as_number()?, old.get(twin)?.as_number()?);
     let is_exclusive = bound.keyword.starts_with("exclusive");
     let narrows = match bound.kind {
-        Kind::Low => order.is_gt() || is_exclusive && order.is_ge(),
-        Kind::High | Kind::Step | Kind::There => order.is_lt() || is_exclusive && order.is_le(),
+        BoundKind::Low => order.is_gt() || is_exclusive && order.is_ge(),
+        BoundKind::High | BoundKind::Step | BoundKind::There => order.is_lt() || is_exclusive && order.is_le(),
     };
-    Some(if narrows { Effect::Narrowed } else { Effect::Widened })
+    Some(if narrows { SchemaEffect::Narrowed } else { SchemaEffect::Widened })
 }
 
-fn other_way(effect: Effect) -> Effect {
+fn other_way(effect: SchemaEffect) -> SchemaEffect {
     match effect {
-        Effect::Narrowed => Effect::Widened,
-        Effect::Widened => Effect::Narrowed,
-        Effect::Unclear => Effect::Unclear,
+        SchemaEffect::Narrowed => SchemaEffect::Widened,
+        SchemaEffect::Widened => SchemaEffect::Narrowed,
+        SchemaEffect::Unclear => SchemaEffect::Unclear,
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::document::Document;
+use super::document::SchemaDocument;
 use super::merge::merged;
-use super::tidy::{numbered, settled, tidied, translated};
+use super::simplify::{numbered, settled, simplified, translated};
 use crate::drift::steady::pointed;
 
 /// How many schemas may come of the references of one: they can multiply them without end.
@@ -17,13 +17,13 @@ const FOLLOWED: [usize; 7] = [64, 16, 8, 4, 2, 1, 0];
 /// How deep schemas may be inside of each other where references lead further down.
 const DEEPEST: usize = 120;
 
-/// What is kept of a schema.
+/// How much of a schema is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum NormalizeMode {
     /// Words for people as well.
-    Words,
+    WithAnnotations,
     /// Only what decides which values are valid.
-    Meaning,
+    ValidationOnly,
 }
 
 /// Keywords that decide nothing.
@@ -73,36 +73,36 @@ pub(super) const LISTED: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 pub(super) const RECURSIVE: &str = "$recursive";
 
 /// A schema in one spelling that stands for itself: it refers to nothing, or was spelt before.
-pub(super) fn canonical(schema: &Value, keep: Keep) -> Value {
-    Speller::new(schema, keep, 0).spell(schema, &Place::root())
+pub(super) fn canonical(schema: &Value, keep: NormalizeMode) -> Value {
+    Normalizer::new(schema, keep, 0).normalize(schema, &SchemaLocation::root())
 }
 
 /// Two schemas in one spelling.
-pub(super) fn canonical_both(schemas: [&Value; 2], keep: Keep) -> [Value; 2] {
+pub(super) fn canonical_both(schemas: [&Value; 2], keep: NormalizeMode) -> [Value; 2] {
     let followed = |most: usize| {
         let [old, new] = schemas.map(|schema| {
-            let mut speller = Speller::new(schema, keep, most);
-            let spelt = speller.spell(schema, &Place::root());
-            (speller.left > 0).then_some(spelt)
+            let mut normalizer = Normalizer::new(schema, keep, most);
+            let spelt = normalizer.normalize(schema, &SchemaLocation::root());
+            (normalizer.left > 0).then_some(spelt)
         });
         Some([old?, new?])
     };
     FOLLOWED.into_iter().find_map(followed).unwrap_or_else(|| schemas.map(|schema| canonical(schema, keep)))
 }
 
-struct Speller<'a> {
-    document: Document<'a>,
-    keep: Keep,
+struct Normalizer<'a> {
+    document: SchemaDocument<'a>,
+    keep: NormalizeMode,
     /// How many references are followed one after the other.
     most: usize,
     /// The schemas that lead here: the whole document, then what references lead to.
-    open: Vec<Place>,
+    open: Vec<SchemaLocation>,
     left: usize,
 }
 
 /// Where a schema stands.
 #[derive(Debug, Clone)]
-struct Place {
+struct SchemaLocation {
     /// Where it is written.
     pointer: String,
     /// How many schemas it is inside of, with all references written out.
@@ -111,7 +111,7 @@ struct Place {
     is_whole: bool,
 }
 
-impl Place {
+impl SchemaLocation {
     fn root() -> Self {
         Self { pointer: String::new(), depth: 0, is_whole: true }
     }
@@ -123,12 +123,12 @@ impl Place {
     }
 }
 
-impl<'a> Speller<'a> {
-    fn new(schema: &'a Value, keep: Keep, most: usize) -> Self {
-        Self { document: Document::new(schema), keep, most, open: vec![Place::root()], left: MOST }
+impl<'a> Normalizer<'a> {
+    fn new(schema: &'a Value, keep: NormalizeMode, most: usize) -> Self {
+        Self { document: SchemaDocument::new(schema), keep, most, open: vec![SchemaLocation::root()], left: MOST }
     }
 
-    fn spell(&mut self, schema: &Value, place: &Place) -> Value {
+    fn normalize(&mut self, schema: &Value, place: &SchemaLocation) -> Value {
         let fields = match schema {
             Value::Bool(false) => return Value::Bool(false),
             Value::Object(fields) => translated(fields),
@@ -144,40 +144,41 @@ impl<'a> Speller<'a> {
         let mut spelt = Map::new();
         let mut parts = Vec::new();
         for (key, value) in &fields {
-            if PLACES.contains(&key.as_str()) || self.keep == Keep::Meaning && says_nothing(key) {
+            if PLACES.contains(&key.as_str()) || self.keep == NormalizeMode::ValidationOnly && says_nothing(key) {
                 continue;
             }
             match key.as_str() {
                 keyword if REFERENCES.contains(&keyword) => {
-                    parts.push(self.referred(keyword, value, &Place { is_whole, ..place.clone() }));
+                    parts.push(self.referred(keyword, value, &SchemaLocation { is_whole, ..place.clone() }));
                 }
                 "allOf" => {
                     for (number, part) in value.as_array().into_iter().flatten().enumerate() {
                         let pointer = format!("{}/allOf/{number}", place.pointer);
-                        parts.push(self.spell(part, &Place { pointer, is_whole, ..place.clone() }));
+                        parts.push(self.normalize(part, &SchemaLocation { pointer, is_whole, ..place.clone() }));
                     }
                 }
                 key if ONE.contains(&key) => {
-                    spelt.insert(key.to_owned(), self.spell(value, &place.inside(&[key])));
+                    spelt.insert(key.to_owned(), self.normalize(value, &place.inside(&[key])));
                 }
                 key if LISTED.contains(&key) => {
                     let listed = value.as_array().into_iter().flatten().enumerate();
-                    let listed = listed.map(|(at, part)| self.spell(part, &place.inside(&[key, &at.to_string()])));
+                    let listed = listed.map(|(at, part)| self.normalize(part, &place.inside(&[key, &at.to_string()])));
                     spelt.insert(key.to_owned(), listed.collect());
                 }
                 key if NAMED.contains(&key) => {
                     let named = value.as_object().into_iter().flatten();
-                    let named = named.map(|(name, part)| (name.clone(), self.spell(part, &place.inside(&[key, name]))));
+                    let named =
+                        named.map(|(name, part)| (name.clone(), self.normalize(part, &place.inside(&[key, name]))));
                     spelt.insert(key.to_owned(), Value::Object(named.collect()));
                 }
                 _ => drop(spelt.insert(key.clone(), numbered(value))),
             }
         }
-        settled(parts.into_iter().fold(tidied(spelt), merged))
+        settled(parts.into_iter().fold(simplified(spelt), merged))
     }
 
     /// What a reference leads to, or what stands for it.
-    fn referred(&mut self, keyword: &str, reference: &Value, place: &Place) -> Value {
+    fn referred(&mut self, keyword: &str, reference: &Value, place: &SchemaLocation) -> Value {
         let Some((pointer, target)) = self.document.target(keyword, reference, &place.pointer) else {
             return self.document.unknown(reference);
         };
@@ -187,9 +188,9 @@ impl<'a> Speller<'a> {
             None if self.open.len() > self.most || place.depth > DEEPEST => return self.document.far(&pointer),
             None => {}
         }
-        let there = Place { pointer, ..place.clone() };
+        let there = SchemaLocation { pointer, ..place.clone() };
         self.open.push(there.clone());
-        let spelt = self.spell(target, &there);
+        let spelt = self.normalize(target, &there);
         self.open.pop();
         spelt
     }

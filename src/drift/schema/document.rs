@@ -10,13 +10,13 @@ use crate::drift::steady::pointed;
 use crate::generate::{References, written};
 
 /// Stands for what a reference leads to where that is not written out: the same for what means the same.
-pub(super) const FAR: &str = "$far";
+pub(super) const UNRESOLVED_REF: &str = "$far";
 
 /// How many schemas are read to find out what references lead to.
 const MOST: usize = 200_000;
 
 /// A schema as it was written.
-pub(super) struct Document<'a> {
+pub(super) struct SchemaDocument<'a> {
     root: &'a Value,
     references: References<'a>,
     /// The stand-ins by pointer.
@@ -32,7 +32,7 @@ struct Reached {
     text: String,
 }
 
-impl<'a> Document<'a> {
+impl<'a> SchemaDocument<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
         Self { root, references: References::new(root), known: BTreeMap::new(), left: MOST }
     }
@@ -53,16 +53,16 @@ impl<'a> Document<'a> {
     /// A stand-in for what is at a pointer.
     pub(super) fn far(&mut self, pointer: &str) -> Value {
         if let Some(known) = self.known.get(pointer) {
-            return json!({FAR: known});
+            return json!({UNRESOLVED_REF: known});
         }
         let told = self.reached(pointer).unwrap_or_else(|| format!("{pointer} of {}", self.whole()));
         self.known.insert(pointer.to_owned(), told.clone());
-        json!({FAR: told})
+        json!({UNRESOLVED_REF: told})
     }
 
     /// A stand-in for what a reference leads to that leads to no known place.
     pub(super) fn unknown(&mut self, reference: &Value) -> Value {
-        json!({FAR: self.elsewhere(reference)})
+        json!({UNRESOLVED_REF: self.elsewhere(reference)})
     }
 
     /// What is in other documents is told by its address alone; anything else may be anywhere in this one.

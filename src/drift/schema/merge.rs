@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::canonical::{RECURSIVE, says_nothing};
-use super::document::FAR;
+use super::document::UNRESOLVED_REF;
 use crate::generate::{compare, written};
 
 /// One schema for values that satisfy both; what cannot be merged stays an `allOf`.
@@ -120,10 +120,12 @@ pub(super) fn add_types(branches: &[Value]) -> Option<Value> {
     }
     let Some(fuller) = fuller else { return Some(json!({"type": sorted(types)})) };
     let own = fuller["type"].as_array()?;
-    let is_apart = |name: &Value| !own.contains(name) && (*name != "number" && *name != "integer" || !has_numbers(own));
-    let has_more =
-        ["anyOf", "oneOf", "allOf", "not", "if", FAR, RECURSIVE].iter().any(|key| fuller.get(*key).is_some());
-    if has_more || !types.iter().all(is_apart) {
+    let is_disjoint =
+        |name: &Value| !own.contains(name) && (*name != "number" && *name != "integer" || !has_numbers(own));
+    let has_more = ["anyOf", "oneOf", "allOf", "not", "if", UNRESOLVED_REF, RECURSIVE]
+        .iter()
+        .any(|key| fuller.get(*key).is_some());
+    if has_more || !types.iter().all(is_disjoint) {
         return None;
     }
     let mut whole = fuller.clone();

@@ -4,29 +4,29 @@
 //! side, keyword by keyword. What the keywords cannot decide is decided by example, or counts as breaking.
 //! Start reading in [`compare_schemas`].
 
-mod apart;
 mod bounds;
 mod canonical;
 mod choices;
+mod disjoint;
 mod document;
 mod merge;
 mod object;
-mod tidy;
+mod simplify;
 mod union;
 mod walk;
 mod witness;
 
 use serde_json::Value;
 
-use self::canonical::{Keep, canonical_both};
-use self::walk::Walk;
-use super::change::Change;
+use self::canonical::{NormalizeMode, canonical_both};
+use self::walk::SchemaWalk;
+use super::change::ServerChange;
 
 pub use self::witness::counterexample;
 
 /// Who suffers from a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum SchemaDirection {
     /// Callers send it: what was accepted must still be.
     Sent,
     /// Callers read it: what comes must be what could come before.
@@ -34,18 +34,18 @@ pub enum Direction {
 }
 
 /// What has changed from one schema to the other; `at` is where they stand.
-pub fn compare_schemas(direction: Direction, before: &Value, after: &Value, at: &str) -> Vec<Change> {
+pub fn compare_schemas(direction: SchemaDirection, before: &Value, after: &Value, at: &str) -> Vec<ServerChange> {
     if before == after {
         return Vec::new();
     }
-    let [old, new] = canonical_both([before, after], Keep::Words);
-    let mut walk = Walk::new(direction);
+    let [old, new] = canonical_both([before, after], NormalizeMode::WithAnnotations);
+    let mut walk = SchemaWalk::new(direction);
     walk.pair(&old, &new, at);
     walk.finish()
 }
 
 /// Whether two schemas mean the same.
 pub(super) fn is_same(before: &Value, after: &Value) -> bool {
-    let [old, new] = canonical_both([before, after], Keep::Meaning);
+    let [old, new] = canonical_both([before, after], NormalizeMode::ValidationOnly);
     old == new
 }

@@ -6,17 +6,18 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::bounds::Effect;
-use super::canonical::{Keep, canonical};
+use super::bounds::SchemaEffect;
+use super::canonical::{NormalizeMode, canonical};
 use super::merge::merged;
-use super::tidy::settled;
-use super::walk::Walk;
-use super::{Change, Direction};
-use crate::drift::Level;
+use super::simplify::settled;
+use super::walk::SchemaWalk;
+use super::{SchemaDirection, ServerChange};
+use crate::drift::ChangeLevel;
+use crate::drift::Versions;
 use crate::generate::{self, Formats, Judge, written};
 
 /// What a schema says about properties.
-struct Members<'a> {
+struct ObjectSchema<'a> {
     schema: &'a Value,
     named: &'a Map<String, Value>,
     patterns: &'a Map<String, Value>,
@@ -25,7 +26,7 @@ struct Members<'a> {
 
 static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
-impl<'a> Members<'a> {
+impl<'a> ObjectSchema<'a> {
     fn new(schema: &'a Value) -> Self {
         let map = |key: &str| schema[key].as_object().unwrap_or(&NONE);
         Self { schema, named: map("properties"), patterns: map("patternProperties"), required: required(schema) }
@@ -49,8 +50,8 @@ impl<'a> Members<'a> {
 
 /// Old and new, with the patterns of both.
 struct Pair<'a> {
-    was: Members<'a>,
-    is: Members<'a>,
+    was: ObjectSchema<'a>,
+    is: ObjectSchema<'a>,
     patterns: BTreeMap<&'a str, Option<Judge>>,
     /// New properties by what they mean; made when it is asked for.
     twins: OnceCell<BTreeMap<String, Vec<&'a str>>>,
@@ -58,7 +59,7 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     fn new(old: &'a Value, new: &'a Value) -> Self {
-        let (was, is) = (Members::new(old), Members::new(new));
+        let (was, is) = (ObjectSchema::new(old), ObjectSchema::new(new));
         let names = was.patterns.keys().chain(is.patterns.keys());
         let patterns = names.map(|pattern| (pattern.as_str(), matcher(pattern))).collect();
         Self { was, is, patterns, twins: OnceCell::new() }
@@ -92,7 +93,7 @@ fn matcher(pattern: &str) -> Option<Judge> {
     Judge::new(generate::compile(&schema, Formats::Ignored).ok()?, &schema).ok()
 }
 
-impl Walk {
+impl SchemaWalk {
     pub(super) fn object(&mut self, old: &Value, new: &Value, at: &str) {
         let pair = Pair::new(old, new);
         let (was, is) = (&pair.was, &pair.is);
@@ -123,23 +124,23 @@ impl Walk {
     }
 
     fn removed(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
-        if self.is_full(Level::Breaking) {
+        if self.is_full(ChangeLevel::Breaking) {
             return;
         }
         let schema = &pair.was.named[name];
         let help = pair.twin(schema).map(|twin| format!("renamed to `{twin}`?"));
         let is_closed = pair.is.is_closed();
         let says = match self.direction {
-            Direction::Sent if is_closed => format!("`{name}` was removed: calls that send it are refused"),
-            Direction::Sent => format!("`{name}` was removed: callers that send it are silently ignored"),
-            Direction::Read => format!("`{name}` was removed: clients that read it may find nothing"),
+            SchemaDirection::Sent if is_closed => format!("`{name}` was removed: calls that send it are refused"),
+            SchemaDirection::Sent => format!("`{name}` was removed: callers that send it are silently ignored"),
+            SchemaDirection::Read => format!("`{name}` was removed: clients that read it may find nothing"),
         };
-        let change = Change::new(Level::Breaking, "property-removed", format!("{at}/{name}"), says);
+        let change = ServerChange::new(ChangeLevel::Breaking, "property-removed", format!("{at}/{name}"), says);
         let change = change.with_values(Some(schema), None).with_help(help);
         let (old, new) = (pair.was.schema, pair.is.schema);
-        let shows = is_closed && self.direction == Direction::Sent && self.affords([old, new]);
+        let shows = is_closed && self.direction == SchemaDirection::Sent && self.affords([old, new]);
         let example = shows.then(|| with(name, schema, old)).flatten().filter(|value| generate::refuses(new, value));
-        self.push(Change { example, ..change });
+        self.push(ServerChange { example, ..change });
     }
 
     /// That a property may have values now that others could not have where its name was not known is said on its
@@ -148,18 +149,18 @@ impl Walk {
         let (old, new) = (pair.was.schema, pair.is.schema);
         let is_required = pair.is.required.contains(name);
         let (level, says) = match self.direction {
-            Direction::Sent if is_required && !pair.was.required.contains(name) => {
-                (Level::Breaking, format!("`{name}` was added and is required: calls without it are refused"))
+            SchemaDirection::Sent if is_required && !pair.was.required.contains(name) => {
+                (ChangeLevel::Breaking, format!("`{name}` was added and is required: calls without it are refused"))
             }
-            Direction::Sent => (Level::Compatible, format!("`{name}` was added and is optional")),
-            Direction::Read => (Level::Compatible, format!("`{name}` was added")),
+            SchemaDirection::Sent => (ChangeLevel::Compatible, format!("`{name}` was added and is optional")),
+            SchemaDirection::Read => (ChangeLevel::Compatible, format!("`{name}` was added")),
         };
         let place = format!("{at}/{name}");
-        let change = Change::new(level, "property-added", &place, says);
-        let shows = level == Level::Breaking && !self.is_full(level) && self.affords([old, new]);
+        let change = ServerChange::new(level, "property-added", &place, says);
+        let shows = level == ChangeLevel::Breaking && !self.is_full(level) && self.affords([old, new]);
         let example = shows.then(|| generate::valid(old)).flatten();
         let example = example.filter(|value| generate::refuses(new, value));
-        self.push(Change { example, ..change.with_values(None, new["properties"].get(name)) });
+        self.push(ServerChange { example, ..change.with_values(None, new["properties"].get(name)) });
         let matching = pair.matching(name);
         let was = pair.was.said(name, &matching).or_else(|| pair.was.others().cloned());
         if let (Some(was), Some(is)) = (was, pair.is.said(name, &matching))
@@ -171,21 +172,23 @@ impl Walk {
 
     fn required(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
         let (was, is) = (pair.was.required.contains(name), pair.is.required.contains(name));
-        let effect = if is { Effect::Narrowed } else { Effect::Widened };
+        let effect = if is { SchemaEffect::Narrowed } else { SchemaEffect::Widened };
         if was == is || self.is_full(self.level(effect)) {
             return;
         }
         let says = match (is, self.direction) {
-            (true, Direction::Sent) => format!("`{name}` is now required: calls without it are refused"),
-            (true, Direction::Read) => format!("`{name}` is now always present"),
-            (false, Direction::Sent) => format!("`{name}` is now optional"),
-            (false, Direction::Read) => format!("`{name}` may now be missing"),
+            (true, SchemaDirection::Sent) => format!("`{name}` is now required: calls without it are refused"),
+            (true, SchemaDirection::Read) => format!("`{name}` is now always present"),
+            (false, SchemaDirection::Sent) => format!("`{name}` is now optional"),
+            (false, SchemaDirection::Read) => format!("`{name}` may now be missing"),
         };
         let mut alone = pair.was.schema.clone();
         let mut names: Vec<&str> = pair.was.required.iter().copied().filter(|other| *other != name).collect();
         names.extend(is.then_some(name));
         alone["required"] = json!(names);
-        if let Some(told) = self.told(effect, &format!("{at}/{name}"), says, (pair.was.schema, &alone)) {
+        if let Some(told) =
+            self.told(effect, &format!("{at}/{name}"), says, Versions { old: pair.was.schema, new: &alone })
+        {
             told.what = "required-changed";
             (told.before, told.after) = (Some(was.into()), Some(is.into()));
         }
@@ -206,11 +209,11 @@ impl Walk {
         let says =
             if opens { "additional properties are now allowed" } else { "additional properties are no longer allowed" };
         let (level, what) = match (self.direction, opens) {
-            (Direction::Sent, false) => (Level::Breaking, "schema-narrowed"),
-            (_, true) => (Level::Compatible, "schema-widened"),
-            (Direction::Read, false) => (Level::Compatible, "schema-narrowed"),
+            (SchemaDirection::Sent, false) => (ChangeLevel::Breaking, "schema-narrowed"),
+            (_, true) => (ChangeLevel::Compatible, "schema-widened"),
+            (SchemaDirection::Read, false) => (ChangeLevel::Compatible, "schema-narrowed"),
         };
-        let change = Change::new(level, what, format!("{at}/*"), says);
+        let change = ServerChange::new(level, what, format!("{at}/*"), says);
         self.push(change.with_values(old.get("additionalProperties"), new.get("additionalProperties")));
     }
 
@@ -219,27 +222,27 @@ impl Walk {
         let anything = json!({});
         for pattern in pair.patterns.keys() {
             let place = format!("{at}/{pattern}");
-            let others = |side: &Members<'_>| side.others().unwrap_or(&anything).clone();
+            let others = |side: &ObjectSchema<'_>| side.others().unwrap_or(&anything).clone();
             match (pair.was.patterns.get(*pattern), pair.is.patterns.get(*pattern)) {
                 (Some(was), Some(is)) => self.pair(was, is, &place),
                 (Some(was), None) => {
                     self.pair(was, &others(&pair.is), &place);
-                    if self.direction == Direction::Read {
-                        self.overlaps((was, &pair.is), &place);
+                    if self.direction == SchemaDirection::Read {
+                        self.overlaps(was, &pair.is, &place);
                     }
                 }
                 (None, Some(is)) if pair.was.is_closed() => {
                     let says = "names that match this pattern are now allowed";
-                    let change = Change::new(Level::Compatible, "schema-widened", &place, says);
+                    let change = ServerChange::new(ChangeLevel::Compatible, "schema-widened", &place, says);
                     self.push(change.with_values(Some(&json!(false)), Some(is)));
-                    if self.direction == Direction::Sent {
-                        self.overlaps((is, &pair.was), &place);
+                    if self.direction == SchemaDirection::Sent {
+                        self.overlaps(is, &pair.was, &place);
                     }
                 }
                 (None, Some(is)) => {
                     self.pair(&others(&pair.was), is, &place);
-                    if self.direction == Direction::Sent {
-                        self.overlaps((is, &pair.was), &place);
+                    if self.direction == SchemaDirection::Sent {
+                        self.overlaps(is, &pair.was, &place);
                     }
                 }
                 (None, None) => {}
@@ -249,13 +252,18 @@ impl Walk {
 
     /// Names that match a pattern may match another one as well: there, what one of them said came to hold beside the
     /// other, or holds no longer.
-    fn overlaps(&mut self, (schema, beside): (&Value, &Members<'_>), at: &str) {
+    fn overlaps(&mut self, schema: &Value, beside: &ObjectSchema<'_>, at: &str) {
         let breaks = beside.patterns.values().any(|other| match self.direction {
-            Direction::Sent => self.breaks(other, schema),
-            Direction::Read => self.breaks(schema, other),
+            SchemaDirection::Sent => self.breaks(other, schema),
+            SchemaDirection::Read => self.breaks(schema, other),
         });
         if breaks {
-            self.told(Effect::Unclear, at, "names that match it may also match another pattern", (schema, schema));
+            self.told(
+                SchemaEffect::Unclear,
+                at,
+                "names that match it may also match another pattern",
+                Versions { old: schema, new: schema },
+            );
         }
     }
 
@@ -271,11 +279,11 @@ impl Walk {
         let (was, is) = (pairs(old), pairs(new));
         let effect = match (is.is_subset(&was), was.is_subset(&is)) {
             (true, true) => return,
-            (true, false) => Effect::Widened,
-            (false, true) => Effect::Narrowed,
-            (false, false) => Effect::Unclear,
+            (true, false) => SchemaEffect::Widened,
+            (false, true) => SchemaEffect::Narrowed,
+            (false, false) => SchemaEffect::Unclear,
         };
-        self.keyword(effect, "dependentRequired", at, (old, new));
+        self.keyword(effect, "dependentRequired", at, Versions { old, new });
     }
 }
 
@@ -285,7 +293,7 @@ fn required(schema: &Value) -> BTreeSet<&str> {
 
 /// What a schema means, as a text.
 fn spelt(schema: &Value) -> String {
-    written(&canonical(schema, Keep::Meaning))
+    written(&canonical(schema, NormalizeMode::ValidationOnly))
 }
 
 /// A value of a schema in which a property is given.

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::Direction;
-use super::bounds::Effect;
-use super::canonical::{Keep, canonical, says_nothing};
-use super::walk::Walk;
+use super::SchemaDirection;
+use super::bounds::SchemaEffect;
+use super::canonical::{NormalizeMode, canonical, says_nothing};
+use super::walk::SchemaWalk;
+use crate::drift::Versions;
 use crate::generate::written;
 
 /// How many pairs of branches are held against each other.
@@ -36,22 +37,22 @@ pub(super) fn branches(schema: &Value) -> Option<Union> {
     }
 }
 
-impl Walk {
+impl SchemaWalk {
     /// Compares unions. Whoever keeps to exactly one of some alternatives keeps to any of them, so that `oneOf` may
     /// be read as `anyOf` where it is what has to be allowed; where it is what allows, it may not.
-    pub(super) fn alternatives(&mut self, (was, is): (&Union, &Union), pair: (&Value, &Value), at: &str) {
+    pub(super) fn alternatives(&mut self, (was, is): (&Union, &Union), pair: Versions<'_>, at: &str) {
         if !was.is_strict && !is.is_strict {
             return self.union(&was.schemas, &is.schemas, at);
         }
         let is_same = meanings(&was.schemas) == meanings(&is.schemas);
         let is_looser = match self.direction {
-            Direction::Sent => !is.is_strict,
-            Direction::Read => !was.is_strict,
+            SchemaDirection::Sent => !is.is_strict,
+            SchemaDirection::Read => !was.is_strict,
         };
         let (effect, says) = match (was.is_strict, is.is_strict) {
             (true, true) if is_same => return,
-            (true, false) if is_same => (Effect::Widened, "more than one of its alternatives may now match"),
-            (false, true) if is_same => (Effect::Narrowed, "only one of its alternatives may now match"),
+            (true, false) if is_same => (SchemaEffect::Widened, "more than one of its alternatives may now match"),
+            (false, true) if is_same => (SchemaEffect::Narrowed, "only one of its alternatives may now match"),
             _ if is_looser => {
                 // What one branch alone shows may be an example of another branch as well.
                 let was_quiet = std::mem::replace(&mut self.is_quiet, true);
@@ -59,7 +60,7 @@ impl Walk {
                 self.is_quiet = was_quiet;
                 return;
             }
-            _ => (Effect::Unclear, "its alternatives changed"),
+            _ => (SchemaEffect::Unclear, "its alternatives changed"),
         };
         self.told(effect, at, says, pair);
     }
@@ -74,25 +75,29 @@ impl Walk {
             self.pair(was, is, at);
         }
         let (one, other) = (json!({"anyOf": was}), json!({"anyOf": is}));
-        let pair = (&one, &other);
+        let pair = Versions { old: &one, new: &other };
         if let ([was], [is]) = (old.as_slice(), new.as_slice()) {
             return self.pair(was.schema, is.schema, at);
         }
         let is_harmless = match self.direction {
-            Direction::Sent => self.are_covered(&old, is),
-            Direction::Read => self.are_covered(&new, was),
+            SchemaDirection::Sent => self.are_covered(&old, is),
+            SchemaDirection::Read => self.are_covered(&new, was),
         };
         let others = || "its alternatives changed".to_owned();
         let (effect, says) = match (old.len(), new.len()) {
             (0, 0) => return,
-            (0, come) => (Effect::Widened, counted(come, "was added", "were added")),
-            (gone, 0) => (Effect::Narrowed, counted(gone, "was removed", "were removed")),
-            _ => (Effect::Unclear, others()),
+            (0, come) => (SchemaEffect::Widened, counted(come, "was added", "were added")),
+            (gone, 0) => (SchemaEffect::Narrowed, counted(gone, "was removed", "were removed")),
+            _ => (SchemaEffect::Unclear, others()),
         };
         let (effect, says) = match self.direction {
-            Direction::Sent if is_harmless && effect != Effect::Widened => (Effect::Widened, others()),
-            Direction::Read if is_harmless && effect != Effect::Narrowed => (Effect::Narrowed, others()),
-            Direction::Sent | Direction::Read => (effect, says),
+            SchemaDirection::Sent if is_harmless && effect != SchemaEffect::Widened => {
+                (SchemaEffect::Widened, others())
+            }
+            SchemaDirection::Read if is_harmless && effect != SchemaEffect::Narrowed => {
+                (SchemaEffect::Narrowed, others())
+            }
+            SchemaDirection::Sent | SchemaDirection::Read => (effect, says),
         };
         self.told(effect, at, says, pair);
     }
@@ -103,8 +108,8 @@ impl Walk {
             return false;
         }
         let mut is_covered = |branch: &Branch<'_>| match self.direction {
-            Direction::Sent => others.iter().any(|other| !self.breaks(branch.schema, other)),
-            Direction::Read => others.iter().any(|other| !self.breaks(other, branch.schema)),
+            SchemaDirection::Sent => others.iter().any(|other| !self.breaks(branch.schema, other)),
+            SchemaDirection::Read => others.iter().any(|other| !self.breaks(other, branch.schema)),
         };
         branches.iter().all(&mut is_covered)
     }
@@ -117,7 +122,7 @@ fn meanings(branches: &[Value]) -> Vec<String> {
 }
 
 fn meaning(branch: &Value) -> String {
-    written(&canonical(branch, Keep::Meaning))
+    written(&canonical(branch, NormalizeMode::ValidationOnly))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

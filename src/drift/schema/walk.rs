@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::bounds::{BOUNDS, Effect, effect};
-use super::canonical::{Keep, NAMED, RECURSIVE, WORDS, canonical};
-use super::document::FAR;
-use super::tidy::concerned;
+use super::bounds::{BOUNDS, SchemaEffect, effect};
+use super::canonical::{NAMED, NormalizeMode, RECURSIVE, WORDS, canonical};
+use super::document::UNRESOLVED_REF;
+use super::simplify::concerned;
 use super::union::branches;
 use super::witness::Effort;
-use super::{Change, Direction};
-use crate::drift::Level;
+use super::{SchemaDirection, ServerChange};
+use crate::drift::ChangeLevel;
+use crate::drift::Versions;
 
 /// The most changes of one schema: beyond that it is another schema.
 const MOST: usize = 200;
@@ -27,7 +28,7 @@ const OPAQUE: [&str; 13] = [
     "unevaluatedItems",
     "unevaluatedProperties",
     "dependentSchemas",
-    FAR,
+    UNRESOLVED_REF,
     RECURSIVE,
 ];
 
@@ -35,9 +36,9 @@ const OPAQUE: [&str; 13] = [
 const STEPS: usize = 100_000;
 
 /// Collects what has changed on the way.
-pub(super) struct Walk {
-    pub(super) direction: Direction,
-    found: Vec<Change>,
+pub(super) struct SchemaWalk {
+    pub(super) direction: SchemaDirection,
+    found: Vec<ServerChange>,
     /// How many of them break somebody.
     breaking: usize,
     /// How many schemas may still be compared.
@@ -50,8 +51,8 @@ pub(super) struct Walk {
     pub(super) is_quiet: bool,
 }
 
-impl Walk {
-    pub(super) fn new(direction: Direction) -> Self {
+impl SchemaWalk {
+    pub(super) fn new(direction: SchemaDirection) -> Self {
         let effort = Effort::default();
         Self {
             direction,
@@ -65,17 +66,17 @@ impl Walk {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Change> {
+    pub(super) fn finish(self) -> Vec<ServerChange> {
         self.found
     }
 
     /// Keeps a change, except where there are enough of its kind.
-    pub(super) fn push(&mut self, change: Change) -> Option<&mut Change> {
+    pub(super) fn push(&mut self, change: ServerChange) -> Option<&mut ServerChange> {
         if self.is_full(change.level) {
             return None;
         }
-        self.breaking += usize::from(change.level == Level::Breaking);
-        if self.is_probe && change.level != Level::Breaking {
+        self.breaking += usize::from(change.level == ChangeLevel::Breaking);
+        if self.is_probe && change.level != ChangeLevel::Breaking {
             return None;
         }
         self.found.push(change);
@@ -83,10 +84,10 @@ impl Walk {
     }
 
     /// Whether there are enough changes that break somebody, or enough that do not.
-    pub(super) fn is_full(&self, level: Level) -> bool {
+    pub(super) fn is_full(&self, level: ChangeLevel) -> bool {
         let others = self.found.len() - self.breaking;
         let most = if self.is_probe { 1 } else { MOST };
-        if level == Level::Breaking { self.breaking >= most } else { others >= MOST }
+        if level == ChangeLevel::Breaking { self.breaking >= most } else { others >= MOST }
     }
 
     /// Whether there is time for an example that these schemas have.
@@ -106,7 +107,7 @@ impl Walk {
     fn cut(&mut self, at: &str) {
         if !std::mem::replace(&mut self.is_cut, true) {
             let says = "the schema is too large to compare further, so the rest is not proven compatible";
-            self.push(Change::new(Level::Breaking, "schema-changed", at, says));
+            self.push(ServerChange::new(ChangeLevel::Breaking, "schema-changed", at, says));
         }
     }
 
@@ -117,16 +118,16 @@ impl Walk {
 
     /// Compares two schemas at a place.
     pub(super) fn pair(&mut self, old: &Value, new: &Value, at: &str) {
-        if old == new || self.is_full(Level::Breaking) {
+        if old == new || self.is_full(ChangeLevel::Breaking) {
             return;
         }
         let Some(steps) = self.steps.checked_sub(1) else { return self.cut(at) };
         self.steps = steps;
         if old.is_boolean() || new.is_boolean() {
-            let effect = if new.is_boolean() { Effect::Narrowed } else { Effect::Widened };
+            let effect = if new.is_boolean() { SchemaEffect::Narrowed } else { SchemaEffect::Widened };
             let says =
                 if new.is_boolean() { "no value is allowed here any more" } else { "values are now allowed here" };
-            self.told(effect, at, says, (old, new));
+            self.told(effect, at, says, Versions { old, new });
             return;
         }
         self.words(old, new, at);
@@ -134,7 +135,7 @@ impl Walk {
         if let (Some(was), Some(is)) = (branches(old), branches(new))
             && was.schemas.len() + is.schemas.len() > 2
         {
-            return self.alternatives((&was, &is), (old, new), at);
+            return self.alternatives((&was, &is), Versions { old, new }, at);
         }
         if self.types(old, new, at) {
             return;
@@ -152,7 +153,7 @@ impl Walk {
         };
         for bound in BOUNDS.iter().filter(|bound| matters(bound.keyword)) {
             if old.get(bound.keyword) != new.get(bound.keyword) {
-                self.keyword(effect(bound, (old, new)), bound.keyword, at, (old, new));
+                self.keyword(effect(bound, Versions { old, new }), bound.keyword, at, Versions { old, new });
             }
         }
         if matters("properties") {
@@ -163,19 +164,25 @@ impl Walk {
         }
         for keyword in OPAQUE.into_iter().filter(|keyword| matters(keyword)) {
             if meaning(keyword, old) != meaning(keyword, new) {
-                self.keyword(opaque(keyword, (old, new)), keyword, at, (old, new));
+                self.keyword(opaque(keyword, Versions { old, new }), keyword, at, Versions { old, new });
             }
         }
     }
 
     /// Tells of a keyword that differs; what the keyword alone changes is shown by example.
-    pub(super) fn keyword(&mut self, effect: Effect, keyword: &str, at: &str, (old, new): (&Value, &Value)) {
+    pub(super) fn keyword(
+        &mut self,
+        effect: SchemaEffect,
+        keyword: &str,
+        at: &str,
+        Versions { old, new }: Versions<'_>,
+    ) {
         if self.is_full(self.level(effect)) {
             return;
         }
         let [was, is] = [old, new].map(|schema| schema.get(keyword));
         let says = match (was, is) {
-            _ if [FAR, RECURSIVE].contains(&keyword) => "the schema it refers to changed".to_owned(),
+            _ if [UNRESOLVED_REF, RECURSIVE].contains(&keyword) => "the schema it refers to changed".to_owned(),
             (Some(was), Some(is)) => format!("`{keyword}` changed from {} to {}", short(was), short(is)),
             (None, Some(is)) => format!("`{keyword}` was added: {}", short(is)),
             (Some(was), None) => format!("`{keyword}` was removed; it was {}", short(was)),
@@ -187,60 +194,62 @@ impl Walk {
             (None, Some(alone)) => drop(alone.shift_remove(keyword)),
             (_, None) => {}
         }
-        if let Some(told) = self.told(effect, at, says, (old, &alone)) {
+        if let Some(told) = self.told(effect, at, says, Versions { old, new: &alone }) {
             (told.before, told.after) = (was.cloned(), is.cloned());
         }
     }
 
     /// How bad that is for those who are concerned.
-    pub(super) fn level(&self, effect: Effect) -> Level {
+    pub(super) fn level(&self, effect: SchemaEffect) -> ChangeLevel {
         match (self.direction, effect) {
-            (_, Effect::Unclear) | (Direction::Sent, Effect::Narrowed) | (Direction::Read, Effect::Widened) => {
-                Level::Breaking
+            (_, SchemaEffect::Unclear)
+            | (SchemaDirection::Sent, SchemaEffect::Narrowed)
+            | (SchemaDirection::Read, SchemaEffect::Widened) => ChangeLevel::Breaking,
+            (SchemaDirection::Sent, SchemaEffect::Widened) | (SchemaDirection::Read, SchemaEffect::Narrowed) => {
+                ChangeLevel::Compatible
             }
-            (Direction::Sent, Effect::Widened) | (Direction::Read, Effect::Narrowed) => Level::Compatible,
         }
     }
 
     /// Tells of a change with that effect; `pair` holds what was and is allowed as far as it matters.
     pub(super) fn told(
         &mut self,
-        effect: Effect,
+        effect: SchemaEffect,
         at: &str,
         says: impl Into<String>,
-        pair: (&Value, &Value),
-    ) -> Option<&mut Change> {
+        pair: Versions<'_>,
+    ) -> Option<&mut ServerChange> {
         let level = self.level(effect);
         if self.is_full(level) {
             return None;
         }
         let (mut example, mut is_decided) = (None, true);
-        if level == Level::Breaking && !self.is_quiet {
+        if level == ChangeLevel::Breaking && !self.is_quiet {
             (example, is_decided) = self.example(pair);
         }
         let what = match effect {
-            Effect::Narrowed => "schema-narrowed",
-            Effect::Widened => "schema-widened",
-            Effect::Unclear => "schema-changed",
+            SchemaEffect::Narrowed => "schema-narrowed",
+            SchemaEffect::Widened => "schema-widened",
+            SchemaEffect::Unclear => "schema-changed",
         };
         let mut says = says.into();
-        if effect == Effect::Unclear && example.is_none() {
+        if effect == SchemaEffect::Unclear && example.is_none() {
             says += if is_decided {
                 ", which cannot be shown to be compatible"
             } else {
                 "; checking whether that is compatible takes too long"
             };
         }
-        let change = Change::new(level, what, at, says).with_values(Some(pair.0), Some(pair.1));
-        self.push(Change { example, ..change })
+        let change = ServerChange::new(level, what, at, says).with_values(Some(pair.old), Some(pair.new));
+        self.push(ServerChange { example, ..change })
     }
 
     /// A value that was good for callers and is not any more, or comes now and could not before; and whether all was
     /// tried.
-    fn example(&mut self, (old, new): (&Value, &Value)) -> (Option<Value>, bool) {
+    fn example(&mut self, Versions { old, new }: Versions<'_>) -> (Option<Value>, bool) {
         match self.direction {
-            Direction::Sent => self.effort.example(old, new),
-            Direction::Read => self.effort.example(new, old),
+            SchemaDirection::Sent => self.effort.example(old, new),
+            SchemaDirection::Read => self.effort.example(new, old),
         }
     }
 
@@ -249,7 +258,9 @@ impl Walk {
             let (was, is) = (old.get(*keyword), new.get(*keyword));
             if was != is {
                 let says = format!("its {keyword} changed");
-                self.push(Change::new(Level::Cosmetic, "description-changed", at, says).with_values(was, is));
+                self.push(
+                    ServerChange::new(ChangeLevel::Cosmetic, "description-changed", at, says).with_values(was, is),
+                );
             }
         }
     }
@@ -261,18 +272,20 @@ impl Walk {
             return;
         }
         let (level, says) = match (self.direction, was, is) {
-            (Direction::Read, ..) => (Level::Cosmetic, "its default changed".to_owned()),
-            (Direction::Sent, Some(was), Some(is)) => {
+            (SchemaDirection::Read, ..) => (ChangeLevel::Cosmetic, "its default changed".to_owned()),
+            (SchemaDirection::Sent, Some(was), Some(is)) => {
                 let says = format!("its default changed from {} to {}", short(was), short(is));
-                (Level::Breaking, says)
+                (ChangeLevel::Breaking, says)
             }
-            (Direction::Sent, None, Some(is)) => (Level::Compatible, format!("its default is now {}", short(is))),
-            (Direction::Sent, Some(was), None) => {
-                (Level::Compatible, format!("its schema no longer declares the default {}", short(was)))
+            (SchemaDirection::Sent, None, Some(is)) => {
+                (ChangeLevel::Compatible, format!("its default is now {}", short(is)))
             }
-            (Direction::Sent, None, None) => return,
+            (SchemaDirection::Sent, Some(was), None) => {
+                (ChangeLevel::Compatible, format!("its schema no longer declares the default {}", short(was)))
+            }
+            (SchemaDirection::Sent, None, None) => return,
         };
-        self.push(Change::new(level, "default-changed", at, says).with_values(was, is));
+        self.push(ServerChange::new(level, "default-changed", at, says).with_values(was, is));
     }
 
     /// Compares types; true where nothing else is left to compare.
@@ -288,12 +301,12 @@ impl Walk {
         let alone = |schema: &Value, types: &[&str]| {
             if schema.get("type").is_some() { json!({"type": types}) } else { json!({}) }
         };
-        let pair = (&alone(old, &was), &alone(new, &is));
+        let pair = Versions { old: &alone(old, &was), new: &alone(new, &is) };
         let effect = match (lost, gained) {
             (false, false) => return false,
-            (true, true) => Effect::Unclear,
-            (true, false) => Effect::Narrowed,
-            (false, true) => Effect::Widened,
+            (true, true) => SchemaEffect::Unclear,
+            (true, false) => SchemaEffect::Narrowed,
+            (false, true) => SchemaEffect::Widened,
         };
         self.told(effect, at, says, pair);
         !was.iter().any(|name| holds(&is, name)) && !is.iter().any(|name| holds(&was, name))
@@ -322,7 +335,7 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
 
 /// What a keyword holds without words for people: a schema, schemas, schemas by name, or anything else.
 fn meaning(keyword: &str, schema: &Value) -> Option<Value> {
-    let spelt = |part: &Value| canonical(part, Keep::Meaning);
+    let spelt = |part: &Value| canonical(part, NormalizeMode::ValidationOnly);
     schema.get(keyword).map(|part| match part {
         Value::Array(parts) => parts.iter().map(spelt).collect(),
         Value::Object(named) if NAMED.contains(&keyword) => {
@@ -335,11 +348,11 @@ fn meaning(keyword: &str, schema: &Value) -> Option<Value> {
 
 /// What it does that a keyword of which only equality is understood came, went or changed: by itself, it only takes
 /// values away.
-fn opaque(keyword: &str, (old, new): (&Value, &Value)) -> Effect {
+fn opaque(keyword: &str, Versions { old, new }: Versions<'_>) -> SchemaEffect {
     let has = |name: &str| [old, new].iter().any(|schema| schema.get(name).is_some());
     // These look at what others have looked at.
-    if has("unevaluatedItems") || has("unevaluatedProperties") || [FAR, RECURSIVE].contains(&keyword) {
-        return Effect::Unclear;
+    if has("unevaluatedItems") || has("unevaluatedProperties") || [UNRESOLVED_REF, RECURSIVE].contains(&keyword) {
+        return SchemaEffect::Unclear;
     }
     // It may have known a property that stands elsewhere now, and is taken for a new one.
     let known = |name: &String| old["properties"].get(name).is_some();
@@ -350,9 +363,9 @@ fn opaque(keyword: &str, (old, new): (&Value, &Value)) -> Effect {
         keyword
     };
     match (old.get(deciding), new.get(deciding)) {
-        (None, Some(_)) => Effect::Narrowed,
-        (Some(_), None) if !has_moved || ["not", "contains"].contains(&keyword) => Effect::Widened,
-        _ => Effect::Unclear,
+        (None, Some(_)) => SchemaEffect::Narrowed,
+        (Some(_), None) if !has_moved || ["not", "contains"].contains(&keyword) => SchemaEffect::Widened,
+        _ => SchemaEffect::Unclear,
     }
 }
 

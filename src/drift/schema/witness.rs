@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::canonical::RECURSIVE;
-use super::document::FAR;
+use super::document::UNRESOLVED_REF;
 use crate::generate::{self, Formats, Generator, Judge, Rng};
 
 /// How deep values are varied.
@@ -87,7 +87,7 @@ impl Effort {
         let judge = |schema| Judge::new(generate::compile(schema, Formats::Ignored).ok()?, schema).ok();
         let (allowing, refusing) = (judge(allows)?, judge(refuses)?);
         // Half of what is left is for judging.
-        let mut search = Search { left: Self { left: self.left / 2 }, valid: BTreeMap::new() };
+        let mut search = ExampleSearch { left: Self { left: self.left / 2 }, valid: BTreeMap::new() };
         let mut tried = search.candidates(allows, refuses, DEPTH);
         tried.truncate(MOST_TRIED);
         self.left = self.left / 2 + search.left.left;
@@ -107,7 +107,7 @@ impl Effort {
 fn weight(schema: &Value) -> Option<usize> {
     match schema {
         Value::Array(parts) => parts.iter().try_fold(1, |sum, part| Some(sum + weight(part)?)),
-        Value::Object(fields) if fields.contains_key(RECURSIVE) || fields.contains_key(FAR) => None,
+        Value::Object(fields) if fields.contains_key(RECURSIVE) || fields.contains_key(UNRESOLVED_REF) => None,
         Value::Object(fields) => fields.values().try_fold(1, |sum, part| Some(sum + weight(part)?)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(1),
     }
@@ -134,13 +134,13 @@ fn made(allows: &Value, refuses: &Value) -> Vec<Value> {
 }
 
 /// Looks for values worth trying.
-struct Search {
+struct ExampleSearch {
     left: Effort,
     /// A valid value of each schema, by where the schema is in memory, where it stays.
     valid: BTreeMap<usize, Option<Value>>,
 }
 
-impl Search {
+impl ExampleSearch {
     fn valid(&mut self, schema: &Value) -> Option<Value> {
         let key = std::ptr::from_ref(schema).addr();
         if let Some(known) = self.valid.get(&key) {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::pairs::{LIMITS, ONE_OF, PATTERNS, REFERENCES};
-use crate::drift::{Change, Direction, Level, compare_schemas, counterexample};
+use crate::drift::{ChangeLevel, SchemaDirection, ServerChange, compare_schemas, counterexample};
 
 /// The schema before, the schema after, the worst change for who sends it, and for who reads it.
 pub(super) type Line = (&'static str, &'static str, &'static str, &'static str);
@@ -157,7 +157,7 @@ fn every_change_has_the_level_that_callers_give_it() {
     let plain = PROPERTIES.iter().chain(VALUES).chain(LISTS_AND_UNIONS);
     for (before, after, sent, read) in plain.chain(REFERENCES).chain(PATTERNS).chain(ONE_OF).chain(LIMITS) {
         let [before, after] = [before, after].map(|text| serde_json::from_str::<Value>(text).unwrap());
-        for (direction, expected) in [(Direction::Sent, sent), (Direction::Read, read)] {
+        for (direction, expected) in [(SchemaDirection::Sent, sent), (SchemaDirection::Read, read)] {
             let found = compare_schemas(direction, &before, &after, "");
             if worst(&found) != *expected {
                 wrong.push(format!("{before} → {after}, {direction:?}: {}, not {expected}: {found:#?}", worst(&found)));
@@ -181,14 +181,14 @@ fn new_properties(before: &Value, after: &Value) -> Vec<String> {
     names.filter(|name| before["properties"].get(name).is_none()).collect()
 }
 
-pub(super) fn worst(found: &[Change]) -> &'static str {
-    found.iter().map(|change| change.level).max().map_or(SAME, Level::as_str)
+pub(super) fn worst(found: &[ServerChange]) -> &'static str {
+    found.iter().map(|change| change.level).max().map_or(SAME, ChangeLevel::as_str)
 }
 
 #[test]
 fn breaking_changes_come_with_an_example() {
     let check = |before: Value, after: Value, expected: Value| {
-        let found = compare_schemas(Direction::Sent, &before, &after, "");
+        let found = compare_schemas(SchemaDirection::Sent, &before, &after, "");
         let examples: Vec<_> = found.iter().filter_map(|change| change.example.clone()).collect();
         assert_eq!(examples, [expected], "{before} → {after}: {found:#?}");
     };
@@ -211,10 +211,13 @@ fn breaking_changes_come_with_an_example() {
 #[test]
 fn what_cannot_be_decided_says_so() {
     let found =
-        compare_schemas(Direction::Sent, &json!({"format": "date"}), &json!({"format": "time"}), "tools/t/input");
+        compare_schemas(SchemaDirection::Sent, &json!({"format": "date"}), &json!({"format": "time"}), "tools/t/input");
     let [change] = found.as_slice() else { panic!("{found:#?}") };
     let expected = "`format` changed from `\"date\"` to `\"time\"`, which cannot be shown to be compatible";
-    assert_eq!((change.level, change.says.as_str(), change.at.as_str()), (Level::Breaking, expected, "tools/t/input"));
+    assert_eq!(
+        (change.level, change.says.as_str(), change.at.as_str()),
+        (ChangeLevel::Breaking, expected, "tools/t/input")
+    );
 }
 
 #[test]
@@ -229,8 +232,11 @@ fn schemas_without_end_are_compared_in_time() {
         defs.insert("d30".to_owned(), json!({"type": last}));
         json!({"$ref": "#/$defs/d0", "$defs": defs})
     };
-    assert!(compare_schemas(Direction::Sent, &chain("string"), &chain("string"), "").is_empty());
-    assert!(!compare_schemas(Direction::Sent, &chain("string"), &chain("integer"), "").is_empty());
+    assert!(compare_schemas(SchemaDirection::Sent, &chain("string"), &chain("string"), "").is_empty());
+    assert!(!compare_schemas(SchemaDirection::Sent, &chain("string"), &chain("integer"), "").is_empty());
     let deep = |bottom: Value| (0..60).fold(bottom, |inner, _| json!({"items": inner}));
-    assert_eq!(worst(&compare_schemas(Direction::Read, &deep(json!({})), &deep(json!({"minimum": 1})), "")), FINE);
+    assert_eq!(
+        worst(&compare_schemas(SchemaDirection::Read, &deep(json!({})), &deep(json!({"minimum": 1})), "")),
+        FINE
+    );
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::drift::{Change, Level, Recorded, Snapshot, Subject, Unreadable, compare, heard, masked};
+use crate::drift::{
+    ChangeLevel, ChangeSubject, Recorded, ServerChange, ServerSnapshot, Unreadable, compare, heard, masked,
+};
 
 fn server(parts: &Value) -> Recorded {
     let mut whole = json!({
@@ -19,7 +21,7 @@ fn server(parts: &Value) -> Recorded {
     serde_json::from_value(whole).unwrap()
 }
 
-fn shown(change: &Change) -> String {
+fn shown(change: &ServerChange) -> String {
     let help = change.help.as_deref().map(|help| format!(" ({help})")).unwrap_or_default();
     format!("{} {} {}: {}{help}", change.level.as_str(), change.what, change.at, change.says)
 }
@@ -234,11 +236,14 @@ fn what_differs_from_call_to_call_is_no_drift() {
 
 #[test]
 fn files_are_read_as_they_are_written() {
-    let snapshot = Snapshot::new(vec![server(&json!({"tools": [{"name": "a"}]}))]);
-    assert_eq!(Snapshot::parse(&snapshot.text()), Ok(snapshot.clone()));
-    assert_eq!(Snapshot::parse("{\"format\": 7}"), Err(Unreadable::Format(7)));
-    assert!(matches!(Snapshot::parse("[]"), Err(Unreadable::Other(_))));
+    let snapshot = ServerSnapshot::new(vec![server(&json!({"tools": [{"name": "a"}]}))]);
+    assert_eq!(ServerSnapshot::parse(&snapshot.text()), Ok(snapshot.clone()));
+    assert_eq!(ServerSnapshot::parse("{\"format\": 7}"), Err(Unreadable::Format(7)));
+    assert!(matches!(ServerSnapshot::parse("[]"), Err(Unreadable::Other(_))));
     assert_eq!(snapshot.of("other", "2025-11-25").map(|recorded| recorded.name.as_str()), Some("server"));
-    assert_eq!(Subject::of(&snapshot.servers[0], &Recorded::default()).last(), Some(&Subject::Tool("a".to_owned())));
-    assert_eq!(Level::ALL.map(|level| Level::parse(level.as_str())), Level::ALL.map(Some));
+    assert_eq!(
+        ChangeSubject::of(&snapshot.servers[0], &Recorded::default()).last(),
+        Some(&ChangeSubject::Tool("a".to_owned()))
+    );
+    assert_eq!(ChangeLevel::ALL.map(|level| ChangeLevel::parse(level.as_str())), ChangeLevel::ALL.map(Some));
 }

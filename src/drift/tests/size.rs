@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::{BREAKS, worst};
-use crate::drift::{Direction, Level, compare_schemas};
+use crate::drift::{ChangeLevel, SchemaDirection, compare_schemas};
 
 /// Compares them for both sides, and gives what is sent.
-fn compared(before: &Value, after: &Value) -> Vec<crate::drift::Change> {
-    assert_eq!(worst(&compare_schemas(Direction::Read, before, after, "")), BREAKS);
-    compare_schemas(Direction::Sent, before, after, "")
+fn compared(before: &Value, after: &Value) -> Vec<crate::drift::ServerChange> {
+    assert_eq!(worst(&compare_schemas(SchemaDirection::Read, before, after, "")), BREAKS);
+    compare_schemas(SchemaDirection::Sent, before, after, "")
 }
 
 /// Definitions of which each leads to the next, and the last of which is a property of some type.
@@ -35,7 +35,7 @@ fn references_that_multiply_are_compared() {
         assert_eq!(worst(&compared(&before, &after)), BREAKS);
         let mut other = before.clone();
         other["$defs"]["7"]["description"] = "a word".into();
-        assert!(worst(&compare_schemas(Direction::Sent, &before, &other, "")) != BREAKS);
+        assert!(worst(&compare_schemas(SchemaDirection::Sent, &before, &other, "")) != BREAKS);
     }
 }
 
@@ -54,8 +54,8 @@ fn what_is_not_written_out_is_compared_all_the_same() {
 
     let mut more = many("string", "z");
     more["properties"]["new"] = json!({"type": "string"});
-    let found = compare_schemas(Direction::Sent, &many("string", "z"), &more, "");
-    assert_eq!((found.len(), worst(&found)), (1, Level::Compatible.as_str()));
+    let found = compare_schemas(SchemaDirection::Sent, &many("string", "z"), &more, "");
+    assert_eq!((found.len(), worst(&found)), (1, ChangeLevel::Compatible.as_str()));
 }
 
 #[test]
@@ -83,5 +83,5 @@ fn no_change_that_breaks_somebody_is_lost_among_others() {
     properties.insert("z".to_owned(), json!({"items": {"type": "string"}}));
     let before = json!({"properties": {"z": {"items": {"type": "string"}}}, "minProperties": 1});
     let after = json!({"properties": properties, "minProperties": 1, "dependentRequired": {"z": ["a"]}});
-    assert_eq!(worst(&compare_schemas(Direction::Sent, &before, &after, "")), BREAKS);
+    assert_eq!(worst(&compare_schemas(SchemaDirection::Sent, &before, &after, "")), BREAKS);
 }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use jsonschema::{Draft, Validator};
 use serde_json::json;
 
-use super::super::look::{Member, Role, each_place, each_tool, outermost};
-use super::super::{Found, Level, Lint, Provider, Subject};
+use super::super::look::{Role, ToolMember, each_place, each_tool, outermost};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject, Provider};
 use super::names::{plain_name, shown};
 use super::{NAME, REJECTED};
 
@@ -15,7 +15,7 @@ const TOOL_USE: &str = "https://platform.claude.com/docs/en/agents-and-tools/too
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "anthropic-name",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::Anthropic),
         variant: NAME,
         says: "Anthropic accepts names of at most 128 letters, digits, `_` and `-`",
@@ -29,7 +29,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "anthropic-top-level",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::Anthropic),
         variant: REJECTED,
         says: "Anthropic accepts no `oneOf`, `anyOf` or `allOf` at the outermost level of a schema",
@@ -43,7 +43,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "anthropic-property-name",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::Anthropic),
         variant: REJECTED,
         says: "Anthropic accepts names of parameters of at most 64 letters, digits, `_`, `.` and `-`",
@@ -57,7 +57,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "anthropic-dialect",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::Anthropic),
         variant: REJECTED,
         says: "Anthropic accepts only schemas that are valid in draft 2020-12, whatever `$schema` says",
@@ -71,7 +71,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "anthropic-duplicate-name",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::Anthropic),
         variant: NAME,
         says: "Anthropic accepts no two tools of one name",
@@ -85,16 +85,16 @@ pub(super) static LINTS: &[Lint] = &[
     },
 ];
 
-fn name(subject: &Subject<'_>) -> Vec<Found> {
+fn name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| Some(("name".to_owned(), plain_name(&tool.name, 128)?)))
 }
 
-fn top_level(subject: &Subject<'_>) -> Vec<Found> {
+fn top_level(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     outermost(subject, &["oneOf", "anyOf", "allOf"])
 }
 
-fn property_name(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn property_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let Role::Parameter(name) = place.role else { return None };
         let count = name.chars().count();
         if count == 0 || count > 64 {
@@ -111,9 +111,9 @@ static META: LazyLock<Option<Validator>> = LazyLock::new(|| {
     jsonschema::options().with_draft(Draft::Draft202012).build(&schema).ok()
 });
 
-fn dialect(subject: &Subject<'_>) -> Vec<Found> {
+fn dialect(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let Some(meta) = META.as_ref() else { return Vec::new() };
-    each_place(subject, Member::INPUT, |place| {
+    each_place(subject, ToolMember::INPUT, |place| {
         let Role::Root = place.role else { return None };
         let error = meta.iter_errors(place.schema).next()?;
         let at = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
@@ -121,9 +121,9 @@ fn dialect(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn duplicate_name(subject: &Subject<'_>) -> Vec<Found> {
+fn duplicate_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let all = subject.tools;
     let twice = all.iter().enumerate().filter(|(at, tool)| all[..*at].iter().any(|other| other.name == tool.name));
     let says = || "another tool before it has the same name".to_owned();
-    twice.map(|(_, tool)| Found { tool: tool.name.clone(), at: "name".to_owned(), says: says() }).collect()
+    twice.map(|(_, tool)| LintFinding { tool: tool.name.clone(), at: "name".to_owned(), says: says() }).collect()
 }

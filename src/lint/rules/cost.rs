@@ -1,7 +1,7 @@
 //! What the list costs a model before it answers.
 
 use super::super::look::each_tool;
-use super::super::{Found, Level, Lint, Subject, tokens};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject, tokens};
 use super::BLOAT;
 
 const BEST_PRACTICES: &str =
@@ -10,7 +10,7 @@ const BEST_PRACTICES: &str =
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "heavy-list",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: BLOAT,
         says: "the list of tools costs more tokens than `max_tokens`",
@@ -24,7 +24,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "heavy-tool",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: BLOAT,
         says: "one tool costs more than 2000 tokens",
@@ -38,7 +38,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "many-tools",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: BLOAT,
         says: "the server lists more than 40 tools",
@@ -58,23 +58,23 @@ const ONE: usize = 2_000;
 /// The most tools.
 const MANY: usize = 40;
 
-fn heavy_list(subject: &Subject<'_>) -> Vec<Found> {
+fn heavy_list(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let sum: usize = subject.tools.iter().map(tokens).sum();
     let most = subject.limits.max_tokens;
     let says = format!("the list costs about {sum} tokens; the maximum is {most}");
-    let heavy = (sum > most).then_some(Found { tool: String::new(), at: String::new(), says });
+    let heavy = (sum > most).then_some(LintFinding { tool: String::new(), at: String::new(), says });
     heavy.into_iter().collect()
 }
 
-fn heavy_tool(subject: &Subject<'_>) -> Vec<Found> {
+fn heavy_tool(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let cost = tokens(tool);
         (cost > ONE).then(|| (String::new(), format!("it costs about {cost} tokens")))
     })
 }
 
-fn many_tools(subject: &Subject<'_>) -> Vec<Found> {
+fn many_tools(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let count = subject.tools.len();
-    let found = Found { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
+    let found = LintFinding { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
     (count > MANY).then_some(found).into_iter().collect()
 }

@@ -2,8 +2,8 @@
 //!
 //! Declarations hold a JSON Schema in `parametersJsonSchema`, or in `parameters` a subset of what `OpenAPI` 3.0 has.
 
-use super::super::look::{Member, Role, each_place, each_tool};
-use super::super::{Found, Level, Lint, Provider, Subject};
+use super::super::look::{Role, ToolMember, each_place, each_tool};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject, Provider};
 use super::names::shown;
 use super::{KEYWORD, NAME, REJECTED};
 
@@ -14,7 +14,7 @@ const VERTEX: &str = "https://cloud.google.com/vertex-ai/docs/reference/rest/v1b
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "gemini-name",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::Gemini),
         variant: NAME,
         says: "Gemini accepts names of at most 128 letters, digits, `_`, `:`, `.` and `-`, of which Vertex AI wants a letter or `_` first",
@@ -28,7 +28,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "gemini-openapi-keyword",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::GeminiOpenApi),
         variant: KEYWORD,
         says: "`parameters` accepts only the keywords that its `Schema` has",
@@ -42,7 +42,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "gemini-openapi-type",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::GeminiOpenApi),
         variant: KEYWORD,
         says: "`parameters` accepts one `type`, but no list of types",
@@ -56,7 +56,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "gemini-openapi-enum",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::GeminiOpenApi),
         variant: REJECTED,
         says: "`parameters` accepts only strings as values of `enum`",
@@ -70,7 +70,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "gemini-openapi-parameter-name",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::GeminiOpenApi),
         variant: REJECTED,
         says: "`parameters` accepts names of at most 64 letters, digits and `_`, a letter or `_` first",
@@ -84,7 +84,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
 ];
 
-fn name(subject: &Subject<'_>) -> Vec<Found> {
+fn name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let count = tool.name.chars().count();
         if count > 128 {
@@ -125,29 +125,29 @@ const FIELDS: &[&str] = &[
     "maximum",
 ];
 
-fn keyword(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn keyword(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let own = place.schema.as_object()?.keys();
         let unknown: Vec<&str> = own.map(String::as_str).filter(|keyword| !FIELDS.contains(keyword)).collect();
         (!unknown.is_empty()).then(|| format!("{} has `{}`", place.noun(), unknown.join("`, `")))
     })
 }
 
-fn one_type(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn one_type(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         place.schema["type"].is_array().then(|| format!("the `type` of {} is {}", place.noun(), place.schema["type"]))
     })
 }
 
-fn texts(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn texts(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let other = place.schema["enum"].as_array()?.iter().find(|value| !value.is_string())?;
         Some(format!("the `enum` of {} holds {other}", place.noun()))
     })
 }
 
-fn parameter_name(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn parameter_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let Role::Parameter(name) = place.role else { return None };
         let count = name.chars().count();
         let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

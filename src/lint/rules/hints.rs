@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::look::each_tool;
-use super::super::{Found, Level, Lint, Subject};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject};
 use super::ANNOTATIONS;
 use crate::source::words;
 use crate::wire::Tool;
@@ -11,7 +11,7 @@ use crate::wire::Tool;
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "readonly-and-destructive",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: None,
         says: "a tool is annotated as read-only and as destructive",
@@ -25,7 +25,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "readonly-by-name",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: None,
         says: "a tool is annotated as read-only, and its name says that it destroys",
@@ -39,7 +39,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "no-hints",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: None,
         says: "a tool does not say whether it changes anything",
@@ -61,14 +61,14 @@ fn hint(tool: &Tool, name: &str) -> Option<bool> {
     tool.raw["annotations"][name].as_bool()
 }
 
-fn both(subject: &Subject<'_>) -> Vec<Found> {
+fn both(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let is_both = hint(tool, "readOnlyHint") == Some(true) && hint(tool, "destructiveHint") == Some(true);
         is_both.then(|| ("annotations".to_owned(), "`readOnlyHint` and `destructiveHint` are both true".to_owned()))
     })
 }
 
-fn by_name(subject: &Subject<'_>) -> Vec<Found> {
+fn by_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let said = words(&tool.name);
         let verb = said.first().filter(|verb| DESTROYS.contains(&verb.as_str()))?;
@@ -78,7 +78,7 @@ fn by_name(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn none(subject: &Subject<'_>) -> Vec<Found> {
+fn none(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let is_said = ["readOnlyHint", "destructiveHint"].iter().any(|name| hint(tool, name).is_some());
         let is_odd = !matches!(tool.raw["annotations"], Value::Null | Value::Object(_));

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::look::{Member, Place, Role, each_place};
-use super::super::{Found, Level, Lint, Subject};
+use super::super::look::{LintPosition, Role, ToolMember, each_place};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject};
 use super::TOOLS;
 use crate::source::words;
 
@@ -12,7 +12,7 @@ const UNDERSTANDING: &str = "https://json-schema.org/understanding-json-schema/r
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "untyped-parameter",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: None,
         says: "a parameter has neither a type nor a description",
@@ -26,7 +26,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "array-without-items",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: None,
         says: "a list does not say what it holds",
@@ -40,7 +40,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "object-without-properties",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: None,
         says: "an object does not say what it holds",
@@ -54,7 +54,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "open-object",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: None,
         says: "undeclared arguments are accepted",
@@ -68,7 +68,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "unbounded-number",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: None,
         says: "a number that sounds like a limit, a page, a count or a port has no bounds",
@@ -82,7 +82,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "single-choice",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: None,
         says: "a parameter has one possible value",
@@ -96,7 +96,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "choice-in-words",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: None,
         says: "a description lists the possible values, and the schema does not",
@@ -110,7 +110,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "loose-output",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: None,
         says: "the `outputSchema` says nothing about what it holds",
@@ -128,8 +128,8 @@ pub(super) static LINTS: &[Lint] = &[
 const TELLING: &[&str] =
     &["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "if", "not", "properties", "items"];
 
-fn untyped_parameter(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn untyped_parameter(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         place.role.name()?;
         // A description may say that any value will do.
         let is_open =
@@ -138,23 +138,23 @@ fn untyped_parameter(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn array_without_items(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn array_without_items(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let is_open =
             place.is("array") && !place.has_any(&["items", "prefixItems", "contains", "enum", "const", "$ref"]);
         is_open.then(|| format!("{} is a list of anything", place.noun()))
     })
 }
 
-fn object_without_properties(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn object_without_properties(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         place.role.name()?;
         (place.is("object") && says_nothing(place)).then(|| format!("{} is an object of anything", place.noun()))
     })
 }
 
 /// Whether nothing is said of the members of an object.
-fn says_nothing(place: &Place<'_>) -> bool {
+fn says_nothing(place: &LintPosition<'_>) -> bool {
     let telling =
         ["properties", "patternProperties", "propertyNames", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"];
     !place.has_any(&telling)
@@ -162,8 +162,8 @@ fn says_nothing(place: &Place<'_>) -> bool {
         && place.schema["additionalProperties"] != Value::Bool(false)
 }
 
-fn open_object(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn open_object(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let is_whole = matches!(place.role, Role::Root);
         let is_said = place.has_any(&["additionalProperties", "unevaluatedProperties", "$ref", "patternProperties"]);
         (is_whole && !is_said).then(|| "`additionalProperties` is left open".to_owned())
@@ -190,8 +190,8 @@ const BOUNDED: &[&str] = &[
     "top",
 ];
 
-fn unbounded_number(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn unbounded_number(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let name = place.role.name()?;
         let sounds = words(name).iter().any(|word| BOUNDED.contains(&word.as_str()));
         let is_number = place.is("integer") || place.is("number");
@@ -208,16 +208,16 @@ fn unbounded_number(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn single_choice(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn single_choice(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let Role::Parameter(_) = place.role else { return None };
         let listed = place.schema["enum"].as_array().is_some_and(|listed| listed.len() == 1);
         (listed || place.has_any(&["const"])).then(|| format!("{} has one possible value", place.noun()))
     })
 }
 
-fn choice_in_words(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn choice_in_words(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         place.role.name()?;
         let description = place.schema["description"].as_str()?.to_lowercase();
         let lists = ["one of:", "one of \"", "one of '", "one of `"].iter().any(|words| description.contains(words));
@@ -226,8 +226,8 @@ fn choice_in_words(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn loose_output(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::OUTPUT, |place| {
+fn loose_output(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::OUTPUT, |place| {
         let is_whole = matches!(place.role, Role::Root);
         let is_open = !place.has_any(&["type"]) || place.is("object");
         (is_whole && is_open && says_nothing(place)).then(|| "any object conforms to the `outputSchema`".to_owned())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::look::each_tool;
-use super::super::{Found, Level, Lint, Subject};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject};
 use super::NAME;
 use crate::source::words;
 
@@ -12,7 +12,7 @@ const NAMES: &str = "https://modelcontextprotocol.io/specification/2025-11-25/se
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "name-characters",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: NAME,
         says: "a name is longer than 128 characters, or has others than letters of ASCII, digits, `_`, `-` and `.`",
@@ -26,7 +26,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "duplicate-name",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: None,
         says: "two tools have one name",
@@ -40,7 +40,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "similar-names",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: NAME,
         says: "two names differ only in case or in what is between their words",
@@ -54,7 +54,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "long-name",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: NAME,
         says: "a name leaves fewer than 16 of 64 characters for what clients put before it",
@@ -71,7 +71,7 @@ pub(super) static LINTS: &[Lint] = &[
 /// How long a name may be so that a prefix fits before it.
 const ROOM: usize = 48;
 
-fn name_characters(subject: &Subject<'_>) -> Vec<Found> {
+fn name_characters(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let count = tool.name.chars().count();
         if count > 128 {
@@ -103,31 +103,31 @@ pub(super) fn shown(c: char) -> String {
 
 /// The tools whose key another tool before them has.
 fn repeated(
-    subject: &Subject<'_>,
+    subject: &LintSubject<'_>,
     key: impl Fn(&str) -> String,
     says: impl Fn(&str, &str) -> Option<String>,
-) -> Vec<Found> {
+) -> Vec<LintFinding> {
     let mut first: BTreeMap<String, &str> = BTreeMap::new();
     let named = subject.tools.iter().filter(|tool| !tool.name.is_empty());
     let found = named.filter_map(|tool| {
         let other = *first.entry(key(&tool.name)).or_insert(&tool.name);
         let is_first = std::ptr::eq(other, tool.name.as_str());
         let says = says(&tool.name, other).filter(|_| !is_first)?;
-        Some(Found { tool: tool.name.clone(), at: "name".to_owned(), says })
+        Some(LintFinding { tool: tool.name.clone(), at: "name".to_owned(), says })
     });
     found.collect()
 }
 
-fn duplicate_name(subject: &Subject<'_>) -> Vec<Found> {
+fn duplicate_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     repeated(subject, str::to_owned, |_, _| Some("another tool before it has the same name".to_owned()))
 }
 
-fn similar_names(subject: &Subject<'_>) -> Vec<Found> {
+fn similar_names(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let plain = |name: &str| words(name).concat();
     repeated(subject, plain, |own, other| (own != other).then(|| format!("the name is nearly that of `{other}`")))
 }
 
-fn long_name(subject: &Subject<'_>) -> Vec<Found> {
+fn long_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let count = tool.name.chars().count();
         (count > ROOM && count <= 128).then(|| ("name".to_owned(), format!("the name has {count} characters")))

@@ -1,7 +1,7 @@
 //! What `OpenAI`'s function calling refuses.
 
-use super::super::look::{Member, Role, each_place, each_tool, outermost};
-use super::super::{Found, Level, Lint, Provider, Subject};
+use super::super::look::{Role, ToolMember, each_place, each_tool, outermost};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject, Provider};
 use super::names::plain_name;
 use super::{BLOAT, NAME, REJECTED};
 
@@ -10,7 +10,7 @@ const REFERENCE: &str = "https://platform.openai.com/docs/api-reference/chat/cre
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "openai-name",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAi),
         variant: NAME,
         says: "OpenAI accepts names of at most 64 letters, digits, `_` and `-`",
@@ -24,7 +24,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "openai-top-level",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAi),
         variant: REJECTED,
         says: "OpenAI accepts no `oneOf`, `anyOf`, `allOf`, `enum`, `const` or `not` at the outermost level of a schema",
@@ -38,7 +38,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "openai-no-properties",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAi),
         variant: REJECTED,
         says: "OpenAI accepts no object schema without `properties`, a function without parameters included",
@@ -52,7 +52,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "openai-array-items",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAi),
         variant: REJECTED,
         says: "OpenAI accepts no `\"type\": \"array\"` without `items`",
@@ -66,7 +66,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "openai-tool-count",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAi),
         variant: BLOAT,
         says: "OpenAI accepts at most 128 tools",
@@ -80,31 +80,31 @@ pub(super) static LINTS: &[Lint] = &[
     },
 ];
 
-fn name(subject: &Subject<'_>) -> Vec<Found> {
+fn name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| Some(("name".to_owned(), plain_name(&tool.name, 64)?)))
 }
 
-fn top_level(subject: &Subject<'_>) -> Vec<Found> {
+fn top_level(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     outermost(subject, &["oneOf", "anyOf", "allOf", "enum", "const", "not"])
 }
 
-fn no_properties(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn no_properties(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let is_whole = matches!(place.role, Role::Root);
         (is_whole && place.is("object") && !place.has_any(&["properties", "$ref"]))
             .then(|| "the `inputSchema` has no `properties`".to_owned())
     })
 }
 
-fn array_items(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn array_items(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         (place.is("array") && !place.has_any(&["items", "prefixItems"]))
             .then(|| format!("{} has no `items`", place.noun()))
     })
 }
 
-fn tool_count(subject: &Subject<'_>) -> Vec<Found> {
+fn tool_count(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let count = subject.tools.len();
-    let found = Found { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
+    let found = LintFinding { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
     (count > 128).then_some(found).into_iter().collect()
 }

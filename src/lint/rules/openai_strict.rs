@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::look::{Member, each_place, each_tool, places};
-use super::super::{Found, Level, Lint, Provider, Subject};
+use super::super::look::{ToolMember, each_place, each_tool, places};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject, Provider};
 use super::{KEYWORD, REJECTED};
 
 const SUPPORTED: &str = "https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas";
@@ -11,7 +11,7 @@ const SUPPORTED: &str = "https://developers.openai.com/api/docs/guides/structure
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "openai-strict-optional",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAiStrict),
         variant: REJECTED,
         says: "strict mode accepts no optional properties",
@@ -25,7 +25,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "openai-strict-open",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAiStrict),
         variant: REJECTED,
         says: "strict mode accepts no object without `\"additionalProperties\": false`",
@@ -39,7 +39,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "openai-strict-keyword",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAiStrict),
         variant: KEYWORD,
         says: "strict mode accepts no `allOf`, `oneOf`, `not`, `dependentRequired`, `dependentSchemas`, `if`, `then` or `else`",
@@ -53,7 +53,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "openai-strict-size",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: Some(Provider::OpenAiStrict),
         variant: REJECTED,
         says: "strict mode accepts at most 5000 properties, 10 levels of nesting and 1000 values of `enum` in a schema",
@@ -67,8 +67,8 @@ pub(super) static LINTS: &[Lint] = &[
     },
 ];
 
-fn optional(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn optional(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let declared = place.schema["properties"].as_object()?;
         let required = place.schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let optional: Vec<&str> =
@@ -77,8 +77,8 @@ fn optional(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn open(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn open(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let is_object = place.is("object") || place.has_any(&["properties"]);
         let is_closed = place.schema["additionalProperties"] == Value::Bool(false);
         (is_object && !is_closed).then(|| format!("{} has no `\"additionalProperties\": false`", place.noun()))
@@ -88,16 +88,16 @@ fn open(subject: &Subject<'_>) -> Vec<Found> {
 /// Keywords that the page says are not supported; `oneOf` is missing there, and refused all the same.
 const UNSUPPORTED: [&str; 8] = ["allOf", "oneOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else"];
 
-fn keyword(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::INPUT, |place| {
+fn keyword(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::INPUT, |place| {
         let own: Vec<&str> = UNSUPPORTED.into_iter().filter(|keyword| place.has_any(&[keyword])).collect();
         (!own.is_empty()).then(|| format!("{} has `{}`", place.noun(), own.join("`, `")))
     })
 }
 
-fn size(subject: &Subject<'_>) -> Vec<Found> {
+fn size(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
-        let all = places(tool, Member::INPUT);
+        let all = places(tool, ToolMember::INPUT);
         let properties = all.iter().filter(|place| place.role.name().is_some()).count();
         let depth = all.iter().map(|place| place.depth).max().unwrap_or_default();
         let values: usize = all.iter().filter_map(|place| place.schema["enum"].as_array()).map(Vec::len).sum();

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::look::{Member, Place, each_place};
-use super::super::{Found, Level, Lint, Subject};
+use super::super::look::{LintPosition, ToolMember, each_place};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject};
 use super::INVALID;
 use crate::generate::refuses;
 
@@ -12,7 +12,7 @@ const VALIDATION: &str = "https://json-schema.org/draft/2020-12/json-schema-vali
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "foreign-ref",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: INVALID,
         says: "a `$ref` points to another document",
@@ -26,7 +26,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "contradiction",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: INVALID,
         says: "two keywords leave no value that satisfies both",
@@ -40,7 +40,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "undeclared-required",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: INVALID,
         says: "`required` names a property that is not declared",
@@ -54,7 +54,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "bad-default",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: INVALID,
         says: "a `default` violates its own schema",
@@ -68,7 +68,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "bad-example",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: INVALID,
         says: "one of the `examples` violates its own schema",
@@ -82,7 +82,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "repeated-enum",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: INVALID,
         says: "an `enum` lists a value twice",
@@ -96,8 +96,8 @@ pub(super) static LINTS: &[Lint] = &[
     },
 ];
 
-fn foreign_ref(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::BOTH, |place| {
+fn foreign_ref(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::BOTH, |place| {
         // A schema with an address of its own may name itself by it.
         let reference = place.schema["$ref"].as_str().filter(|_| place.root.get("$id").is_none())?;
         let leads_away = ["http://", "https://", "file:"].iter().any(|start| reference.starts_with(start));
@@ -109,8 +109,8 @@ fn foreign_ref(subject: &Subject<'_>) -> Vec<Found> {
 const BOUNDS: [(&str, &str); 4] =
     [("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"), ("minProperties", "maxProperties")];
 
-fn contradiction(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::BOTH, |place| {
+fn contradiction(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::BOTH, |place| {
         let number = |keyword: &str| place.schema[keyword].as_f64();
         let crossed =
             BOUNDS.into_iter().find(|(low, high)| number(low).zip(number(high)).is_some_and(|(low, high)| low > high));
@@ -125,7 +125,7 @@ fn contradiction(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 /// Why none of the listed values will do.
-fn no_choice(place: &Place<'_>) -> Option<String> {
+fn no_choice(place: &LintPosition<'_>) -> Option<String> {
     let listed = place.schema["enum"].as_array()?;
     let of_type = |value: &&Value| !refuses(&serde_json::json!({"type": place.schema["type"]}), value);
     let named = place.schema.get("type").is_some();
@@ -136,8 +136,8 @@ fn no_choice(place: &Place<'_>) -> Option<String> {
         .then(|| format!("no value of `enum` is of the type {}", place.schema["type"]))
 }
 
-fn undeclared_required(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::BOTH, |place| {
+fn undeclared_required(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::BOTH, |place| {
         // What is composed may be declared elsewhere, and what has a pattern may be meant by it.
         let declared = place.schema["properties"].as_object()?;
         if place.has_any(&["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"]) {
@@ -151,16 +151,16 @@ fn undeclared_required(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn bad_default(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::BOTH, |place| {
+fn bad_default(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::BOTH, |place| {
         // `null` is how many generators spell that there is none.
         let default = place.schema.get("default").filter(|default| !default.is_null())?;
         violates(place, default).then(|| format!("the default {default} violates the schema of {}", place.noun()))
     })
 }
 
-fn bad_example(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::BOTH, |place| {
+fn bad_example(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::BOTH, |place| {
         let examples = place.schema["examples"].as_array()?;
         let wrong = examples.iter().find(|example| violates(place, example))?;
         Some(format!("the example {wrong} violates the schema of {}", place.noun()))
@@ -168,14 +168,14 @@ fn bad_example(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 /// Whether a value violates a schema; what the rest of the document would have to be known for is left alone.
-fn violates(place: &Place<'_>, value: &Value) -> bool {
+fn violates(place: &LintPosition<'_>, value: &Value) -> bool {
     !place.schema.to_string().contains("Ref\"")
         && !place.schema.to_string().contains("\"$ref\"")
         && refuses(place.schema, value)
 }
 
-fn repeated_enum(subject: &Subject<'_>) -> Vec<Found> {
-    each_place(subject, Member::BOTH, |place| {
+fn repeated_enum(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+    each_place(subject, ToolMember::BOTH, |place| {
         let listed = place.schema["enum"].as_array()?;
         let twice = listed.iter().enumerate().find(|(at, value)| listed[..*at].contains(value));
         twice.map(|(_, value)| format!("`enum` lists {value} twice"))

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::look::{Member, each_tool, places_within};
-use super::super::{Found, Level, Lint, Subject};
+use super::super::look::{ToolMember, each_tool, places_within};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject};
 use super::{INVALID, TOOLS};
 use crate::wire::Tool;
 use crate::wire::format::{SchemaError, flaw};
@@ -11,7 +11,7 @@ use crate::wire::format::{SchemaError, flaw};
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "no-name",
-        level: Level::Error,
+        level: LintLevel::Error,
         provider: None,
         variant: INVALID,
         says: "a tool has no name",
@@ -25,7 +25,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "no-input-schema",
-        level: Level::Error,
+        level: LintLevel::Error,
         provider: None,
         variant: INVALID,
         says: "the `inputSchema` is missing or not an object",
@@ -39,7 +39,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "schema-not-object",
-        level: Level::Error,
+        level: LintLevel::Error,
         provider: None,
         variant: INVALID,
         says: "the `inputSchema` does not say `\"type\": \"object\"`",
@@ -53,7 +53,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "invalid-schema",
-        level: Level::Error,
+        level: LintLevel::Error,
         provider: None,
         variant: INVALID,
         says: "a schema is invalid in its dialect",
@@ -67,7 +67,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "dangling-ref",
-        level: Level::Error,
+        level: LintLevel::Error,
         provider: None,
         variant: INVALID,
         says: "a `$ref` points to nothing",
@@ -81,7 +81,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "bad-pattern",
-        level: Level::Error,
+        level: LintLevel::Error,
         provider: None,
         variant: INVALID,
         says: "a `pattern` is not a valid regular expression",
@@ -95,13 +95,13 @@ pub(super) static LINTS: &[Lint] = &[
     },
 ];
 
-fn no_name(subject: &Subject<'_>) -> Vec<Found> {
+fn no_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let nameless = subject.tools.iter().enumerate().filter(|(_, tool)| tool.name.is_empty());
     let told = |number: usize| format!("tool {} of the list has no name", number + 1);
-    nameless.map(|(number, _)| Found { tool: String::new(), at: "name".to_owned(), says: told(number) }).collect()
+    nameless.map(|(number, _)| LintFinding { tool: String::new(), at: "name".to_owned(), says: told(number) }).collect()
 }
 
-fn no_input_schema(subject: &Subject<'_>) -> Vec<Found> {
+fn no_input_schema(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let says = match tool.raw.get("inputSchema") {
             None => "the tool declares no `inputSchema`".to_owned(),
@@ -112,7 +112,7 @@ fn no_input_schema(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn schema_not_object(subject: &Subject<'_>) -> Vec<Found> {
+fn schema_not_object(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let schema = tool.input_schema().as_object()?;
         let says = match schema.get("type") {
@@ -133,14 +133,14 @@ fn broken(schema: &Value) -> Option<String> {
 }
 
 /// The schemas of a tool that do not compile: their place, and why.
-fn all_broken(tool: &Tool) -> impl Iterator<Item = (Member, &Value, String)> {
-    Member::BOTH.iter().filter_map(|member| {
+fn all_broken(tool: &Tool) -> impl Iterator<Item = (ToolMember, &Value, String)> {
+    ToolMember::BOTH.iter().filter_map(|member| {
         let schema = tool.raw.get(member.key()).filter(|schema| schema.is_object())?;
         Some((*member, schema, broken(schema)?))
     })
 }
 
-fn invalid_schema(subject: &Subject<'_>) -> Vec<Found> {
+fn invalid_schema(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let own = |schema: &Value| dangling(schema, "").or_else(|| unreadable_pattern(schema, "")).is_none();
         let (member, _, reason) = all_broken(tool).find(|(_, schema, _)| own(schema))?;
@@ -148,7 +148,7 @@ fn invalid_schema(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn dangling_ref(subject: &Subject<'_>) -> Vec<Found> {
+fn dangling_ref(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| all_broken(tool).find_map(|(member, schema, _)| dangling(schema, member.key())))
 }
 
@@ -163,7 +163,7 @@ fn dangling(root: &Value, at: &str) -> Option<(String, String)> {
     })
 }
 
-fn bad_pattern(subject: &Subject<'_>) -> Vec<Found> {
+fn bad_pattern(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| all_broken(tool).find_map(|(member, schema, _)| unreadable_pattern(schema, member.key())))
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::super::look::{Member, Place, Role, each_tool, places};
-use super::super::{Found, Level, Lint, Subject};
+use super::super::look::{LintPosition, Role, ToolMember, each_tool, places};
+use super::super::{Lint, LintFinding, LintLevel, LintSubject};
 use super::{AMBIGUOUS, TOOLS};
 use crate::source::{is_hidden, words};
 use crate::wire::Tool;
@@ -15,7 +15,7 @@ const WRITING: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "no-description",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: AMBIGUOUS,
         says: "a tool has no description",
@@ -29,7 +29,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "short-description",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: AMBIGUOUS,
         says: "the description of a tool adds nothing to its name",
@@ -43,7 +43,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "undescribed-parameters",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: AMBIGUOUS,
         says: "no parameter of a tool is described, and its description names none",
@@ -57,7 +57,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "undescribed-parameter",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: AMBIGUOUS,
         says: "a parameter has no description, and that of its tool does not name it",
@@ -71,7 +71,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "misnamed-parameter",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: AMBIGUOUS,
         says: "a description spells a parameter otherwise than the schema does",
@@ -85,7 +85,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "copied-description",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: AMBIGUOUS,
         says: "two tools have the same description",
@@ -99,7 +99,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "title-is-name",
-        level: Level::Advice,
+        level: LintLevel::Advice,
         provider: None,
         variant: None,
         says: "the title of a tool is its name",
@@ -113,7 +113,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "hidden-characters",
-        level: Level::Warning,
+        level: LintLevel::Warning,
         provider: None,
         variant: None,
         says: "a name, title or description holds characters that cannot be seen",
@@ -131,13 +131,13 @@ fn description(tool: &Tool) -> &str {
     tool.raw["description"].as_str().unwrap_or_default().trim()
 }
 
-fn no_description(subject: &Subject<'_>) -> Vec<Found> {
+fn no_description(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         description(tool).is_empty().then(|| ("description".to_owned(), "the tool has no description".to_owned()))
     })
 }
 
-fn short_description(subject: &Subject<'_>) -> Vec<Found> {
+fn short_description(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let (said, named) = (words(description(tool)), words(&tool.name));
         // Other scripts do not put spaces between words.
@@ -148,16 +148,17 @@ fn short_description(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 /// The parameters of a tool that nothing is said of, and whether something is said of any.
-fn undescribed(tool: &Tool) -> (Vec<Place<'_>>, bool) {
+fn undescribed(tool: &Tool) -> (Vec<LintPosition<'_>>, bool) {
     let told = description(tool);
-    let parameters = places(tool, Member::INPUT).into_iter().filter(|place| matches!(place.role, Role::Parameter(_)));
+    let parameters =
+        places(tool, ToolMember::INPUT).into_iter().filter(|place| matches!(place.role, Role::Parameter(_)));
     let (known, unknown): (Vec<_>, Vec<_>) =
         parameters.partition(|place| is_described(place) || place.role.name().is_some_and(|name| names(told, name)));
     (unknown, !known.is_empty())
 }
 
 /// Whether a parameter says what it is: in words, by its values, or by what it refers to.
-fn is_described(place: &Place<'_>) -> bool {
+fn is_described(place: &LintPosition<'_>) -> bool {
     let says = |schema: &Value| {
         let text = |key: &str| schema[key].as_str().is_some_and(|text| !text.trim().is_empty());
         text("description") || ["enum", "const", "format", "examples"].iter().any(|key| schema.get(*key).is_some())
@@ -175,7 +176,7 @@ fn names(text: &str, name: &str) -> bool {
     !named.is_empty() && said.windows(named.len()).any(|window| window == named)
 }
 
-fn undescribed_parameters(subject: &Subject<'_>) -> Vec<Found> {
+fn undescribed_parameters(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| match undescribed(tool) {
         (unknown, false) if unknown.len() > 1 => {
             let listed: Vec<&str> = unknown.iter().filter_map(|place| place.role.name()).collect();
@@ -186,7 +187,7 @@ fn undescribed_parameters(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn undescribed_parameter(subject: &Subject<'_>) -> Vec<Found> {
+fn undescribed_parameter(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let mut found = Vec::new();
     for tool in subject.tools {
         let (unknown, known) = undescribed(tool);
@@ -195,18 +196,18 @@ fn undescribed_parameter(subject: &Subject<'_>) -> Vec<Found> {
         }
         found.extend(unknown.into_iter().map(|place| {
             let says = format!("{} is not described", place.noun());
-            Found { tool: tool.name.clone(), at: place.at, says }
+            LintFinding { tool: tool.name.clone(), at: place.at, says }
         }));
     }
     found
 }
 
 /// Only another spelling of the same words is told: what else stands in backticks may be anything.
-fn misnamed_parameter(subject: &Subject<'_>) -> Vec<Found> {
+fn misnamed_parameter(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let mut elsewhere: BTreeSet<&str> = subject.tools.iter().map(|tool| tool.name.as_str()).collect();
     elsewhere.extend(["true", "false", "null"]);
     each_tool(subject, |tool| {
-        let all = places(tool, Member::BOTH);
+        let all = places(tool, ToolMember::BOTH);
         let known: BTreeSet<&str> = all.iter().filter_map(|place| place.role.name()).collect();
         let values: BTreeSet<&str> = all
             .iter()
@@ -220,7 +221,7 @@ fn misnamed_parameter(subject: &Subject<'_>) -> Vec<Found> {
             .peekable();
         strangers.peek()?;
         let mut parameters: BTreeMap<Vec<String>, &str> = BTreeMap::new();
-        for place in all.iter().filter(|place| place.at.starts_with(Member::Input.key())) {
+        for place in all.iter().filter(|place| place.at.starts_with(ToolMember::Input.key())) {
             if let Role::Parameter(name) = place.role {
                 parameters.entry(words(name)).or_insert(name);
             }
@@ -236,7 +237,7 @@ fn is_name(word: &str) -> bool {
     word.len() > 3 && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-fn copied_description(subject: &Subject<'_>) -> Vec<Found> {
+fn copied_description(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let mut first: BTreeMap<&str, &str> = BTreeMap::new();
     each_list(subject, |tool| {
         let told = description(tool);
@@ -252,15 +253,18 @@ fn copied_description(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 /// Like [`each_tool`], for what remembers the tools before.
-fn each_list<'a>(subject: &Subject<'a>, mut says: impl FnMut(&'a Tool) -> Option<(String, String)>) -> Vec<Found> {
+fn each_list<'a>(
+    subject: &LintSubject<'a>,
+    mut says: impl FnMut(&'a Tool) -> Option<(String, String)>,
+) -> Vec<LintFinding> {
     let found = subject.tools.iter().filter_map(|tool| {
         let (at, says) = says(tool)?;
-        Some(Found { tool: tool.name.clone(), at, says })
+        Some(LintFinding { tool: tool.name.clone(), at, says })
     });
     found.collect()
 }
 
-fn title_is_name(subject: &Subject<'_>) -> Vec<Found> {
+fn title_is_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let titles = [("title", &tool.raw["title"]), ("annotations.title", &tool.raw["annotations"]["title"])];
         let (at, _) = titles.into_iter().find(|(_, title)| title.as_str() == Some(tool.name.as_str()))?;
@@ -270,10 +274,10 @@ fn title_is_name(subject: &Subject<'_>) -> Vec<Found> {
     })
 }
 
-fn hidden_characters(subject: &Subject<'_>) -> Vec<Found> {
+fn hidden_characters(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     each_tool(subject, |tool| {
         let own = ["name", "title", "description"].map(|key| (key.to_owned(), tool.raw[key].as_str()));
-        let within = places(tool, Member::BOTH).into_iter().flat_map(|place| {
+        let within = places(tool, ToolMember::BOTH).into_iter().flat_map(|place| {
             let at = |key: &str| format!("{}.{key}", place.at);
             let told = |key: &str| (at(key), place.schema[key].as_str());
             [(place.at.clone(), place.role.name()), told("title"), told("description")]

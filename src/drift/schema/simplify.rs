@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value, json};
 
-use super::apart::are_apart;
 use super::canonical::says_nothing;
+use super::disjoint::are_disjoint;
 use super::merge::{add_types, merged};
 use crate::generate::{compare, written};
 
@@ -39,7 +39,7 @@ pub(super) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Without what says nothing, and with one spelling for types, constants and unions of types.
-pub(super) fn tidied(mut fields: Map<String, Value>) -> Value {
+pub(super) fn simplified(mut fields: Map<String, Value>) -> Value {
     if let Some(only) = fields.shift_remove("const") {
         fields.insert("enum".to_owned(), json!([only]));
     }
@@ -69,7 +69,7 @@ pub(super) fn tidied(mut fields: Map<String, Value>) -> Value {
 /// A schema with a union beside it, which is one of types, or of alternatives that do not count how many hold, where
 /// it can be.
 fn united(whole: Value, key: &str, mut branches: Vec<Value>) -> Value {
-    let key = if key == "oneOf" && are_apart(&branches) { "anyOf" } else { key };
+    let key = if key == "oneOf" && are_disjoint(&branches) { "anyOf" } else { key };
     if key == "anyOf" {
         let mut met = BTreeSet::new();
         branches.retain(|branch| met.insert(written(branch)));

@@ -11,7 +11,7 @@ use crate::generate::written;
 const MOST: usize = 200;
 
 /// Whether no value satisfies two of the branches, by their types or by values that are fixed.
-pub(super) fn are_apart(branches: &[Value]) -> bool {
+pub(super) fn are_disjoint(branches: &[Value]) -> bool {
     let fixed: Option<Vec<&Vec<Value>>> = branches.iter().map(|branch| branch["enum"].as_array()).collect();
     if let Some(fixed) = fixed {
         let mut met = BTreeSet::new();
@@ -21,10 +21,10 @@ pub(super) fn are_apart(branches: &[Value]) -> bool {
         });
     }
     let rest = |at: usize| branches.iter().skip(at + 1);
-    branches.len() <= MOST && branches.iter().enumerate().all(|(at, one)| rest(at).all(|other| is_apart(one, other)))
+    branches.len() <= MOST && branches.iter().enumerate().all(|(at, one)| rest(at).all(|other| is_disjoint(one, other)))
 }
 
-fn is_apart(one: &Value, other: &Value) -> bool {
+fn is_disjoint(one: &Value, other: &Value) -> bool {
     if one.is_boolean() || other.is_boolean() {
         return true;
     }
