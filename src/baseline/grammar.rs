@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::source::shape::{Object, Shape, key, required};
+use crate::source::grammar::{Object, Shape, key, required};
 
 /// A baseline file.
 pub const BASELINE: Shape = Shape::List(&Shape::Object(&ENTRY));

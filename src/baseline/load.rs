@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate};
 
-use crate::source::{Diagnostic, Node, Quote, SourceId, Sources, Span, parse, shape};
+use crate::source::{Diagnostic, Node, Quote, SourceId, Sources, Span, grammar, parse};
 
 use super::pattern::Pattern;
 use super::{BASELINE, Baseline, Entry};
@@ -19,7 +19,7 @@ use super::{BASELINE, Baseline, Entry};
 pub fn load(sources: &Sources, source: SourceId, now: u64) -> Result<(Baseline, Vec<Diagnostic>), Vec<Diagnostic>> {
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
     let today = i64::try_from(now).ok().and_then(DateTime::from_timestamp_millis).map(|now| now.date_naive());
-    let mistakes = shape::check(&root, &BASELINE);
+    let mistakes = grammar::check(&root, &BASELINE);
     let mut decoder = Decoder { sources, today, mistakes, warnings: Vec::new(), known: BTreeMap::new() };
     let entries: Vec<Entry> = root.items().iter().filter_map(|node| decoder.entry(node)).collect();
     let Decoder { mut mistakes, warnings, .. } = decoder;

@@ -6,7 +6,7 @@ use crate::event::Reason;
 use crate::plan::planner::{Planner, not_available};
 use crate::plan::{Block, Body, Case, CaseSource, Offer};
 use crate::source::Node;
-use crate::source::shape::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, key, required};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, skip_reason};
 
 use super::Kind;

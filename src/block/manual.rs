@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{KINDS, SUITE};
 use crate::source::Reference;
-use crate::source::shape::{Object, Shape};
+use crate::source::grammar::{Object, Shape};
 use crate::suite::UNAVAILABLE_TEST_KEYS;
 
 const SUITE_FILE: &str = "suite-file.md";

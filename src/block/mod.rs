@@ -21,7 +21,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::plan::CaseSource;
-use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::grammar::{Key, Object, Shape, key};
 use crate::source::{Diagnostic, Sources};
 use crate::suite::grammar::{RULE_KEYS, STEP_KEYS, SUITE_KEYS, TEST_KEYS};
 use crate::suite::{self, BlockKind, Files, LoadedSuite, Servers, SuiteGrammar, SuiteSource};

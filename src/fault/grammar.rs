@@ -3,7 +3,7 @@
 use super::words::{
     Answered, Arguments, Breach, Carrier, Late, Occurrence, Owner, Plain, Reid, Sent, Side, Source, ToolKind, Within,
 };
-use crate::source::shape::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, key, required};
 
 /// A fault on its own.
 pub static WHOLE: Object = Object { name: "a fault", doc: "What goes wrong, where and when.", keys: &[FAULT] };

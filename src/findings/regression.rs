@@ -9,7 +9,7 @@ use crate::event::{Call, Check, Kind};
 use crate::redact::{Part, mark, parts};
 use crate::source::template::is_template;
 use crate::source::visible_line;
-use crate::source::written::block;
+use crate::source::yaml_writer::block;
 
 /// How long the name of a test may be.
 const LONGEST_NAME: usize = 70;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::draw::Rng;
 use super::edge;
 use super::make::{self, Variety, with};
+use super::rng::Rng;
 use super::schema::{Kinds, token, written};
 use super::shape::{Graph, Items, LARGEST, MemberRules, NodeId, Shape};
 
@@ -182,13 +182,13 @@ fn filled(graph: &Graph, least: &[Value], length: usize, shape: &Shape) -> Vec<V
     let variety = if unique { Variety::Wide } else { Variety::Plain };
     let mut items = least.to_vec();
     let mut met: BTreeSet<String> = items.iter().map(written).collect();
-    let mut draw = Rng::new(5);
+    let mut rng = Rng::new(5);
     for _ in 0..length * 8 {
         if items.len() >= length {
             break;
         }
         let Some(node) = shape.items.slot(items.len()) else { break };
-        let item = make::value(graph, node, variety, &mut draw);
+        let item = make::value(graph, node, variety, &mut rng);
         if met.insert(written(&item)) || !unique {
             items.push(item);
         }

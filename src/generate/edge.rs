@@ -4,8 +4,8 @@ use serde_json::{Number, Value, json};
 
 use super::GeneratorLimits;
 use super::boundary::Boundary;
-use super::draw::Rng;
 use super::make::{self, SAFE, text_of_length, whole_value};
+use super::rng::Rng;
 use super::schema::{Kinds, NumberLimit};
 use super::shape::{Plain, Shape, whole_bounds};
 
@@ -51,8 +51,8 @@ pub(super) fn scalars(shape: &Shape, limits: GeneratorLimits) -> Vec<Boundary> {
 fn texts(plain: &Plain, limits: GeneratorLimits) -> Vec<Boundary> {
     let (min, max) = (plain.min_length, plain.max_length.unwrap_or(usize::MAX));
     if !plain.patterns.is_empty() || plain.format.is_some() {
-        let mut draw = Rng::new(11);
-        let mut one = || Boundary::here("a text of its pattern or format", json!(make::text(plain, &mut draw, limits)));
+        let mut rng = Rng::new(11);
+        let mut one = || Boundary::here("a text of its pattern or format", json!(make::text(plain, &mut rng, limits)));
         return (0..8).map(|_| one()).collect();
     }
     if min > limits.longest_text {

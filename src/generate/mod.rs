@@ -5,26 +5,26 @@
 
 mod boundary;
 mod branches;
-mod draw;
 mod edge;
+mod generator;
 mod judge;
 mod lookaround;
 mod make;
-mod maker;
 mod pattern;
-mod question;
+mod rng;
 mod schema;
 mod shape;
 mod shrink;
+mod validate;
 mod violation;
 
 pub use boundary::Boundary;
 pub use branches::BranchSet;
-pub use draw::Rng;
+pub use generator::{Generator, GeneratorLimits, Unusable};
 pub use judge::{Formats, Judge, compile};
 pub use make::PLACEHOLDER;
-pub use maker::{Generator, GeneratorLimits, Unusable};
-pub use question::{objection, refuses, satisfies, valid};
+pub use rng::Rng;
 pub use schema::{References, compare, written};
 pub use shrink::shrink;
+pub use validate::{objection, refuses, satisfies, valid};
 pub use violation::{Breach, InvalidValue};

@@ -9,9 +9,9 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use serde_json::{Value, json};
 
-use super::draw::Rng;
 use super::judge::{Formats, compile};
 use super::lookaround::{backtracks, counted, looks_once, without_lookaround};
+use super::rng::Rng;
 use super::schema::STEPS;
 
 /// How often a repetition without an end is repeated beyond its minimum, where nobody asks for more.
@@ -132,18 +132,18 @@ impl StringPattern {
     }
 
     /// A text that may match, of at least `min` characters where the pattern has room for them.
-    pub(super) fn candidate(&self, draw: &mut Rng, min: usize) -> Option<String> {
-        let mut text = self.tree.as_ref().map(|tree| tree.text(draw, min)).unwrap_or_default();
+    pub(super) fn candidate(&self, rng: &mut Rng, min: usize) -> Option<String> {
+        let mut text = self.tree.as_ref().map(|tree| tree.text(rng, min)).unwrap_or_default();
         for piece in &self.ahead {
-            let more = piece.text(draw, 0);
-            let at = text.char_indices().map(|(at, _)| at).nth(draw.below(text.chars().count() + 1));
+            let more = piece.text(rng, 0);
+            let at = text.char_indices().map(|(at, _)| at).nth(rng.below(text.chars().count() + 1));
             text.insert_str(at.unwrap_or(text.len()), &more);
         }
         let short = min.saturating_sub(text.chars().count());
         if short > 0 && self.open_end {
-            text.extend((0..short).map(|_| letter(draw)));
+            text.extend((0..short).map(|_| letter(rng)));
         } else if short > 0 && self.open_start {
-            text.insert_str(0, &(0..short).map(|_| letter(draw)).collect::<String>());
+            text.insert_str(0, &(0..short).map(|_| letter(rng)).collect::<String>());
         }
         (self.tree.is_some() || !self.ahead.is_empty()).then_some(text)
     }
@@ -157,14 +157,14 @@ struct Written {
 }
 
 impl Tree {
-    fn text(&self, draw: &mut Rng, mut room: usize) -> String {
+    fn text(&self, rng: &mut Rng, mut room: usize) -> String {
         let mut text = Written { letters: String::new(), steps: LONGEST };
-        self.write(draw, &mut room, &mut text);
+        self.write(rng, &mut room, &mut text);
         text.letters
     }
 
     /// Writes a text; `room` is how many characters repetitions may add to come to a wanted length.
-    fn write(&self, draw: &mut Rng, room: &mut usize, text: &mut Written) {
+    fn write(&self, rng: &mut Rng, room: &mut usize, text: &mut Written) {
         if text.letters.len() > LONGEST || text.steps == 0 {
             return;
         }
@@ -177,23 +177,23 @@ impl Tree {
             }
             Self::Class { plain, ranges } => {
                 *room = room.saturating_sub(1);
-                text.letters.extend(character(plain, ranges, draw));
+                text.letters.extend(character(plain, ranges, rng));
             }
             Self::Repeat { min, max, inner } => {
                 let most = max.unwrap_or(usize::MAX).saturating_sub(*min);
                 let wanted =
-                    if *room > 0 { *room + draw.below(3) } else { draw.below(REPEATED.min(most.saturating_add(1))) };
+                    if *room > 0 { *room + rng.below(3) } else { rng.below(REPEATED.min(most.saturating_add(1))) };
                 for _ in 0..min.saturating_add(wanted.min(most)).min(LONGEST) {
                     if text.steps == 0 {
                         break;
                     }
-                    inner.write(draw, room, text);
+                    inner.write(rng, room, text);
                 }
             }
-            Self::All(parts) => parts.iter().for_each(|part| part.write(draw, room, text)),
+            Self::All(parts) => parts.iter().for_each(|part| part.write(rng, room, text)),
             Self::One(parts) => {
-                if let Some(part) = draw.pick(parts) {
-                    part.write(draw, room, text);
+                if let Some(part) = rng.pick(parts) {
+                    part.write(rng, room, text);
                 }
             }
         }
@@ -206,16 +206,16 @@ fn hasty(source: &str) -> Option<Validator> {
     options.with_pattern_options(patterns).build(&json!({"pattern": source})).ok()
 }
 
-fn letter(draw: &mut Rng) -> char {
-    (b'a'..=b'z').nth(draw.below(26)).map_or('a', char::from)
+fn letter(rng: &mut Rng) -> char {
+    (b'a'..=b'z').nth(rng.below(26)).map_or('a', char::from)
 }
 
-fn character(plain: &[char], ranges: &[(char, char)], draw: &mut Rng) -> Option<char> {
-    if let (Some(letter), true) = (draw.pick(plain), draw.chance(95) || ranges.is_empty()) {
+fn character(plain: &[char], ranges: &[(char, char)], rng: &mut Rng) -> Option<char> {
+    if let (Some(letter), true) = (rng.pick(plain), rng.chance(95) || ranges.is_empty()) {
         return Some(*letter);
     }
-    let (first, last) = draw.pick(ranges).copied()?;
-    let code = draw.between(first as usize, last as usize);
+    let (first, last) = rng.pick(ranges).copied()?;
+    let code = rng.between(first as usize, last as usize);
     u32::try_from(code).ok().and_then(char::from_u32).or(Some(first))
 }
 
@@ -304,9 +304,9 @@ mod tests {
             "",
         ] {
             let pattern = StringPattern::new(source).unwrap();
-            let mut draw = Rng::new(3);
+            let mut rng = Rng::new(3);
             let found =
-                (0..50).filter_map(|_| pattern.candidate(&mut draw, 0)).filter(|text| pattern.matches(&json!(text)));
+                (0..50).filter_map(|_| pattern.candidate(&mut rng, 0)).filter(|text| pattern.matches(&json!(text)));
             assert!(found.count() >= 10, "{source}");
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::item::{self, EXPECTATION, ExpectationItem};
 use super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, reply::ResponseKind, show};
-use crate::source::shape::{self, Shape};
+use crate::source::grammar::{self, Shape};
 use crate::source::template::{self, Names, UNFILLED, Unfilled};
 use crate::source::{Diagnostic, Located, Node, Span};
 
@@ -105,7 +105,7 @@ fn compile_filled(node: &Node, names: &Names) -> Result<ExpectationItem, Vec<Mis
         ]
     };
     let filled = template::fill(node, names).map_err(unfilled)?;
-    let mut found = shape::check(&filled, &Shape::Object(&EXPECTATION));
+    let mut found = grammar::check(&filled, &Shape::Object(&EXPECTATION));
     let item = if found.is_empty() { ExpectationItem::build(&filled, &mut found) } else { None };
     // A value that still holds a template after filling came from a name, and is never evaluated twice.
     item.filter(|_| found.is_empty()).ok_or_else(|| {

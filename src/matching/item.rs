@@ -6,7 +6,7 @@ use super::answer::{self, AnswerCheck};
 use super::mismatch::{GroupVerdict, Mismatch};
 use super::value::{self, AT, ELEMENT_KEYS, PathChecks, SIMPLE_KEYS};
 use super::{Answer, read, reply::ResponseKind, show};
-use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::grammar::{Key, Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};
 
 /// The grammar of one item of an `expect:` list.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::source::{Diagnostic, Located, Node, Span, Value, parse_duration, shape::Shape, template};
+use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, parse_duration, template};
 
 /// `true` or `false`, or a template for one.
 pub(super) const FLAG: Shape = Shape::Either(&[Shape::Flag, Shape::Template]);

@@ -1,7 +1,7 @@
 //! One line of a matcher table: the key, its grammar, what it judges and how it is compiled.
 
 use crate::source::Node;
-use crate::source::shape::{Key, Shape, key};
+use crate::source::grammar::{Key, Shape, key};
 
 /// A matcher as its file declares it.
 pub(super) struct Matcher<Build> {

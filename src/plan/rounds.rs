@@ -10,7 +10,7 @@ use super::made::{Cure, Tamer, tamer};
 use super::property::Rounds;
 use super::put;
 use crate::event::Reason;
-use crate::generate::{Rng, Generator};
+use crate::generate::{Generator, Rng};
 use crate::source::template::{Names, UNFILLED, Unfilled, fill, from_json, text_of};
 use crate::source::{Node, did_you_mean};
 use crate::suite::{Action, ArgumentKind, Arguments, Generated, Step};

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::model::{Suite, Test};
-use crate::source::shape::{Key, Object};
+use crate::source::grammar::{Key, Object};
 use crate::source::{Diagnostic, Located, Node, Span};
 
 /// What may be written in a suite file, and what its blocks become.

@@ -11,7 +11,7 @@ use super::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, Sui
 use super::model::{NamedTool, Suite, Test};
 use super::strangers::{self, Stranger};
 use super::{builtin, decode, lint, merge, rows};
-use crate::source::shape::{self, Shape};
+use crate::source::grammar::{self, Shape};
 use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean};
 
 /// Where files come from: the disk, or a test's memory.
@@ -144,7 +144,7 @@ impl<S> Loader<'_, S> {
             return None;
         }
         let before = self.found.len();
-        self.found.extend(shape::check(&root, &Shape::Object(self.grammar.file)));
+        self.found.extend(grammar::check(&root, &Shape::Object(self.grammar.file)));
         self.open.push(path.to_owned());
         let known = self.found.len();
         let included = self.includes(&root, folder);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::fault;
-use crate::source::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, did_you_mean, nearest, parse, shape};
+use crate::source::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, did_you_mean, grammar, nearest, parse};
 use crate::wire::Revision;
 
 use super::model::{Family, Holds, Leaf, Mutant, Mutants, Need, Offer, Revisions, Severity, Tier, Transport, Variant};
@@ -15,7 +15,7 @@ use super::{REGISTRY, Registry, probe, start};
 
 pub(super) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<Diagnostic>> {
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
-    let mut decoder = Decoder { mistakes: shape::check(&root, &REGISTRY), ids: BTreeMap::new() };
+    let mut decoder = Decoder { mistakes: grammar::check(&root, &REGISTRY), ids: BTreeMap::new() };
     let registry = decoder.registry(&root);
     if decoder.mistakes.is_empty() {
         return Ok(registry);

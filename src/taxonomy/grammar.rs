@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::fault::{FAULT, MATCH};
-use crate::source::shape::{Object, Shape, key, required};
+use crate::source::grammar::{Object, Shape, key, required};
 
 use super::model::{Holds, Need, Offer, Severity, Tier, Transport};
 use super::start::START;

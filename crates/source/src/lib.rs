@@ -2,7 +2,7 @@
 //!
 //! A suite, a registry or a filter typed on the command line is a [`SourceFile`]; a [`Span`] is a range in one, and a
 //! [`Located`] value remembers the span it was read from.
-//! [`parse`] turns text into a tree of located [`Node`]s, [`shape`] says what such a tree may look like, and
+//! [`parse`] turns text into a tree of located [`Node`]s, [`grammar`] says what such a tree may look like, and
 //! [`Diagnostic`] is what a user sees when it does not.
 //! Knows nothing about suites or servers. Start reading in [`parse`].
 
@@ -11,21 +11,21 @@ mod difference;
 mod duration;
 mod ends;
 pub mod file;
+pub mod grammar;
 mod hash;
 mod manual;
 mod node;
 mod quote;
 mod render;
 mod scalar;
-pub mod shape;
 mod suggest;
 mod synonyms;
 mod syntax;
 pub mod template;
-mod texts;
+mod text;
 mod visible;
-pub mod written;
 mod yaml;
+pub mod yaml_writer;
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub use self::node::{Node, Value};
 pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};
 pub use self::suggest::{did_you_mean, nearest};
-pub use self::texts::{beginning, legible_json, map_texts, words};
+pub use self::text::{beginning, legible_json, map_texts, words};
 pub use self::visible::{is_hidden, visible, visible_line};
 pub use self::yaml::parse;
 

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::shape::{Key, Need, Object, Shape};
+use super::grammar::{Key, Need, Object, Shape};
 
 /// The reference of `root` and of every mapping below it in Markdown, each under a heading of the third level.
 pub fn manual(root: &'static Object) -> String {
@@ -164,7 +164,7 @@ fn heading(object: &Object) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::shape::{key, required};
+    use super::super::grammar::{key, required};
     use super::*;
 
     static SHARED: &[Key] = &[key("wait", Shape::Duration, "Waits.")];

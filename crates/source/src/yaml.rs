@@ -1,7 +1,7 @@
 //! Turns YAML text into a tree of located nodes; the only file that knows the YAML crate.
 //!
 //! Built from the parser's events: they carry exact places, and nothing is read twice. Repeated keys are kept and
-//! reported by [`super::shape`], so that one run names every mistake; only a mistake in the syntax itself stops at the
+//! reported by [`super::grammar`], so that one run names every mistake; only a mistake in the syntax itself stops at the
 //! first. Hostile files end in an error: nesting, size and what aliases unfold to are limited.
 
 use std::borrow::Cow;

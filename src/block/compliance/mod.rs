@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
 use crate::suite::{BlockReader, Level, Need, Rule, Suite, SuiteSettings, Test, level, refuse_empty_list, texts};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Differential;
 use super::compare::DriftCheck;
-use crate::drift::{RecordedIdentity, Recorded, ChangeSubject};
+use crate::drift::{ChangeSubject, Recorded, RecordedIdentity};
 use crate::event::Reason;
 use crate::plan::made::{Cure, Why};
 use crate::plan::planner::Planner;

@@ -87,7 +87,7 @@ fn idle(settings: &Differential, (recorded, now): (&Recorded, &Recorded), contex
 /// The server as it is, without answers.
 pub(super) fn offered(context: &CheckContext<'_>, names: (&str, &str)) -> Option<Recorded> {
     let said = context.server?;
-    let identity = Identity::of(&said.result, said.revision.as_str());
+    let identity = RecordedIdentity::of(&said.result, said.revision.as_str());
     Some(Recorded::offered(names, identity, context.catalog))
 }
 

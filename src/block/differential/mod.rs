@@ -14,7 +14,7 @@ use crate::drift::{self, NAMES};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::Node;
-use crate::source::shape::{Object, Shape, key, required};
+use crate::source::grammar::{Object, Shape, key, required};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, is_match, selected_tools};
 
 pub use self::record::{Recording, UNANSWERED, Wanted, record};

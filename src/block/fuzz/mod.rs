@@ -26,7 +26,7 @@ use std::time::Duration;
 use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Node, parse_duration, template};
 use crate::suite::{
     BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, duration, refuse_empty_list, selected_tools,

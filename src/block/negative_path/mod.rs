@@ -15,7 +15,7 @@ use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::witness::called_tool;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
-use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::grammar::{Key, Object, Shape, key};
 use crate::source::{Node, Span};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, Test, ToolSelection, refuse_empty_list, selected_tools};
 

@@ -8,7 +8,7 @@ use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::Node;
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, refuse_empty_list, selected_tools};
 
 pub(super) static KIND: Kind = Kind {

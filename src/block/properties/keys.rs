@@ -1,7 +1,7 @@
 //! Properties: tests whose steps run in rounds, with other values in each.
 
 use crate::block::negative_path;
-use crate::source::shape::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, key, required};
 use crate::suite::grammar::{RULE_KEYS, STEP_KEYS, TEST_KEYS};
 
 pub(super) static PROPERTY: Object = Object {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Kind;
 use crate::plan::CaseSource;
 use crate::source::Node;
-use crate::source::shape::{Shape, key};
+use crate::source::grammar::{Shape, key};
 use crate::suite::BlockReader;
 
 pub use self::packs::packs_manual;

@@ -1,7 +1,7 @@
 //! Properties: a test, and what its rounds are made of.
 
 use super::keys::{ARGUMENTS, VALUES};
-use crate::source::shape::{self, Shape};
+use crate::source::grammar::{self, Shape};
 use crate::source::template::{expression_problem, is_template};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
 use crate::suite::{self, ArgumentKind, Arguments, Generated, Property, Test, key_span};
@@ -167,7 +167,7 @@ fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
     let is_of_arguments = |name: &str| ARGUMENTS.all_keys().any(|key| key.name == name);
     let unknown: Vec<_> = entries.iter().filter(|(key, _)| !is_of_arguments(&key.value)).collect();
     if unknown.is_empty() {
-        found.extend(shape::check(schema, &Shape::Object(&ARGUMENTS)));
+        found.extend(grammar::check(schema, &Shape::Object(&ARGUMENTS)));
     }
     for (key, _) in unknown {
         let message = format!("`{}` is no keyword of a JSON Schema", key.value);
@@ -178,7 +178,7 @@ fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
 
 /// One value after another.
 fn each(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Generated> {
-    let wrong = shape::check(node, &Shape::Object(&VALUES));
+    let wrong = grammar::check(node, &Shape::Object(&VALUES));
     let values = node.get("each")?;
     if wrong.is_empty() && values.text().is_none() && values.items().is_empty() {
         let help = "list at least one value".to_owned();
@@ -191,7 +191,7 @@ fn each(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Generated> {
 }
 
 fn arguments(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Arguments> {
-    let wrong = shape::check(node, &Shape::Object(&ARGUMENTS));
+    let wrong = grammar::check(node, &Shape::Object(&ARGUMENTS));
     if !wrong.is_empty() {
         found.extend(wrong);
         return None;

@@ -40,7 +40,7 @@ static KEYS: Object = Object {
         ),
         key(
             "level",
-            Shape::Choice(Level::NAMES),
+            Shape::Choice(LintLevel::NAMES),
             "The lowest level that becomes a case; `warning` by default, which leaves advice to the summary.",
         ),
         key(

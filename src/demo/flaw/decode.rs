@@ -13,7 +13,7 @@ use super::message::Kind;
 use super::{Answers, Edit, Encoding, EventId, Flaw, Form, Hears, Whole};
 use crate::fault::Place;
 use crate::redact::from_base64;
-use crate::source::{Diagnostic, Node, Span, Value, parse_duration, shape, template};
+use crate::source::{Diagnostic, Node, Span, Value, grammar, parse_duration, template};
 
 /// What templates can name.
 const NAMES: [&str; 13] = [
@@ -34,7 +34,7 @@ const NAMES: [&str; 13] = [
 
 /// Reads a flaw.
 pub(super) fn flaw(node: &Node, found: &mut Vec<Diagnostic>) -> Flaw {
-    found.extend(shape::check(node, &FLAW));
+    found.extend(grammar::check(node, &FLAW));
     let mut reader = Reader { found };
     if matches!(node.value, Value::List(_)) && node.items().is_empty() {
         reader.found.push(Diagnostic::error("empty-list", "a flaw without edits is none", node.span));

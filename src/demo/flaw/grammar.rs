@@ -1,7 +1,7 @@
 //! What a flaw looks like in YAML, as data: the tables check files and become the reference.
 
 use super::message::Kind;
-use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::grammar::{Key, Object, Shape, key};
 
 /// A flaw: its edits, or one alone.
 pub const FLAW: Shape = Shape::Either(&[Shape::List(&Shape::Object(&EDIT)), Shape::Object(&EDIT)]);

@@ -103,7 +103,8 @@ fn fault(yaml: &str) -> Result<Fault, String> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("fault.yml", yaml));
     let node = parse(&sources, source).unwrap();
-    let mut found: Vec<Diagnostic> = crate::source::shape::check(&node, &crate::source::shape::Shape::Object(&WHOLE));
+    let mut found: Vec<Diagnostic> =
+        crate::source::grammar::check(&node, &crate::source::grammar::Shape::Object(&WHOLE));
     let fault = decode("fault", &node, &mut found);
     if found.is_empty() {
         return Ok(fault.unwrap());

@@ -66,10 +66,10 @@ impl ValueBuilder<'_> {
         if self.is_plain() || self.is_late() || most <= min {
             return min;
         }
-        let longer = match self.draw.below(16) {
+        let longer = match self.rng.below(16) {
             0..=2 => 0,
-            3..=12 => self.draw.between(1, 3),
-            13..=14 => self.draw.between(4, 8),
+            3..=12 => self.rng.between(1, 3),
+            13..=14 => self.rng.between(4, 8),
             _ => most.min(40).saturating_sub(min),
         };
         min.saturating_add(longer).min(most)

@@ -8,7 +8,7 @@ mod text;
 
 use serde_json::{Map, Value};
 
-use super::draw::Rng;
+use super::rng::Rng;
 use super::schema::Kinds;
 use super::shape::{Graph, LARGEST, Node, NodeId, Shape};
 
@@ -40,7 +40,7 @@ pub(super) enum Variety {
 /// One value in the making.
 pub(super) struct ValueBuilder<'a> {
     graph: &'a Graph,
-    draw: &'a mut Rng,
+    rng: &'a mut Rng,
     variety: Variety,
     /// How many more values may be made before only the smallest are.
     left: usize,
@@ -52,22 +52,22 @@ pub(super) struct ValueBuilder<'a> {
 }
 
 /// A value of a node; `Null` where nothing can be made.
-pub(super) fn value(graph: &Graph, node: NodeId, variety: Variety, draw: &mut Rng) -> Value {
-    making(graph, variety, draw).value(node)
+pub(super) fn value(graph: &Graph, node: NodeId, variety: Variety, rng: &mut Rng) -> Value {
+    making(graph, variety, rng).value(node)
 }
 
 /// A value of one shape.
-pub(super) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, draw: &mut Rng) -> Value {
-    making(graph, variety, draw).shaped(shape)
+pub(super) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, rng: &mut Rng) -> Value {
+    making(graph, variety, rng).shaped(shape)
 }
 
 /// The plainest value of one shape that is of one kind.
-pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: Kinds, draw: &mut Rng) -> Value {
-    making(graph, Variety::Plain, draw).of_kind(kind, shape)
+pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: Kinds, rng: &mut Rng) -> Value {
+    making(graph, Variety::Plain, rng).of_kind(kind, shape)
 }
 
-fn making<'a>(graph: &'a Graph, variety: Variety, draw: &'a mut Rng) -> ValueBuilder<'a> {
-    ValueBuilder { graph, left: graph.limits.nodes, room: LARGEST, depth: 0, stack: Vec::new(), variety, draw }
+fn making<'a>(graph: &'a Graph, variety: Variety, rng: &'a mut Rng) -> ValueBuilder<'a> {
+    ValueBuilder { graph, left: graph.limits.nodes, room: LARGEST, depth: 0, stack: Vec::new(), variety, rng }
 }
 
 impl ValueBuilder<'_> {
@@ -107,7 +107,7 @@ impl ValueBuilder<'_> {
     }
 
     fn shown_sometimes<'n>(&mut self, node: &'n Node) -> Option<&'n Value> {
-        if node.shown.is_empty() || !self.draw.chance(10) { None } else { self.draw.pick(&node.shown) }
+        if node.shown.is_empty() || !self.rng.chance(10) { None } else { self.rng.pick(&node.shown) }
     }
 
     fn fitting(&mut self, node: &Node) -> Value {
@@ -148,12 +148,12 @@ impl ValueBuilder<'_> {
             order.sort_by_key(|shape| (shape.plain.kinds == Kinds::NULL, shape.size.min(1_000) / 32));
             return order.get(attempt % order.len().max(1)).copied();
         }
-        self.draw.pick(&node.shapes)
+        self.rng.pick(&node.shapes)
     }
 
     fn shaped(&mut self, shape: &Shape) -> Value {
         if let Some(values) = &shape.plain.values {
-            let chosen = if self.variety == Variety::Plain { values.first() } else { self.draw.pick(values) };
+            let chosen = if self.variety == Variety::Plain { values.first() } else { self.rng.pick(values) };
             return chosen.cloned().unwrap_or(Value::Null);
         }
         let kind = self.kind(shape);
@@ -175,9 +175,9 @@ impl ValueBuilder<'_> {
         let kind = if self.is_plain() {
             within(meant).next()
         } else {
-            let from = if self.draw.chance(85) { meant } else { kinds };
+            let from = if self.rng.chance(85) { meant } else { kinds };
             let choices: Vec<Kinds> = within(from).collect();
-            self.draw.pick(&choices).copied()
+            self.rng.pick(&choices).copied()
         };
         let kind = kind.unwrap_or(Kinds::NULL);
         let smallest = within(kinds).min_by_key(size).unwrap_or(kind);
@@ -187,16 +187,16 @@ impl ValueBuilder<'_> {
     fn of_kind(&mut self, kind: Kinds, shape: &Shape) -> Value {
         let plain = &shape.plain;
         match kind {
-            Kinds::BOOLEAN => Value::Bool(self.variety == Variety::Plain || self.draw.chance(50)),
-            Kinds::INTEGER => number::whole(plain, self.variety, self.draw),
-            Kinds::FRACTION => number::fraction(plain, self.variety, self.draw),
+            Kinds::BOOLEAN => Value::Bool(self.variety == Variety::Plain || self.rng.chance(50)),
+            Kinds::INTEGER => number::whole(plain, self.variety, self.rng),
+            Kinds::FRACTION => number::fraction(plain, self.variety, self.rng),
             Kinds::TEXT if self.variety == Variety::Plain => {
-                Value::String(text::plain_text(plain, self.draw, self.graph.limits))
+                Value::String(text::plain_text(plain, self.rng, self.graph.limits))
             }
             Kinds::TEXT if self.variety == Variety::Small => {
-                Value::String(text::small_text(plain, self.draw, self.graph.limits))
+                Value::String(text::small_text(plain, self.rng, self.graph.limits))
             }
-            Kinds::TEXT => Value::String(text(plain, self.draw, self.graph.limits)),
+            Kinds::TEXT => Value::String(text(plain, self.rng, self.graph.limits)),
             Kinds::ARRAY if shape.items.size <= LARGEST => Value::Array(self.array(shape)),
             Kinds::OBJECT if shape.members.size <= LARGEST => Value::Object(self.object(&shape.members)),
             Kinds::ARRAY => Value::Array(Vec::new()),

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::generate::draw::Rng;
+use crate::generate::rng::Rng;
 use crate::generate::schema::{above, beneath, is_multiple};
 use crate::generate::shape::{Plain, whole_bounds};
 
@@ -15,15 +15,15 @@ pub(in crate::generate) const SAFE: i128 = (1 << 53) - 1;
 const TRIES: usize = 16;
 
 /// A whole number.
-pub(super) fn whole(plain: &Plain, variety: Variety, draw: &mut Rng) -> Value {
+pub(super) fn whole(plain: &Plain, variety: Variety, rng: &mut Rng) -> Value {
     let (low, high) = bounds(plain);
     let step = whole_step(plain);
     let wanted = match variety {
         Variety::Plain if low <= 1 && high >= 1 => 1,
         Variety::Plain if low > 1 => low,
         Variety::Plain => high.min(0).max(low),
-        Variety::Small => small(low, high, draw),
-        Variety::Wide => wide(low, high, draw),
+        Variety::Small => small(low, high, rng),
+        Variety::Wide => wide(low, high, rng),
     };
     whole_value(multiple_near(wanted, step, low, high))
 }
@@ -42,7 +42,7 @@ fn bounds(plain: &Plain) -> (i128, i128) {
     if low.max(least) <= high.min(most) { (low.max(least), high.min(most)) } else { (low, high) }
 }
 
-fn small(low: i128, high: i128, draw: &mut Rng) -> i128 {
+fn small(low: i128, high: i128, rng: &mut Rng) -> i128 {
     let near = if low <= 0 && high >= 0 {
         0
     } else if low > 0 {
@@ -50,28 +50,28 @@ fn small(low: i128, high: i128, draw: &mut Rng) -> i128 {
     } else {
         high
     };
-    let by = draw.below(100) as i128;
+    let by = rng.below(100) as i128;
     let number = if near + by <= high { near + by } else { near - by };
     number.clamp(low, high)
 }
 
-fn wide(low: i128, high: i128, draw: &mut Rng) -> i128 {
+fn wide(low: i128, high: i128, rng: &mut Rng) -> i128 {
     // Where there is no bound, numbers stay within what every language holds.
     let near_low = if high < -SAFE { low.max(high - SAFE) } else { low.max(-SAFE) };
     let near_high = if low > SAFE { high.min(low + SAFE) } else { high.min(SAFE) };
     let within = |number: i128| number.clamp(near_low, near_high.max(near_low));
-    match draw.below(20) {
-        0..=8 => within(draw.between(0, 120) as i128 - 20 + if near_low > 100 { near_low } else { 0 }),
+    match rng.below(20) {
+        0..=8 => within(rng.between(0, 120) as i128 - 20 + if near_low > 100 { near_low } else { 0 }),
         9..=10 => within(near_low),
         11..=12 => within(near_high),
         13 => within(0),
         14..=15 => {
-            let power = 1_i128 << draw.between(1, 52);
-            within(if draw.chance(50) { power } else { -power } + draw.below(3) as i128 - 1)
+            let power = 1_i128 << rng.between(1, 52);
+            within(if rng.chance(50) { power } else { -power } + rng.below(3) as i128 - 1)
         }
         _ => {
             let span = u128::try_from(near_high - near_low).unwrap_or(0).saturating_add(1);
-            near_low + i128::try_from(u128::from(draw.bits()) % span).unwrap_or(0)
+            near_low + i128::try_from(u128::from(rng.bits()) % span).unwrap_or(0)
         }
     }
 }
@@ -120,14 +120,14 @@ pub(in crate::generate) fn whole_value(number: i128) -> Value {
 }
 
 /// A fraction.
-pub(super) fn fraction(plain: &Plain, variety: Variety, draw: &mut Rng) -> Value {
+pub(super) fn fraction(plain: &Plain, variety: Variety, rng: &mut Rng) -> Value {
     let step = plain.steps.iter().find(|step| step.as_i128().is_none());
     let mut last = json!(0.5);
     for attempt in 0..TRIES {
         let number = match (step, variety) {
-            (Some(step), _) => multiple_between(plain, step, draw),
+            (Some(step), _) => multiple_between(plain, step, rng),
             (None, Variety::Plain) if attempt == 0 => plain_fraction(plain),
-            (None, _) => between(plain, draw),
+            (None, _) => between(plain, rng),
         };
         if number.is_finite() {
             last = tidy(number);
@@ -161,30 +161,30 @@ fn plain_fraction(plain: &Plain) -> f64 {
     if (low..high).contains(&1.5) { 1.5 } else { low.midpoint(high) }
 }
 
-fn between(plain: &Plain, draw: &mut Rng) -> f64 {
+fn between(plain: &Plain, rng: &mut Rng) -> f64 {
     let (low, high) = ends(plain);
     let unbounded = plain.low.is_none() && plain.high.is_none();
-    match draw.below(12) {
+    match rng.below(12) {
         0 => low,
         1 => high,
         2 => low.next_up(),
         3 => high.next_down(),
         4 => low.midpoint(high),
-        5 if unbounded => 10_f64.powi(i32::try_from(draw.below(30)).unwrap_or(0) - 10) * 1.25,
+        5 if unbounded => 10_f64.powi(i32::try_from(rng.below(30)).unwrap_or(0) - 10) * 1.25,
         6..=8 => {
-            let number = low + (high - low) * draw.fraction();
+            let number = low + (high - low) * rng.fraction();
             let rounded = (number * 100.0).round() / 100.0;
             if (low..=high).contains(&rounded) { rounded } else { number }
         }
-        _ => low + (high - low) * draw.fraction(),
+        _ => low + (high - low) * rng.fraction(),
     }
 }
 
-fn multiple_between(plain: &Plain, step: &Number, draw: &mut Rng) -> f64 {
+fn multiple_between(plain: &Plain, step: &Number, rng: &mut Rng) -> f64 {
     let (low, high) = ends(plain);
     let width = step.as_f64().unwrap_or(1.0);
     let (first, last) = ((low / width).ceil(), (high / width).floor());
-    let times = first + ((last - first + 1.0).max(1.0) * draw.fraction()).floor();
+    let times = first + ((last - first + 1.0).max(1.0) * rng.fraction()).floor();
     number_near(times * width, step)
 }
 

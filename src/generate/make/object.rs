@@ -25,14 +25,14 @@ impl ValueBuilder<'_> {
         if self.is_plain() || self.is_late() {
             return;
         }
-        let percent = match self.draw.below(8) {
+        let percent = match self.rng.below(8) {
             0 => 0,
             1 | 2 => 100,
             3 => 20,
             _ => 50,
         };
         for member in members.known.iter().filter(|member| !member.required) {
-            if self.draw.chance(percent) {
+            if self.rng.chance(percent) {
                 self.add(chosen, member, members);
             }
         }
@@ -45,12 +45,12 @@ impl ValueBuilder<'_> {
             || members.extra.is_empty()
             || self.is_plain()
             || self.is_late()
-            || !self.draw.chance(if members.known.is_empty() { 75 } else { 25 })
+            || !self.rng.chance(if members.known.is_empty() { 75 } else { 25 })
         {
             return;
         }
-        for _ in 0..self.draw.between(1, 3) {
-            if let Some(member) = self.draw.pick(&members.extra) {
+        for _ in 0..self.rng.between(1, 3) {
+            if let Some(member) = self.rng.pick(&members.extra) {
                 self.add(chosen, member, members);
             }
         }

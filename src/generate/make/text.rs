@@ -1,7 +1,7 @@
 //! Texts: of a pattern, of a format, or of anything.
 
 use crate::generate::GeneratorLimits;
-use crate::generate::draw::Rng;
+use crate::generate::rng::Rng;
 use crate::generate::shape::Plain;
 
 use super::format;
@@ -46,40 +46,40 @@ const ODD: [&str; 24] = [
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .";
 
 /// A text of any kind.
-pub(in crate::generate) fn text(plain: &Plain, draw: &mut Rng, limits: GeneratorLimits) -> String {
+pub(in crate::generate) fn text(plain: &Plain, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
-    if let Some(text) = asked_for(plain, draw, (min, max)) {
+    if let Some(text) = asked_for(plain, rng, (min, max)) {
         return text;
     }
     let cap = limits.text.max(min).min(max);
-    let longer = match draw.below(100) {
+    let longer = match rng.below(100) {
         0..=7 => 0,
-        8..=64 => draw.below(16),
-        65..=94 => draw.below(64),
-        95..=97 => draw.below(512),
+        8..=64 => rng.below(16),
+        65..=94 => rng.below(64),
+        95..=97 => rng.below(512),
         98 => cap.saturating_sub(min),
-        _ => draw.below(limits.text),
+        _ => rng.below(limits.text),
     };
     let length = min.saturating_add(longer).min(cap);
-    if draw.chance(30) { odd_text(length, draw) } else { letters(length, draw) }
+    if rng.chance(30) { odd_text(length, rng) } else { letters(length, rng) }
 }
 
 /// A text that is as plain as the schema lets it be.
-pub(super) fn plain_text(plain: &Plain, draw: &mut Rng, limits: GeneratorLimits) -> String {
+pub(super) fn plain_text(plain: &Plain, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     if plain.patterns.is_empty() {
         let shown = plain.format.as_deref().and_then(format::example).filter(|shown| fits(shown, (min, max)));
         return shown.map_or_else(|| text_of_length(PLACEHOLDER, min, max), ToOwned::to_owned);
     }
-    asked_for(plain, draw, (min, max)).unwrap_or_else(|| text_of_length(PLACEHOLDER, min, max))
+    asked_for(plain, rng, (min, max)).unwrap_or_else(|| text_of_length(PLACEHOLDER, min, max))
 }
 
 /// A short text of letters.
-pub(super) fn small_text(plain: &Plain, draw: &mut Rng, limits: GeneratorLimits) -> String {
+pub(super) fn small_text(plain: &Plain, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
-    asked_for(plain, draw, (min, max)).unwrap_or_else(|| {
-        let length = draw.between(0, 8).clamp(min, max);
-        letters(length, draw)
+    asked_for(plain, rng, (min, max)).unwrap_or_else(|| {
+        let length = rng.between(0, 8).clamp(min, max);
+        letters(length, rng)
     })
 }
 
@@ -101,7 +101,7 @@ fn fits(text: &str, (min, max): (usize, usize)) -> bool {
 }
 
 /// A text that the pattern or the format asks for.
-fn asked_for(plain: &Plain, draw: &mut Rng, lengths: (usize, usize)) -> Option<String> {
+fn asked_for(plain: &Plain, rng: &mut Rng, lengths: (usize, usize)) -> Option<String> {
     if plain.patterns.is_empty() && plain.format.is_none() {
         return None;
     }
@@ -109,11 +109,11 @@ fn asked_for(plain: &Plain, draw: &mut Rng, lengths: (usize, usize)) -> Option<S
     let is_long = lengths.0 > LONG || plain.patterns.iter().any(|pattern| pattern.least > LONG);
     let tries = if is_long { 1 } else { TRIES };
     for _ in 0..tries {
-        let formatted = plain.format.is_some() && (plain.patterns.is_empty() || draw.chance(75));
+        let formatted = plain.format.is_some() && (plain.patterns.is_empty() || rng.chance(75));
         let text = if formatted {
-            format::text(plain.format.as_deref().unwrap_or_default(), draw)
+            format::text(plain.format.as_deref().unwrap_or_default(), rng)
         } else {
-            draw.pick(&plain.patterns).and_then(|pattern| pattern.candidate(draw, lengths.0))
+            rng.pick(&plain.patterns).and_then(|pattern| pattern.candidate(rng, lengths.0))
         };
         let Some(text) = text else { continue };
         if fits(&text, lengths) {
@@ -126,12 +126,12 @@ fn asked_for(plain: &Plain, draw: &mut Rng, lengths: (usize, usize)) -> Option<S
     last.filter(|_| !plain.patterns.is_empty()).map(cut)
 }
 
-fn letters(length: usize, draw: &mut Rng) -> String {
+fn letters(length: usize, rng: &mut Rng) -> String {
     let mut text = String::with_capacity(length);
     let mut bits = 0_u64;
     for at in 0..length {
         if at % 10 == 0 {
-            bits = draw.bits();
+            bits = rng.bits();
         }
         let letter = usize::try_from(bits & 63).unwrap_or(0);
         bits >>= 6;
@@ -140,17 +140,17 @@ fn letters(length: usize, draw: &mut Rng) -> String {
     text
 }
 
-fn odd_text(length: usize, draw: &mut Rng) -> String {
+fn odd_text(length: usize, rng: &mut Rng) -> String {
     let mut text = String::new();
     let mut left = length;
     while left > 0 {
-        let piece = draw.pick(&ODD).copied().unwrap_or("?");
+        let piece = rng.pick(&ODD).copied().unwrap_or("?");
         let count = piece.chars().count();
-        if count <= left && draw.chance(40) {
+        if count <= left && rng.chance(40) {
             text.push_str(piece);
             left -= count;
         } else {
-            text.push(char::from(LETTERS[draw.below(52)]));
+            text.push(char::from(LETTERS[rng.below(52)]));
             left -= 1;
         }
     }

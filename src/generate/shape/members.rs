@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::generate::draw::Rng;
 use crate::generate::make;
+use crate::generate::rng::Rng;
 use crate::generate::schema::{Kinds, SchemaId, SchemaRules};
 
 use super::{Graph, MemberRule, MemberRules, Plain};
@@ -96,17 +96,17 @@ impl Graph {
 
     /// Names that may be allowed, those that patterns ask for first.
     fn names(&mut self, flat: &[SchemaId], wanted: usize) -> Vec<String> {
-        let mut draw = Rng::new(flat.len() as u64);
+        let mut rng = Rng::new(flat.len() as u64);
         let rules: Vec<_> = flat.iter().map(|id| self.schemas.rules(*id).clone()).collect();
         let mut names = Vec::new();
         for (pattern, _) in rules.iter().flat_map(|rules| &rules.pattern_properties) {
             if let Some(pattern) = self.schemas.pattern(pattern) {
-                names.extend(not_too_long((0..wanted).filter_map(|_| pattern.candidate(&mut draw, 0))));
+                names.extend(not_too_long((0..wanted).filter_map(|_| pattern.candidate(&mut rng, 0))));
             }
         }
         let judges: Vec<SchemaId> = rules.iter().filter_map(|rules| rules.names).collect();
         if !judges.is_empty() {
-            names.extend(self.judged_names(judges, wanted, &mut draw));
+            names.extend(self.judged_names(judges, wanted, &mut rng));
         }
         names.extend(NAMES.map(ToOwned::to_owned));
         if wanted > NAMES.len() {
@@ -116,7 +116,7 @@ impl Graph {
     }
 
     /// Names that `propertyNames` takes.
-    fn judged_names(&mut self, mut judges: Vec<SchemaId>, wanted: usize, draw: &mut Rng) -> Vec<String> {
+    fn judged_names(&mut self, mut judges: Vec<SchemaId>, wanted: usize, rng: &mut Rng) -> Vec<String> {
         judges.push(self.schemas.add(SchemaRules::of_kinds("", Kinds::TEXT)));
         let Ok(combinations) = self.combinations(&judges) else { return Vec::new() };
         let plains = combinations.iter().filter_map(|flat| Plain::of(&self.schemas, flat).ok());
@@ -125,7 +125,7 @@ impl Graph {
             if let Some(values) = &plain.values {
                 names.extend(values.iter().filter_map(Value::as_str).map(ToOwned::to_owned));
             } else {
-                names.extend(not_too_long((0..wanted * 2).map(|_| make::text(&plain, draw, self.limits))));
+                names.extend(not_too_long((0..wanted * 2).map(|_| make::text(&plain, rng, self.limits))));
             }
         }
         names

@@ -2,7 +2,7 @@
 //!
 //! What breaks what is decided by the `jsonschema` crate: a candidate whose errors say anything else is dropped.
 
-mod blame;
+mod attribution;
 mod breach;
 mod candidate;
 mod lists;
@@ -130,7 +130,7 @@ impl Workshop<'_> {
             if self.values.contains(&hash(&broken)) {
                 continue;
             }
-            let (breaks, steps) = blame::breaks_only(self.judge, &broken, &keyword, &spot.at);
+            let (breaks, steps) = attribution::breaks_only(self.judge, &broken, &keyword, &spot.at);
             self.graph.schemas.charge(steps + weight(whole));
             if breaks {
                 self.met.insert((breach, keyword.clone(), spot.at.clone(), detail));

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::generate::draw::Rng;
 use crate::generate::make::{self, Variety};
+use crate::generate::rng::Rng;
 use crate::generate::schema::{ContainsRule, NumberLimit, SchemaId, SchemaRules};
 use crate::generate::shape::{Graph, LARGEST};
 
@@ -75,9 +75,9 @@ pub(super) fn values(graph: &mut Graph, spot: &Spot, claim: &BreachClaim) -> Vec
     if graph.node(node).size > LARGEST {
         return Vec::new();
     }
-    let mut draw = Rng::new(17);
+    let mut rng = Rng::new(17);
     let variety = |at: usize| if at == 0 { Variety::Plain } else { Variety::Small };
-    (0..TRIES).map(|at| make::value(graph, node, variety(at), &mut draw)).collect()
+    (0..TRIES).map(|at| make::value(graph, node, variety(at), &mut rng)).collect()
 }
 
 type Turned = (Breach, &'static str, String, SchemaRules);

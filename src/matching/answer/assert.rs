@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, read, reply::ResponseKind, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key, template};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(

@@ -6,7 +6,7 @@ use super::super::compare::same;
 use super::super::value::{Absence, Checks, VALUE, ValuePlace};
 use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{Answer, mismatch::Mismatch, read, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::shape::{Shape, key};
+use crate::source::grammar::{Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::has_template};
 
 pub(super) static STATUS: AnswerMatcher = AnswerMatcher {

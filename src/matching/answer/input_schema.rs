@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::compare::{MatchExtent, differences, fits, spoken_of};
 use super::super::{Answer, mismatch::Mismatch, unknown_tool};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::shape::{Object, Shape, key, required};
+use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Located, Node, Span};
 use crate::wire::ListKind;
 

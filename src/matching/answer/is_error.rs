@@ -2,7 +2,7 @@
 
 use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Span, shape::key};
+use crate::source::{Span, grammar::key};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::{Answer, mismatch::Mismatch, read};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, duration_text, template::has_template};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {

@@ -8,7 +8,7 @@ use super::super::compare::{MatchExtent, differences, fits};
 use super::super::value::{RANGE, Range};
 use super::super::{Answer, mismatch::Mismatch, read, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 use crate::wire::ListKind;
 

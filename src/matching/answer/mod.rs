@@ -22,7 +22,7 @@ use std::fmt;
 use super::Answer;
 use super::mismatch::Mismatch;
 use super::table::{self, keys};
-use crate::source::shape::Key;
+use crate::source::grammar::Key;
 use crate::source::{Diagnostic, Located, Node};
 
 pub use self::assert::PROVIDED;

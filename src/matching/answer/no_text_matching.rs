@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::super::{Answer, mismatch::Mismatch, read, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Diagnostic, Located, Node, Span, Value, shape::Shape, shape::key};
+use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::super::value::{self, AT, ELEMENT_KEYS, LOGIC_KEYS, PathChecks, RANGE, Range, SIMPLE_KEYS};
 use super::super::{Answer, mismatch::Mismatch, read, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};
 
 /// How many notifications are reported one by one.

@@ -11,7 +11,7 @@ use super::super::value::{Complaint, TOO_LONG, schema_complaint};
 use super::super::{Answer, read, reply::ResponseKind, show, unknown_tool};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::generate::{Judge, Unusable};
-use crate::source::{Span, shape::Shape, shape::key};
+use crate::source::{Span, grammar::Shape, grammar::key};
 use crate::wire::format::{SchemaError, flaw};
 use crate::wire::read_json;
 

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
 use super::wording::{TOO_SHORT, mentions, unreadable};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 
 /// How many characters of an error are read; whatever stands behind them helps nobody.

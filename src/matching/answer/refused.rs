@@ -8,7 +8,7 @@ use super::super::{Answer, read, reply::ResponseKind, show};
 use super::wording::{interpreter_message, shows_stack};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::generate::Judge;
-use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key};
 use crate::wire::Tool;
 
 /// Codes that say that the request, not the server, is at fault: bad parameters, unknown method, unknown resource,

@@ -6,7 +6,7 @@ use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::{Answer, reply::ResponseKind};
 use super::refused::{BINDING, weight};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Span, shape::key};
+use crate::source::{Span, grammar::key};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(

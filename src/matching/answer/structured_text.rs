@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind};
 use super::output_schema::{holds, values_in_texts};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Span, shape::Shape, shape::key};
+use crate::source::{Span, grammar::Shape, grammar::key};
 use crate::wire::read_json;
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {

@@ -4,7 +4,7 @@ use super::super::reply::{ResponseKind, text_value_of};
 use super::super::value::{self, Absence, Checks, VALUE, ValuePlace};
 use super::super::{Answer, mismatch::Mismatch, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Node, Span, shape::Shape, shape::key};
+use crate::source::{Node, Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(

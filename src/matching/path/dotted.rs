@@ -153,7 +153,7 @@ impl StepKind {
                 Err(PathProblem::Words(format!("is {} and has no element `[{index}]`", show::inline(other))))
             }
             (Self::Json, Json::String(text)) => match exceeded_limit(text.as_bytes()) {
-                Some(beyond) => Err(Problem::NotJson(beyond.to_string())),
+                Some(beyond) => Err(PathProblem::NotJson(beyond.to_string())),
                 None => read(text).map(Cow::Owned).map_err(|error| {
                     let begins = show::quoted(&Json::from(text.as_str()).to_string());
                     PathProblem::NotJson(format!("{error}; it begins with {begins}"))

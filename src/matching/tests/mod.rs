@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::{Answer, EXPECTATION, Expectation, Mismatch};
-use crate::source::shape::{self, Shape};
+use crate::source::grammar::{self, Shape};
 use crate::source::template::Names;
 use crate::source::{Diagnostic, SourceFile, Sources, parse};
 use crate::wire::{Catalog, Tool};
@@ -103,7 +103,7 @@ fn build(yaml: &str) -> (Sources, Option<Expectation>, Vec<Diagnostic>) {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("suite.yml", yaml));
     let node = parse(&sources, source).unwrap();
-    let mut found = shape::check(&node, &Shape::Object(&EXPECTATION));
+    let mut found = grammar::check(&node, &Shape::Object(&EXPECTATION));
     let expectation = Expectation::build(&node, &mut found);
     (sources, expectation, found)
 }

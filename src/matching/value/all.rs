@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::mismatch::Mismatch;
 use super::{Absence, Checks, VALUE_SHAPE, ValueCheck, ValueMatcher, ValuePlace, conjunction};
-use crate::source::{shape::Shape, shape::key};
+use crate::source::{grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("all", Shape::List(&VALUE_SHAPE), "All of these mappings of matchers must hold."),

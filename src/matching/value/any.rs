@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::mismatch::{GroupVerdict, Mismatch};
 use super::super::show;
 use super::{Absence, Checks, VALUE_SHAPE, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::{Span, shape::Shape, shape::key};
+use crate::source::{Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("any", Shape::List(&VALUE_SHAPE), "At least one of these mappings of matchers must hold."),

@@ -6,7 +6,7 @@ use serde_json::{Number, Value as Json};
 
 use super::super::{compare::order, mismatch::Mismatch, read, show};
 use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
-use crate::source::{Node, Span, Value, shape::key};
+use crate::source::{Node, Span, Value, grammar::key};
 
 pub(super) static GREATER_THAN: ValueMatcher = ValueMatcher {
     key: key("greater_than", read::NUMBER, "The number is greater than this one."),

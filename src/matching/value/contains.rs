@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{compare::same, mismatch::Mismatch, read, show};
 use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template::text_of};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key, template::text_of};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("contains", Shape::Any, "The text has this part, or the array has this element."),

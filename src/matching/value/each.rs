@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::show;
 use super::{Checks, VALUE, ValueCheck, ValueMatcher, ValuePlace, WRONG};
-use crate::source::{Span, shape::Shape, shape::key};
+use crate::source::{Span, grammar::Shape, grammar::key};
 
 /// How many elements are reported one by one.
 const REPORTED: usize = 3;

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::compare::{MatchExtent, differences, same};
 use super::super::{mismatch::Mismatch, read, show};
 use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::{Span, shape::Shape, shape::key};
+use crate::source::{Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
 use super::{Absence, LOST, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::{Span, shape::key};
+use crate::source::{Span, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("exists", read::FLAG, "Whether the path exists; a `null` value exists."),

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::compare::{MatchExtent, differences, fits, spoken_of};
 use super::super::{mismatch::Mismatch, read};
 use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("includes", Shape::Any, "The value has at least these fields and, in any order, these elements."),

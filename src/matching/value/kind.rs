@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, show};
 use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::{Located, Node, Span, shape::Shape, shape::key};
+use crate::source::{Located, Node, Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
 use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::shape::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value, template::has_template};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {

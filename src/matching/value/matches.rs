@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
 use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
-use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key, template::text_of};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key, template::text_of};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("matches", Shape::Text, "The text contains a match of this regular expression; `^` and `$` anchor it."),

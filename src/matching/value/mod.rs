@@ -26,7 +26,7 @@ use serde_json::Value as Json;
 use super::mismatch::{GroupVerdict, Mismatch};
 use super::read;
 use super::table::{self, keys};
-use crate::source::shape::{Key, Object, Shape};
+use crate::source::grammar::{Key, Object, Shape};
 use crate::source::{Diagnostic, Located, Node};
 
 pub(super) use self::length::{RANGE, Range};

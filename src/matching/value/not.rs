@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::super::mismatch::{GroupVerdict, Mismatch};
 use super::super::show;
 use super::{Absence, Checks, VALUE, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("not", Shape::Object(&VALUE), "At least one of the nested matchers must fail."),

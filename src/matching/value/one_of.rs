@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{compare::same, mismatch::Mismatch, read, show};
 use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
-use crate::source::{Diagnostic, Located, Node, Span, shape::Shape, shape::key};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("one_of", Shape::Either(&[Shape::List(&Shape::Any), Shape::Template]), "The value equals one of these."),

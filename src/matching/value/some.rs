@@ -6,7 +6,7 @@ use super::super::mismatch::{GroupVerdict, Mismatch};
 use super::super::show;
 use super::each::no_elements;
 use super::{Checks, VALUE, ValueCheck, ValueMatcher, ValuePlace, WRONG};
-use crate::source::{Span, shape::Shape, shape::key};
+use crate::source::{Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("some", Shape::Object(&VALUE), "The matchers hold for at least one element."),

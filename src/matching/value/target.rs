@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, path::ValuePath, read, show};
 use super::{Absence, Checks, ValuePlace};
-use crate::source::{Diagnostic, Located, Node, Span, shape::Key, shape::Shape, shape::key};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Key, grammar::Shape, grammar::key};
 
 /// The key that says where to look.
 pub(in super::super) static AT: [Key; 1] = [key(

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::recording::LaneRecording;
 use crate::fault::{Asked, Exchange};
 use crate::source::template::is_template;
-use crate::source::written::object;
+use crate::source::yaml_writer::object;
 use crate::wire::ListKind;
 
 /// What a recording has in the place of secrets.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event::{Missing, MutantResult, Proof};
 use crate::plan::{Plan, SuitePlan};
-use crate::source::written as yaml;
+use crate::source::yaml_writer as yaml;
 use crate::source::{parse_duration, visible_line};
 use crate::suite::{Order, RestartPolicy, RunOptions, tidy};
 

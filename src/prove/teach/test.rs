@@ -10,7 +10,7 @@ use super::story::{Story, may_write, story};
 use crate::fault::{Exchange, Reply, What};
 use crate::source::template::is_template;
 use crate::source::visible_line;
-use crate::source::written as yaml;
+use crate::source::yaml_writer as yaml;
 use crate::wire::ListKind;
 
 /// How long the name of a test may be.

@@ -2,7 +2,7 @@
 
 use super::{duration, flag, misplaced, raw, snapshot, stray};
 use crate::matching::{EXPECTATION, Expectation, ValuePath};
-use crate::source::shape::{self, Shape};
+use crate::source::grammar::{self, Shape};
 use crate::source::{Diagnostic, Node, Span, Value, parse_duration};
 use crate::suite::model::{Action, Capture, Step, StepNeed};
 use crate::wire::ListKind;
@@ -94,7 +94,7 @@ fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> 
     // A misspelt matcher or `at` was reported as such; that it checks nothing, or has nothing to look at, is no second
     // mistake.
     let follows = |one: &Diagnostic| ["empty-expectation", "missing-target"].contains(&one.code);
-    if own.iter().any(follows) && !shape::check(item, &Shape::Object(&EXPECTATION)).is_empty() {
+    if own.iter().any(follows) && !grammar::check(item, &Shape::Object(&EXPECTATION)).is_empty() {
         own.retain(|one| !follows(one));
     }
     found.extend(own);

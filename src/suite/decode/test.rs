@@ -4,7 +4,7 @@ use super::server::answers;
 use super::step::{ACTIONS, step, steps as steps_of, steps_around};
 use super::{retries, rule, texts};
 use crate::source::template::expression_problem;
-use crate::source::{Diagnostic, Node, shape};
+use crate::source::{Diagnostic, Node, grammar};
 use crate::suite::model::{ForEach, Loop, Step, Test};
 
 /// Keys of a test that this version cannot run.
@@ -43,7 +43,7 @@ pub(crate) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
         (None, _) => step(node, found).map(|step| vec![Step { name: None, ..step }]).unwrap_or_default(),
     };
     for key in ["tags", "skip", "rows"] {
-        node.get(key).into_iter().for_each(|value| shape::refuse_templates(value, found));
+        node.get(key).into_iter().for_each(|value| grammar::refuse_templates(value, found));
     }
     Some(Test {
         name,

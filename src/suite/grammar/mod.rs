@@ -8,7 +8,7 @@ mod server;
 mod step;
 mod test;
 
-use crate::source::shape::{Key, Shape, key, required};
+use crate::source::grammar::{Key, Shape, key, required};
 
 pub(in crate::suite) use self::server::SERVER;
 

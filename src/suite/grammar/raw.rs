@@ -1,6 +1,6 @@
 //! Raw steps: bytes as they are written, and requests that are taken back.
 
-use crate::source::shape::{Key, Object, Shape, key};
+use crate::source::grammar::{Key, Object, Shape, key};
 
 /// Bytes that are no text.
 static BYTES: Object = Object {

@@ -1,6 +1,6 @@
 //! Rules of a specification, and what tests need.
 
-use crate::source::shape::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, key, required};
 
 /// Published revisions.
 const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];

@@ -1,6 +1,6 @@
 //! Servers, run options and answers.
 
-use crate::source::shape::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, key, required};
 
 pub(in crate::suite) static SERVER: Object = Object {
     name: "a server",

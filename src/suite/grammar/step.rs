@@ -2,7 +2,7 @@
 
 use super::raw;
 use crate::matching::EXPECTATION;
-use crate::source::shape::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, key, required};
 
 pub(super) static STEP: Object =
     Object { name: "a step", doc: "One exchange with the server.", keys: &[STEP_NAME, STEP_KEYS] };

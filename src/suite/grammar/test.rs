@@ -1,6 +1,6 @@
 //! Tests.
 
-use crate::source::shape::{Key, Shape, key, required};
+use crate::source::grammar::{Key, Shape, key, required};
 
 use super::server::ANSWERS;
 use super::step::STEP;

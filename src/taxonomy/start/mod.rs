@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::fault::{self, MATCH, Match};
-use crate::source::shape::{Object, Shape, key, required};
+use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Node};
 
 /// What is done to the start of a server.

@@ -133,11 +133,11 @@ mod tests {
 
     #[test]
     fn choices_stay_in_bounds_and_reach_them() {
-        let mut draw = Rng::new(1);
-        let seen: std::collections::BTreeSet<usize> = (0..200).map(|_| draw.between(2, 5)).collect();
+        let mut rng = Rng::new(1);
+        let seen: std::collections::BTreeSet<usize> = (0..200).map(|_| rng.between(2, 5)).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [2, 3, 4, 5]);
-        assert_eq!(draw.below(0), 0);
-        assert_eq!(draw.pick::<u8>(&[]), None);
-        assert!((0..100).all(|_| (0.0..1.0).contains(&draw.fraction())));
+        assert_eq!(rng.below(0), 0);
+        assert_eq!(rng.pick::<u8>(&[]), None);
+        assert!((0..100).all(|_| (0.0..1.0).contains(&rng.fraction())));
     }
 }

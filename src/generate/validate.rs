@@ -13,7 +13,7 @@ const LONGEST: usize = 160;
 
 /// A small value that satisfies the schema; `None` where none was found.
 pub fn valid(schema: &Value) -> Option<Value> {
-    Generator::new(schema).ok().map(|maker| maker.smallest().clone())
+    Generator::new(schema).ok().map(|generator| generator.smallest().clone())
 }
 
 /// Whether a value satisfies the schema, whatever its formats say; an unusable schema is satisfied by nothing.

@@ -100,11 +100,11 @@ impl Generator {
     }
 
     /// A valid value; the same choices give the same value.
-    pub fn random(&self, draw: &mut Rng) -> Value {
+    pub fn random(&self, rng: &mut Rng) -> Value {
         let tries = tries(RANDOM_TRIES, self.graph.node(self.root).size);
         for attempt in 0..tries {
             let variety = if attempt < tries / 2 { Variety::Wide } else { Variety::Small };
-            let value = make::value(&self.graph, self.root, variety, draw);
+            let value = make::value(&self.graph, self.root, variety, rng);
             // A format says nothing about validity, but its texts are worth a few tries.
             let formats = if attempt < tries / 4 { Formats::Held } else { Formats::Ignored };
             if self.judge.takes(&value, formats) {
