@@ -2,52 +2,52 @@
 
 use serde_json::{Map, Value};
 
-use super::ask::{Ask, Form};
-use super::draw::{DrawKey, draw};
-use super::exchange::{Exchange, Known, What};
-use super::judge;
-use super::place::Place;
-use super::words::{Answered, Arguments, Carrier, Occurrence, Owner, Sent, ToolKind, Within};
+use super::draw::{FaultDrawKey, draw};
+use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent};
+use super::message_path::MessagePath;
+use super::parsed_message::{MessageForm, ParsedMessage};
+use super::schema_check;
+use super::words::{AnswerCondition, ArgumentFit, Carrier, ExchangeOwner, Occurrence, SearchScope, SentAs, ToolKind};
 
 /// What must be true of an exchange; what is not said does not matter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
     /// The methods, with `*` for any letters; empty for whatever was sent.
     pub(super) methods: Vec<String>,
-    pub(super) sent: Vec<Sent>,
-    pub(super) by: Owner,
+    pub(super) sent: Vec<SentAs>,
+    pub(super) by: ExchangeOwner,
     pub(super) over: Option<Carrier>,
-    pub(super) answered: Vec<Answered>,
-    pub(super) has: Vec<Wanted>,
-    pub(super) lacks: Vec<Place>,
-    pub(super) with: Vec<Wanted>,
-    pub(super) without: Vec<Place>,
-    pub(super) arguments: Vec<Arguments>,
+    pub(super) answered: Vec<AnswerCondition>,
+    pub(super) has: Vec<PathCondition>,
+    pub(super) lacks: Vec<MessagePath>,
+    pub(super) with: Vec<PathCondition>,
+    pub(super) without: Vec<MessagePath>,
+    pub(super) arguments: Vec<ArgumentFit>,
     pub(super) tool: Vec<ToolKind>,
-    pub(super) declares: Vec<Wanted>,
+    pub(super) declares: Vec<PathCondition>,
     /// Whether the capability that the method belongs to is declared.
     pub(super) declared: Option<bool>,
     pub(super) status: Vec<u16>,
     pub(super) headers: Vec<String>,
     pub(super) no_headers: Vec<String>,
     pub(super) occurrence: Option<Occurrence>,
-    pub(super) after: Option<Box<Elsewhere>>,
-    pub(super) unless_after: Option<Box<Elsewhere>>,
-    pub(super) before: Option<Box<Elsewhere>>,
+    pub(super) after: Option<Box<RelatedExchange>>,
+    pub(super) unless_after: Option<Box<RelatedExchange>>,
+    pub(super) before: Option<Box<RelatedExchange>>,
     pub(super) chance: Option<Chance>,
 }
 
 /// Something at a path, with that value where one is given.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wanted {
-    pub(super) place: Place,
+pub(super) struct PathCondition {
+    pub(super) place: MessagePath,
     pub(super) value: Option<Value>,
 }
 
 /// Another exchange that must have been, or must follow.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Elsewhere {
-    pub(super) within: Within,
+pub(super) struct RelatedExchange {
+    pub(super) within: SearchScope,
     pub(super) is: Match,
 }
 
@@ -66,7 +66,7 @@ impl Match {
         Self {
             methods: Vec::new(),
             sent: Vec::new(),
-            by: Owner::Any,
+            by: ExchangeOwner::Any,
             over: None,
             answered: Vec::new(),
             has: Vec::new(),
@@ -89,30 +89,30 @@ impl Match {
     }
 
     /// Whether the exchange at that index is one of those that are meant.
-    pub fn holds(&self, at: usize, known: &Known<'_>) -> bool {
-        let Some(exchange) = known.exchanges.get(at) else { return false };
+    pub fn holds(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
+        let Some(exchange) = history.exchanges.get(at) else { return false };
         if !self.is_owner(exchange) || !self.is_occurrence(exchange) {
             return false;
         }
-        let ask = Ask::of(exchange);
+        let parsed = ParsedMessage::of(exchange);
         // The cheap conditions first: most exchanges are told apart by their method.
-        self.is_asked(&ask)
-            && self.is_answered(&ask, exchange)
-            && self.is_declared(&ask, known)
-            && self.is_tool(&ask, known)
-            && self.is_among_others(at, known)
-            && self.is_drawn(&ask, exchange)
+        self.is_asked(&parsed)
+            && self.is_answered(&parsed, exchange)
+            && self.is_declared(&parsed, history)
+            && self.is_tool(&parsed, history)
+            && self.is_among_others(at, history)
+            && self.is_drawn(&parsed, exchange)
     }
 
-    fn is_owner(&self, exchange: &Exchange) -> bool {
+    fn is_owner(&self, exchange: &MessageExchange) -> bool {
         match self.by {
-            Owner::Cases => !exchange.owner.is_empty(),
-            Owner::Discovery => exchange.owner.is_empty(),
-            Owner::Any => true,
+            ExchangeOwner::Cases => !exchange.owner.is_empty(),
+            ExchangeOwner::Discovery => exchange.owner.is_empty(),
+            ExchangeOwner::Any => true,
         }
     }
 
-    fn is_occurrence(&self, exchange: &Exchange) -> bool {
+    fn is_occurrence(&self, exchange: &MessageExchange) -> bool {
         match self.occurrence {
             Some(Occurrence::First) => exchange.occurrence == 0,
             Some(Occurrence::Later) => exchange.occurrence > 0,
@@ -120,26 +120,26 @@ impl Match {
         }
     }
 
-    fn is_asked(&self, ask: &Ask<'_>) -> bool {
+    fn is_asked(&self, parsed: &ParsedMessage<'_>) -> bool {
         let is_named = self.methods.is_empty()
-            || ask.method.as_deref().is_some_and(|method| self.methods.iter().any(|known| fits(known, method)));
+            || parsed.method.as_deref().is_some_and(|method| self.methods.iter().any(|known| fits(known, method)));
         let is_sent = self.sent.is_empty()
             || self.sent.iter().any(|sent| match sent {
-                Sent::Request => ask.form == Form::Request,
-                Sent::Notification => ask.form == Form::Notification,
-                Sent::Broken => ask.form == Form::Broken,
-                Sent::Unparsable => ask.form == Form::Unparsable,
-                Sent::Raw => ask.is_raw,
+                SentAs::Request => parsed.form == MessageForm::Request,
+                SentAs::Notification => parsed.form == MessageForm::Notification,
+                SentAs::Broken => parsed.form == MessageForm::Broken,
+                SentAs::Unparsable => parsed.form == MessageForm::Unparsable,
+                SentAs::Raw => parsed.is_raw,
             });
         is_named
             && is_sent
-            && self.with.iter().all(|wanted| wanted.is_in(&ask.params))
-            && !self.without.iter().any(|place| place.any(&ask.params, &mut |_| true))
-            && (self.headers.is_empty() || self.headers.iter().any(|name| ask.headers.contains(name)))
-            && !self.no_headers.iter().any(|name| ask.headers.contains(name))
+            && self.with.iter().all(|wanted| wanted.is_in(&parsed.params))
+            && !self.without.iter().any(|place| place.any(&parsed.params, &mut |_| true))
+            && (self.headers.is_empty() || self.headers.iter().any(|name| parsed.headers.contains(name)))
+            && !self.no_headers.iter().any(|name| parsed.headers.contains(name))
     }
 
-    fn is_answered(&self, ask: &Ask<'_>, exchange: &Exchange) -> bool {
+    fn is_answered(&self, parsed: &ParsedMessage<'_>, exchange: &MessageExchange) -> bool {
         let status = exchange.replies.iter().find_map(|reply| reply.http.as_ref()).map(|http| http.status);
         let is_carried = match self.over {
             Some(Carrier::Http) => status.is_some(),
@@ -152,23 +152,23 @@ impl Match {
         if self.answered.is_empty() && self.has.is_empty() && self.lacks.is_empty() {
             return true;
         }
-        let answer = ask.answer(&exchange.replies).map(|at| &exchange.replies[at].what);
-        let answer = if let Some(What::Message(message)) = answer { Some(message) } else { None };
+        let answer = parsed.answer(&exchange.replies).map(|at| &exchange.replies[at].content);
+        let answer = if let Some(ReplyContent::Message(message)) = answer { Some(message) } else { None };
         let says_no = answer.is_none() && status.is_some_and(|status| status >= 400);
-        let is_answered = |answered: &Answered| match (answered, answer) {
-            (Answered::Nothing, answer) => answer.is_none() && !says_no,
-            (Answered::Error | Answered::Refused, None) => says_no,
+        let is_answered = |answered: &AnswerCondition| match (answered, answer) {
+            (AnswerCondition::Nothing, answer) => answer.is_none() && !says_no,
+            (AnswerCondition::Error | AnswerCondition::Refused, None) => says_no,
             (_, None) => false,
-            (Answered::Result, Some(answer)) => answer.get("result").is_some(),
-            (Answered::Error, Some(answer)) => answer.get("error").is_some(),
-            (Answered::Failed, Some(answer)) => has_failed(answer),
-            (Answered::Refused, Some(answer)) => answer.get("error").is_some() || has_failed(answer),
-            (Answered::Served, Some(answer)) => is_served(answer),
+            (AnswerCondition::Result, Some(answer)) => answer.get("result").is_some(),
+            (AnswerCondition::Error, Some(answer)) => answer.get("error").is_some(),
+            (AnswerCondition::Failed, Some(answer)) => has_failed(answer),
+            (AnswerCondition::Refused, Some(answer)) => answer.get("error").is_some() || has_failed(answer),
+            (AnswerCondition::Served, Some(answer)) => is_served(answer),
         };
         // Notifications come beside the answer, and are looked for in all of what came.
-        let anywhere = |place: &Place, value: &mut dyn FnMut(&Value) -> bool| {
+        let anywhere = |place: &MessagePath, value: &mut dyn FnMut(&Value) -> bool| {
             let mut messages = exchange.replies.iter().filter_map(|reply| {
-                let What::Message(message) = &reply.what else { return None };
+                let ReplyContent::Message(message) = &reply.content else { return None };
                 message.get("method").is_some().then_some(message)
             });
             if place.is_of_notification() {
@@ -181,50 +181,52 @@ impl Match {
             && !self.lacks.iter().any(|place| anywhere(place, &mut |_| true))
     }
 
-    fn is_declared(&self, ask: &Ask<'_>, known: &Known<'_>) -> bool {
+    fn is_declared(&self, parsed: &ParsedMessage<'_>, history: &ExchangeHistory<'_>) -> bool {
         self.declared.is_none_or(|declared| {
-            let capability = ask.method.as_deref().and_then(capability);
-            capability.is_some_and(|name| known.capabilities.get(name).is_some() == declared)
+            let capability = parsed.method.as_deref().and_then(capability);
+            capability.is_some_and(|name| history.capabilities.get(name).is_some() == declared)
         })
     }
 
-    fn is_tool(&self, ask: &Ask<'_>, known: &Known<'_>) -> bool {
+    fn is_tool(&self, parsed: &ParsedMessage<'_>, history: &ExchangeHistory<'_>) -> bool {
         if self.tool.is_empty() && self.declares.is_empty() && self.arguments.is_empty() {
             return true;
         }
-        let Some(name) = ask.tool() else { return false };
-        let tool = known.catalog.tool(name);
-        (self.tool.is_empty() || judge::is_kind(known.catalog, name, &self.tool))
+        let Some(name) = parsed.tool() else { return false };
+        let tool = history.catalog.tool(name);
+        (self.tool.is_empty() || schema_check::is_kind(history.catalog, name, &self.tool))
             && self.declares.iter().all(|wanted| tool.is_some_and(|tool| wanted.is_in(&tool.raw)))
             && (self.arguments.is_empty()
-                || tool.is_some_and(|tool| judge::stands(tool, &ask.params["arguments"], &self.arguments)))
+                || tool.is_some_and(|tool| {
+                    schema_check::arguments_match(tool, &parsed.params["arguments"], &self.arguments)
+                }))
     }
 
-    fn is_among_others(&self, at: usize, known: &Known<'_>) -> bool {
-        let earlier = |other: &Elsewhere| (0..at).rev().any(|index| other.holds(index, at, known));
+    fn is_among_others(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
+        let earlier = |other: &RelatedExchange| (0..at).rev().any(|index| other.holds(index, at, history));
         self.after.as_deref().is_none_or(earlier)
             && !self.unless_after.as_deref().is_some_and(earlier)
             && self
                 .before
                 .as_deref()
-                .is_none_or(|other| (at + 1..known.exchanges.len()).any(|index| other.holds(index, at, known)))
+                .is_none_or(|other| (at + 1..history.exchanges.len()).any(|index| other.holds(index, at, history)))
     }
 
-    fn is_drawn(&self, ask: &Ask<'_>, exchange: &Exchange) -> bool {
+    fn is_drawn(&self, parsed: &ParsedMessage<'_>, exchange: &MessageExchange) -> bool {
         let Some(chance) = &self.chance else { return true };
-        let key = DrawKey {
+        let key = FaultDrawKey {
             fault: &chance.fault,
             server: &chance.server,
-            method: ask.method.as_deref().unwrap_or_default(),
-            tool: ask.tool().unwrap_or_default(),
-            arguments: &ask.params,
+            method: parsed.method.as_deref().unwrap_or_default(),
+            tool: parsed.tool().unwrap_or_default(),
+            arguments: &parsed.params,
             occurrence: exchange.occurrence,
         };
         draw(chance.seed, &key) < chance.share
     }
 }
 
-impl Wanted {
+impl PathCondition {
     fn is(&self, found: &Value) -> bool {
         self.value.as_ref().is_none_or(|value| value == found)
     }
@@ -234,15 +236,15 @@ impl Wanted {
     }
 }
 
-impl Elsewhere {
-    fn holds(&self, index: usize, at: usize, known: &Known<'_>) -> bool {
-        let (other, this) = (&known.exchanges[index], &known.exchanges[at]);
+impl RelatedExchange {
+    fn holds(&self, index: usize, at: usize, history: &ExchangeHistory<'_>) -> bool {
+        let (other, this) = (&history.exchanges[index], &history.exchanges[at]);
         let is_near = match self.within {
-            Within::Session => other.owner == this.owner && other.session == this.session,
-            Within::Case => other.owner == this.owner,
-            Within::Run => true,
+            SearchScope::Session => other.owner == this.owner && other.session == this.session,
+            SearchScope::Case => other.owner == this.owner,
+            SearchScope::Run => true,
         };
-        is_near && self.is.holds(index, known)
+        is_near && self.is.holds(index, history)
     }
 }
 
@@ -257,7 +259,7 @@ fn is_served(answer: &Value) -> bool {
 }
 
 /// Whether two exchanges ask the same.
-pub(super) fn same_question(one: &Ask<'_>, other: &Ask<'_>) -> bool {
+pub(super) fn same_question(one: &ParsedMessage<'_>, other: &ParsedMessage<'_>) -> bool {
     let (Value::Object(this), Value::Object(that)) = (&*one.params, &*other.params) else {
         return one.method == other.method && one.params == other.params;
     };

@@ -3,14 +3,15 @@
 //! The grammar speaks first, about keys and types; what it found wrong is read as empty here and not complained about
 //! again.
 
-use super::condition::{Chance, Elsewhere, Match, Wanted};
-use super::effect::{Copies, Edit, Effect};
-use super::exchange::Ended;
-use super::place::Place;
+use super::condition::{Chance, Match, PathCondition, RelatedExchange};
+use super::effect::{Copies, FaultEffect, ValueEdit};
+use super::exchange::ServerEnd;
+use super::message_path::MessagePath;
 use super::words::{
-    Answered, Arguments, Breach, Carrier, Late, Occurrence, Owner, Plain, Reid, Sent, Side, Source, ToolKind, Within,
+    AnswerCondition, AnswerSource, ArgumentFit, Carrier, ExchangeOwner, IdEdit, LateReply, Occurrence, PlainEffect,
+    SchemaBreach, SearchScope, SentAs, Side, ToolKind,
 };
-use super::{Fault, Moment};
+use super::{Fault, FaultTiming};
 use crate::source::{Diagnostic, Node, Span, Value, did_you_mean, nearest, parse_duration};
 
 /// The methods of the protocol; a method that looks like one and is none is a slip.
@@ -52,44 +53,44 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
             );
         }
     }
-    let mut reader = Reader { name, found };
+    let mut reader = FaultReader { name, found };
     let on = node.get("on").map_or_else(Match::anything, |on| reader.condition(on));
     let does = does?;
     if matches!(does.value, Value::List(_)) && does.items().is_empty() {
         reader.found.push(Diagnostic::error("empty-list", "a fault that does nothing is none", does.span));
     }
-    let moment = match node.get("when").and_then(Node::text) {
-        Some("before") => Moment::Before,
-        Some("instead") => Moment::Instead,
-        _ => Moment::After,
+    let timing = match node.get("when").and_then(Node::text) {
+        Some("before") => FaultTiming::Before,
+        Some("instead") => FaultTiming::Instead,
+        _ => FaultTiming::After,
     };
     let effects = does.items().iter().filter_map(|item| reader.effect(item)).collect();
-    Some(Fault { on, moment, does: effects })
+    Some(Fault { on, timing, does: effects })
 }
 
 /// Reads a condition; draws are keyed with `name`.
 pub fn decode_match(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Match {
-    Reader { name, found }.condition(node)
+    FaultReader { name, found }.condition(node)
 }
 
-struct Reader<'a> {
+struct FaultReader<'a> {
     name: &'a str,
     found: &'a mut Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl FaultReader<'_> {
     fn condition(&mut self, node: &Node) -> Match {
         Match {
             methods: self.methods(node.get("method")),
-            sent: words(node, "sent", Sent::from_word),
-            by: word(node, "by", Owner::from_word).unwrap_or(Owner::Any),
+            sent: words(node, "sent", SentAs::from_word),
+            by: word(node, "by", ExchangeOwner::from_word).unwrap_or(ExchangeOwner::Any),
             over: word(node, "over", Carrier::from_word),
-            answered: words(node, "answered", Answered::from_word),
+            answered: words(node, "answered", AnswerCondition::from_word),
             has: self.wanted(node.get("has")),
             lacks: self.places(node.get("lacks")),
             with: self.wanted(node.get("with")),
             without: self.places(node.get("without")),
-            arguments: words(node, "arguments", Arguments::from_word),
+            arguments: words(node, "arguments", ArgumentFit::from_word),
             tool: words(node, "tool", ToolKind::from_word),
             declares: self.wanted(node.get("declares")),
             declared: node.get("declared").and_then(Node::flag),
@@ -119,10 +120,10 @@ impl Reader<'_> {
         methods
     }
 
-    fn elsewhere(&mut self, node: Option<&Node>) -> Option<Box<Elsewhere>> {
+    fn elsewhere(&mut self, node: Option<&Node>) -> Option<Box<RelatedExchange>> {
         let node = node?;
-        let within = word(node, "within", Within::from_word).unwrap_or(Within::Session);
-        Some(Box::new(Elsewhere { within, is: self.condition(node.get("is")?) }))
+        let within = word(node, "within", SearchScope::from_word).unwrap_or(SearchScope::Session);
+        Some(Box::new(RelatedExchange { within, is: self.condition(node.get("is")?) }))
     }
 
     fn chance(&mut self, node: &Node) -> Option<Chance> {
@@ -145,9 +146,9 @@ impl Reader<'_> {
         status
     }
 
-    fn effect(&mut self, node: &Node) -> Option<Effect> {
+    fn effect(&mut self, node: &Node) -> Option<FaultEffect> {
         if let Some(word) = node.text() {
-            return Plain::from_word(word).map(Effect::Plain);
+            return PlainEffect::from_word(word).map(FaultEffect::Plain);
         }
         let entries = node.entries();
         let Some((name, value)) = entries.first() else {
@@ -167,72 +168,72 @@ impl Reader<'_> {
         self.named(&name.value, value)
     }
 
-    fn named(&mut self, name: &str, value: &Node) -> Option<Effect> {
+    fn named(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
         let edit = match name {
-            "remove" => Some(Edit::Remove),
-            "null" => Some(Edit::Null),
-            "retype" => Some(Edit::Retype),
-            "change" => Some(Edit::Change),
-            "cut" => Some(Edit::Cut),
-            "empty" => Some(Edit::Empty),
-            "wrap" => Some(Edit::Wrap),
-            "reverse" => Some(Edit::Reverse),
-            "double" => Some(Edit::Double),
-            "ascii" => Some(Edit::Ascii),
+            "remove" => Some(ValueEdit::Remove),
+            "null" => Some(ValueEdit::Null),
+            "retype" => Some(ValueEdit::Retype),
+            "change" => Some(ValueEdit::Change),
+            "cut" => Some(ValueEdit::Cut),
+            "empty" => Some(ValueEdit::Empty),
+            "wrap" => Some(ValueEdit::Wrap),
+            "reverse" => Some(ValueEdit::Reverse),
+            "double" => Some(ValueEdit::Double),
+            "ascii" => Some(ValueEdit::Ascii),
             _ => None,
         };
         if let Some(edit) = edit {
-            return Some(Effect::Edit(edit, self.places(Some(value))));
+            return Some(FaultEffect::Edit(edit, self.places(Some(value))));
         }
         Some(match name {
-            "set" => Effect::Set(self.pairs(value, |_, node| Some(node.to_json()))),
-            "append" => Effect::Append(self.pairs(value, |_, node| node.text().map(str::to_owned))),
-            "add" => Effect::Add(self.pairs(value, |_, node| Some(node.to_json()))),
-            "pad" => Effect::Pad(self.pairs(value, |_, node| node.whole())),
-            "rename" => Effect::Rename(self.pairs(value, |_, node| node.text().map(str::to_owned))),
-            "echo" => Effect::Echo(self.pairs(value, Self::place)),
-            "clone" => Effect::Clone(self.copies(value)?),
+            "set" => FaultEffect::Set(self.pairs(value, |_, node| Some(node.to_json()))),
+            "append" => FaultEffect::Append(self.pairs(value, |_, node| node.text().map(str::to_owned))),
+            "add" => FaultEffect::Add(self.pairs(value, |_, node| Some(node.to_json()))),
+            "pad" => FaultEffect::Pad(self.pairs(value, |_, node| node.whole())),
+            "rename" => FaultEffect::Rename(self.pairs(value, |_, node| node.text().map(str::to_owned))),
+            "echo" => FaultEffect::Echo(self.pairs(value, Self::place)),
+            "clone" => FaultEffect::Clone(self.copies(value)?),
             "mark" => {
                 let hint = |node: &Node| node.text().and_then(ToolKind::from_word);
                 let entries = value.entries().iter();
-                Effect::Mark(entries.filter_map(|(name, kind)| Some((name.value.clone(), hint(kind)?))).collect())
+                FaultEffect::Mark(entries.filter_map(|(name, kind)| Some((name.value.clone(), hint(kind)?))).collect())
             }
             "header" => {
                 let entries = value.entries().iter();
                 let pair = |(name, value): &(crate::source::Located<String>, Node)| {
                     (name.value.to_ascii_lowercase(), value.text().map(str::to_owned))
                 };
-                Effect::Header(entries.map(pair).collect())
+                FaultEffect::Header(entries.map(pair).collect())
             }
             _ => return self.whole(name, value),
         })
     }
 
     /// Effects on whole messages and on what carries them.
-    fn whole(&mut self, name: &str, value: &Node) -> Option<Effect> {
+    fn whole(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
         let text = value.text();
         let side = || word(value, "side", Side::from_word).unwrap_or(Side::Before);
         let inner = |key: &str| value.get(key).and_then(Node::text).map(str::to_owned);
         Some(match name {
-            "misshape" => Effect::Misshape(text.and_then(Breach::from_word)?),
-            "give" => Effect::Give(text.and_then(Source::from_word)?),
-            "mix" => Effect::Mix(text.and_then(Source::from_word)?),
-            "error" => Effect::Error { code: self.code(value.get("code")?)?, message: inner("message")? },
-            "failure" => Effect::Failure(text?.to_owned()),
-            "delay" => Effect::Delay(parse_duration(text?)?),
-            "noise" => Effect::Noise(inner("text")?, side()),
-            "stderr" => Effect::Stderr(text?.to_owned()),
-            "garbage" => Effect::Garbage(text?.as_bytes().to_vec()),
-            "reid" => Effect::Reid(text.and_then(Reid::from_word)?),
+            "misshape" => FaultEffect::Misshape(text.and_then(SchemaBreach::from_word)?),
+            "give" => FaultEffect::Give(text.and_then(AnswerSource::from_word)?),
+            "mix" => FaultEffect::Mix(text.and_then(AnswerSource::from_word)?),
+            "error" => FaultEffect::Error { code: self.code(value.get("code")?)?, message: inner("message")? },
+            "failure" => FaultEffect::Failure(text?.to_owned()),
+            "delay" => FaultEffect::Delay(parse_duration(text?)?),
+            "noise" => FaultEffect::Noise(inner("text")?, side()),
+            "stderr" => FaultEffect::Stderr(text?.to_owned()),
+            "garbage" => FaultEffect::Garbage(text?.as_bytes().to_vec()),
+            "reid" => FaultEffect::Reid(text.and_then(IdEdit::from_word)?),
             "notify" => {
                 let params = value.get("params").map_or_else(|| serde_json::json!({}), Node::to_json);
-                Effect::Notify { method: inner("method")?, params, side: side() }
+                FaultEffect::Notify { method: inner("method")?, params, side: side() }
             }
-            "swallow" => Effect::Swallow(text?.to_owned()),
-            "repeat" => Effect::Repeat { method: inner("method")?, side: side() },
-            "late" => Effect::Late(text.and_then(Late::from_word)?),
-            "status" => Effect::Status(self.status(value)?),
-            "end" => Effect::End(self.end(value)?),
+            "swallow" => FaultEffect::Swallow(text?.to_owned()),
+            "repeat" => FaultEffect::Repeat { method: inner("method")?, side: side() },
+            "late" => FaultEffect::Late(text.and_then(LateReply::from_word)?),
+            "status" => FaultEffect::Status(self.status(value)?),
+            "end" => FaultEffect::End(self.end(value)?),
             _ => return None,
         })
     }
@@ -245,12 +246,12 @@ impl Reader<'_> {
         number.as_i64()
     }
 
-    fn end(&mut self, node: &Node) -> Option<Ended> {
+    fn end(&mut self, node: &Node) -> Option<ServerEnd> {
         let number = |key: &str| node.get(key).and_then(Node::whole).and_then(|number| i32::try_from(number).ok());
         match (number("status"), number("signal")) {
-            (None, None) => Some(Ended::Closed),
-            (Some(status), None) => Some(Ended::Status(status)),
-            (None, Some(signal)) => Some(Ended::Signal(signal)),
+            (None, None) => Some(ServerEnd::Closed),
+            (Some(status), None) => Some(ServerEnd::Status(status)),
+            (None, Some(signal)) => Some(ServerEnd::Signal(signal)),
             (Some(_), Some(_)) => {
                 self.found.push(Diagnostic::error("two-ways", "a server ends with a status or by a signal", node.span));
                 None
@@ -269,27 +270,27 @@ impl Reader<'_> {
         Some(Copies { list, with, times: u32::try_from(times.min(most)).unwrap_or(1) })
     }
 
-    fn wanted(&mut self, node: Option<&Node>) -> Vec<Wanted> {
+    fn wanted(&mut self, node: Option<&Node>) -> Vec<PathCondition> {
         if let Some(node) = node.filter(|node| matches!(node.value, Value::Map(_))) {
             let pairs = self.pairs(node, |_, value| Some(value.to_json()));
-            return pairs.into_iter().map(|(place, value)| Wanted { place, value: Some(value) }).collect();
+            return pairs.into_iter().map(|(place, value)| PathCondition { place, value: Some(value) }).collect();
         }
-        self.places(node).into_iter().map(|place| Wanted { place, value: None }).collect()
+        self.places(node).into_iter().map(|place| PathCondition { place, value: None }).collect()
     }
 
-    fn places(&mut self, node: Option<&Node>) -> Vec<Place> {
+    fn places(&mut self, node: Option<&Node>) -> Vec<MessagePath> {
         listed(node).filter_map(|node| self.place(node)).collect()
     }
 
-    fn place(&mut self, node: &Node) -> Option<Place> {
+    fn place(&mut self, node: &Node) -> Option<MessagePath> {
         self.path(node.text()?, node.span)
     }
 
-    fn path(&mut self, text: &str, span: Span) -> Option<Place> {
-        Place::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
+    fn path(&mut self, text: &str, span: Span) -> Option<MessagePath> {
+        MessagePath::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
     }
 
-    fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(Place, T)> {
+    fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(MessagePath, T)> {
         let mut pairs = Vec::new();
         for (name, value) in node.entries() {
             let place = self.path(&name.value, name.span);

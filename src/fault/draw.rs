@@ -9,7 +9,7 @@ use crate::wire::canonical;
 
 /// Everything that a draw depends on, beside the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DrawKey<'a> {
+pub struct FaultDrawKey<'a> {
     /// The name of the fault.
     pub fault: &'a str,
     /// The name of the server.
@@ -25,7 +25,7 @@ pub struct DrawKey<'a> {
 }
 
 /// A number from 0 up to, but not including, 1.
-pub fn draw(seed: u64, key: &DrawKey<'_>) -> f64 {
+pub fn draw(seed: u64, key: &FaultDrawKey<'_>) -> f64 {
     let mut bytes = Vec::new();
     let arguments = canonical(key.arguments);
     for part in [key.fault, key.server, key.method, key.tool, &arguments] {

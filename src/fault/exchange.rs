@@ -9,7 +9,7 @@ use crate::wire::{Catalog, HttpHead};
 
 /// One message of the client and everything that came because of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
+pub struct MessageExchange {
     /// The case that it belongs to; empty for handshakes and discovery.
     pub owner: String,
     /// The session within the case, counted from zero.
@@ -17,14 +17,14 @@ pub struct Exchange {
     /// How often the same was asked before in that session, by the same owner.
     pub occurrence: u32,
     /// What was asked.
-    pub asked: Asked,
+    pub sent: ClientMessage,
     /// What came, in order.
-    pub replies: Vec<Reply>,
+    pub replies: Vec<ServerReply>,
 }
 
 /// What the client sent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum ClientMessage {
     /// A request or a notification.
     Message {
         /// The id; `None` for a notification.
@@ -40,18 +40,18 @@ pub enum Asked {
 
 /// One thing that came.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ServerReply {
     /// How long after the message of the client.
     pub after: Duration,
     /// What it was.
-    pub what: What,
+    pub content: ReplyContent,
     /// The head of the response that carried it, over HTTP.
     pub http: Option<Arc<HttpHead>>,
 }
 
 /// What came from a server.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum ReplyContent {
     /// A line of JSON, a message or not. An `id` that is the one of the request, as a number or as text, follows the id
     /// of the request to which the reply is played back.
     Message(Value),
@@ -64,12 +64,12 @@ pub enum What {
     /// The server says nothing more in this session, ever, and takes nothing in.
     Stalled,
     /// The server is gone.
-    Ended(Ended),
+    Ended(ServerEnd),
 }
 
 /// How a server went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ServerEnd {
     /// It closed its output, or the connection.
     Closed,
     /// It ended with that status.
@@ -80,29 +80,29 @@ pub enum Ended {
 
 /// What is known of a server in one revision: its offer, and what it answered so far.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct ExchangeHistory<'a> {
     /// What the server offers.
     pub catalog: &'a Catalog,
     /// What it declared in the handshake.
     pub capabilities: &'a Value,
     /// What travelled, in the order in which it was asked.
-    pub exchanges: &'a [Exchange],
+    pub exchanges: &'a [MessageExchange],
 }
 
-impl Exchange {
+impl MessageExchange {
     /// The method, where one was asked; a raw message has one too, if it is JSON.
     pub fn method(&self) -> Option<&str> {
-        match &self.asked {
-            Asked::Message { method, .. } => Some(method),
-            Asked::Raw(_) => None,
+        match &self.sent {
+            ClientMessage::Message { method, .. } => Some(method),
+            ClientMessage::Raw(_) => None,
         }
     }
 
     /// The parameters; `Null` where there are none.
     pub fn params(&self) -> &Value {
-        match &self.asked {
-            Asked::Message { params, .. } => params,
-            Asked::Raw(_) => &Value::Null,
+        match &self.sent {
+            ClientMessage::Message { params, .. } => params,
+            ClientMessage::Raw(_) => &Value::Null,
         }
     }
 
@@ -113,10 +113,14 @@ impl Exchange {
 
     /// The response to the request, as an index into the replies.
     pub fn answer(&self) -> Option<usize> {
-        let Asked::Message { id: Some(id), .. } = &self.asked else { return None };
-        self.replies.iter().position(|reply| match &reply.what {
-            What::Message(message) => message.get("method").is_none() && message.get("id") == Some(id),
-            What::Bytes(_) | What::Torn(_) | What::Stderr(_) | What::Stalled | What::Ended(_) => false,
+        let ClientMessage::Message { id: Some(id), .. } = &self.sent else { return None };
+        self.replies.iter().position(|reply| match &reply.content {
+            ReplyContent::Message(message) => message.get("method").is_none() && message.get("id") == Some(id),
+            ReplyContent::Bytes(_)
+            | ReplyContent::Torn(_)
+            | ReplyContent::Stderr(_)
+            | ReplyContent::Stalled
+            | ReplyContent::Ended(_) => false,
         })
     }
 }

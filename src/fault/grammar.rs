@@ -1,7 +1,8 @@
 //! What a fault looks like in YAML, as data: the tables check files, become their JSON Schema and the reference.
 
 use super::words::{
-    Answered, Arguments, Breach, Carrier, Late, Occurrence, Owner, Plain, Reid, Sent, Side, Source, ToolKind, Within,
+    AnswerCondition, AnswerSource, ArgumentFit, Carrier, ExchangeOwner, IdEdit, LateReply, Occurrence, PlainEffect,
+    SchemaBreach, SearchScope, SentAs, Side, ToolKind,
 };
 use crate::source::grammar::{Key, Object, Shape, key, required};
 
@@ -18,7 +19,7 @@ pub static FAULT: &[Key] = &[
     ),
     key(
         "does",
-        Shape::List(&Shape::Either(&[Shape::Choice(Plain::WORDS), Shape::Object(&EFFECT)])),
+        Shape::List(&Shape::Either(&[Shape::Choice(PlainEffect::WORDS), Shape::Object(&EFFECT)])),
         "What it does to what comes, one effect after the other.",
     ),
 ];
@@ -47,18 +48,18 @@ static CONDITION: Object = Object {
             key("method", TEXTS, "The method, `*` for any letters in it."),
             key(
                 "sent",
-                any_of!(Sent::WORDS),
+                any_of!(SentAs::WORDS),
                 "How it was sent; `broken` is JSON that is no message, `raw` what a raw step wrote.",
             ),
             key(
                 "by",
-                Shape::Choice(Owner::WORDS),
+                Shape::Choice(ExchangeOwner::WORDS),
                 "Whose it is: a case's, or that of handshakes and of asking what there is.",
             ),
             key("over", Shape::Choice(Carrier::WORDS), "What carried the answer."),
             key(
                 "answered",
-                any_of!(Answered::WORDS),
+                any_of!(AnswerCondition::WORDS),
                 "What the answer is; `failed` is a result with `isError`, `refused` that or an error, `served` a result without it.",
             ),
             key(
@@ -80,7 +81,7 @@ static CONDITION: Object = Object {
         &[
             key(
                 "arguments",
-                any_of!(Arguments::WORDS),
+                any_of!(ArgumentFit::WORDS),
                 "How the arguments stand to the tool's input schema; `loose` ones would fit if texts were read as what they spell, and are not `mistyped`.",
             ),
             key(
@@ -111,7 +112,7 @@ static OTHER: Object = Object {
     keys: &[&[
         key(
             "within",
-            Shape::Choice(Within::WORDS),
+            Shape::Choice(SearchScope::WORDS),
             "Where it is looked for: in the same `session` of the same case (the default), in the `case`, or in the whole `run`.",
         ),
         required("is", Shape::Object(&CONDITION), "What is true of it."),
@@ -147,17 +148,17 @@ static EFFECT: Object = Object {
             ),
             key(
                 "misshape",
-                Shape::Choice(Breach::WORDS),
+                Shape::Choice(SchemaBreach::WORDS),
                 "Breaks structured content against its declared schema, and only so.",
             ),
         ],
         &[
             key(
                 "give",
-                Shape::Choice(Source::WORDS),
+                Shape::Choice(AnswerSource::WORDS),
                 "Gives an answer that was given to something else: to a good call of the tool, to the same `earlier`, to `other` arguments, to a `neighbour` in the session, in a `foreign` session, to the same `elsewhere`, or a refusal.",
             ),
-            key("mix", Shape::Choice(Source::WORDS), "Puts the content of such an answer in front."),
+            key("mix", Shape::Choice(AnswerSource::WORDS), "Puts the content of such an answer in front."),
             key("error", Shape::Object(&ERROR), "Answers with an error of the protocol."),
             key("failure", Shape::Text, "Answers with a result that reports this failure."),
         ],
@@ -166,11 +167,11 @@ static EFFECT: Object = Object {
             key("noise", Shape::Object(&NOISE), "A line that is no message comes."),
             key("stderr", Shape::Text, "A line on standard error comes."),
             key("garbage", Shape::Text, "This comes instead of the answer."),
-            key("reid", Shape::Choice(Reid::WORDS), "Changes the id of the answer."),
+            key("reid", Shape::Choice(IdEdit::WORDS), "Changes the id of the answer."),
             key("notify", Shape::Object(&NOTIFY), "A notification comes."),
             key("swallow", Shape::Text, "Notifications of that method do not come."),
             key("repeat", Shape::Object(&REPEAT), "The last notification of a method comes once more."),
-            key("late", Shape::Choice(Late::WORDS), "Something still comes for the request that is cancelled."),
+            key("late", Shape::Choice(LateReply::WORDS), "Something still comes for the request that is cancelled."),
             key("status", Shape::Whole, "The response over HTTP has this status."),
             key(
                 "header",

@@ -21,7 +21,7 @@ macro_rules! words {
 
 words! {
     /// How something was sent.
-    Sent {
+    SentAs {
         /// With an id.
         Request = "request",
         /// Without an id.
@@ -37,7 +37,7 @@ words! {
 
 words! {
     /// Whose exchange it is.
-    Owner {
+    ExchangeOwner {
         /// A case's.
         Cases = "cases",
         /// That of a handshake, or of asking what there is.
@@ -49,7 +49,7 @@ words! {
 
 words! {
     /// What was answered.
-    Answered {
+    AnswerCondition {
         /// A result, `isError` or not.
         Result = "result",
         /// An error of the protocol, or a status that says no.
@@ -67,7 +67,7 @@ words! {
 
 words! {
     /// How the arguments of a call stand to the schema of the tool.
-    Arguments {
+    ArgumentFit {
         /// They fit.
         Valid = "valid",
         /// They do not, in whatever way.
@@ -117,7 +117,7 @@ words! {
 
 words! {
     /// Where an earlier exchange is looked for.
-    Within {
+    SearchScope {
         /// In the same session of the same case.
         Session = "session",
         /// In the same case.
@@ -139,7 +139,7 @@ words! {
 
 words! {
     /// Whose answer is given instead.
-    Source {
+    AnswerSource {
         /// That of a good call of the same tool, or of reading the same.
         Served = "served",
         /// The first, other answer to the same question in the session.
@@ -159,7 +159,7 @@ words! {
 
 words! {
     /// How structured content breaks its schema.
-    Breach {
+    SchemaBreach {
         /// A value has another type.
         Type = "type",
         /// A required member is gone.
@@ -177,7 +177,7 @@ words! {
 
 words! {
     /// What becomes of the id of an answer.
-    Reid {
+    IdEdit {
         /// A number becomes text.
         Text = "text",
         /// Text becomes a number.
@@ -203,7 +203,7 @@ words! {
 
 words! {
     /// What still comes for a request that was cancelled.
-    Late {
+    LateReply {
         /// An error.
         Error = "error",
         /// A result.
@@ -215,7 +215,7 @@ words! {
 
 words! {
     /// Effects that need nothing further.
-    Plain {
+    PlainEffect {
         /// The call is answered as if all were well.
         Accept = "accept",
         /// The answer does not come.

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::recording::Recording;
+use super::recording::RunRecording;
 use crate::plan::{Body, Case, Offer, Plan, SuitePlan, expand};
 use crate::transport::TransportKind;
 use crate::wire::{Catalog, Revision};
 
 /// The plan with every template replaced by the cases that it stood for; they stay although a mutant changes the offer.
-pub(super) fn frozen(plan: &Plan, recording: &Recording) -> Plan {
+pub(super) fn frozen(plan: &Plan, recording: &RunRecording) -> Plan {
     let suites = plan.suites.iter().map(|planned| {
         let lanes = 0..planned.lanes.len();
-        let offers: Vec<Offered> = lanes.map(|lane| Offered::of(recording, &planned.lane_id(lane))).collect();
+        let offers: Vec<RecordedOffer> =
+            lanes.map(|lane| RecordedOffer::of(recording, &planned.lane_id(lane))).collect();
         let cases = planned.cases.iter().flat_map(|case| match case.body {
             Body::Template(_) => expand(plan, planned, case, &offers[case.lane].offer()),
             // A recording holds no answers to what a probe would ask.
@@ -35,15 +36,15 @@ pub(super) fn frozen(plan: &Plan, recording: &Recording) -> Plan {
 
 /// What a recorded server offered.
 #[derive(Default)]
-struct Offered {
+struct RecordedOffer {
     catalog: Catalog,
     capabilities: Value,
     transport: Option<TransportKind>,
     revision: Option<Revision>,
 }
 
-impl Offered {
-    fn of(recording: &Recording, lane: &str) -> Self {
+impl RecordedOffer {
+    fn of(recording: &RunRecording, lane: &str) -> Self {
         let recorded = recording.lanes.get(lane);
         recorded.map_or_else(Self::default, |lane| Self {
             catalog: lane.catalog(),

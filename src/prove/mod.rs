@@ -1,22 +1,22 @@
 //! Proves what a suite would catch: faults are imitated in the recorded traffic, and the suite must turn red.
 //!
-//! A [`Recorder`] watches a run; [`prove`] runs the recorded plan again for every mutant, against a stage that answers
+//! A [`RunRecorder`] watches a run; [`prove`] runs the recorded plan again for every mutant, against a server that answers
 //! from the recording with the mutant's changes, in a time of its own. What nobody notices is a survivor. What cannot be
 //! told from a recording is tried in front of the real servers where that is wanted.
 //! Start reading in [`prove`].
 
-mod control;
+mod baseline_run;
 mod freeze;
-mod line_up;
+mod injection;
 mod live;
-mod plant;
+mod mutation_runner;
 mod recording;
 mod replay;
-mod rerun;
-mod teach;
+mod run;
+mod selection;
+mod suggest;
 #[cfg(test)]
 mod tests;
-mod trial;
 mod verdict;
 mod workers;
 
@@ -24,14 +24,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use self::control::controlled;
+use self::baseline_run::check_baseline;
 use self::freeze::{frozen, only};
-use self::line_up::LineUp;
-use self::live::{Launches, decide};
-use self::plant::{Bed, beds};
-use self::replay::{Changes, Indexed, Stage};
-use self::rerun::{Telling, clock, rerun};
-use self::trial::Court;
+use self::injection::{RecordedTarget, targets};
+use self::live::{LaunchCommands, decide};
+use self::mutation_runner::MutationRunner;
+use self::replay::{IndexedRecording, MutatedReplies, ReplayServer};
+use self::run::{EventCapture, paused_runtime, run_on_replay};
+use self::selection::MutantSelection;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
 use crate::event::{Event, Proof};
@@ -40,31 +40,31 @@ use crate::redact::Redactor;
 use crate::runner::Options;
 use crate::taxonomy::Registry;
 
-pub use self::recording::{LaneRecording, RecordedCase, Recorder, Recording, file};
-pub use self::teach::{MISSING_MARK, MissingSuite, missing_suites};
+pub use self::recording::{RecordedCase, RunRecorder, RunRecording, TargetRecording, file};
+pub use self::suggest::{MISSING_MARK, MissingSuite, missing_suites};
 
 /// Whether a recording holds the secrets that travelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Secrets {
+pub enum RecordedSecrets {
     /// It does; it was never written.
     Kept,
     /// They were taken out, and so they are from what is looked up in it.
     TakenOut,
 }
 
-impl Proving<'_> {
+impl ProveSettings<'_> {
     /// Takes out of live messages what the recording does not hold.
     fn concealing(&self) -> Redactor {
         match self.secrets {
-            Secrets::Kept => Redactor::default(),
-            Secrets::TakenOut => self.redactor.clone(),
+            RecordedSecrets::Kept => Redactor::default(),
+            RecordedSecrets::TakenOut => self.redactor.clone(),
         }
     }
 }
 
 /// What is to be proven, and how.
 #[derive(Debug)]
-pub struct Proving<'a> {
+pub struct ProveSettings<'a> {
     /// The plan that was recorded.
     pub plan: &'a Plan,
     /// What the recorded run was told; times and the environment are needed again.
@@ -74,7 +74,7 @@ pub struct Proving<'a> {
     /// The secrets of the plan.
     pub redactor: Redactor,
     /// Whether they are in the recording.
-    pub secrets: Secrets,
+    pub secrets: RecordedSecrets,
     /// How many mutants are tried at a time.
     pub workers: usize,
     /// The names of the mutants to try; `None` for all.
@@ -83,9 +83,9 @@ pub struct Proving<'a> {
     pub live: bool,
 }
 
-/// What proving came to.
+/// The proof, and the events of the baseline run.
 #[derive(Debug)]
-pub struct Proven {
+pub struct ProveResult {
     /// The proof.
     pub proof: Proof,
     /// What the control run told, for whoever has seen no run.
@@ -94,7 +94,7 @@ pub struct Proven {
 
 /// Why nothing was proven.
 #[derive(Debug, thiserror::Error)]
-pub enum NotProven {
+pub enum ProveError {
     /// Somebody wished to stop.
     #[error("the run was interrupted")]
     Interrupted,
@@ -104,48 +104,55 @@ pub enum NotProven {
 }
 
 /// Runs the recorded plan once without a mutant and once for every mutant.
-pub fn prove(recording: Recording, proving: &Proving<'_>) -> Result<Proven, NotProven> {
+pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<ProveResult, ProveError> {
     let begun = Instant::now();
-    let plan = frozen(proving.plan, &recording);
+    let plan = frozen(settings.plan, &recording);
     let recorded: BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
     let plan = only(&plan, &|_, case| recorded.contains(&case.id));
-    let indexed = Arc::new(Indexed::new(recording, proving.concealing()));
-    let stage = Stage::new(Arc::clone(&indexed), Changes::default());
-    let run = (proving.options, proving.registry);
-    let rerun = rerun(&clock()?, plan.clone(), &stage, run, Telling::Everything);
-    let controlled = controlled(&indexed.recording, &rerun);
-    let beds = beds(&indexed.recording);
-    let jury = only(&plan, &|_, case| controlled.green.contains(&case.id));
-    let court = Court { proving, plan: jury, indexed: Arc::clone(&indexed), controlled: &controlled, beds: &beds };
-    let launches = if proving.live { Launches::of(&plan, proving) } else { Launches::default() };
-    let line_up = LineUp::of(proving, &plan, (&beds, &launches));
-    let mut mutants = each((proving.workers, &proving.options.stop), &line_up.suspects, &|clock, suspect| {
-        court.trial(clock, *suspect)
-    })?;
-    let live = if proving.live { decide(&court, (&line_up.suspects, &launches), &mut mutants)? } else { None };
-    if proving.options.stop.is_set() {
-        return Err(NotProven::Interrupted);
+    let indexed = Arc::new(IndexedRecording::new(recording, settings.concealing()));
+    let server = ReplayServer::new(Arc::clone(&indexed), MutatedReplies::default());
+    let run = (settings.options, settings.registry);
+    let results = run_on_replay(&paused_runtime()?, plan.clone(), &server, run, EventCapture::Everything);
+    let baseline = check_baseline(&indexed.recording, &results);
+    let targets = targets(&indexed.recording);
+    let eligible_cases = only(&plan, &|_, case| baseline.green.contains(&case.id));
+    let runner = MutationRunner {
+        settings,
+        plan: eligible_cases,
+        indexed: Arc::clone(&indexed),
+        baseline: &baseline,
+        targets: &targets,
+    };
+    let launch_commands = if settings.live { LaunchCommands::of(&plan, settings) } else { LaunchCommands::default() };
+    let selection = MutantSelection::of(settings, &plan, (&targets, &launch_commands));
+    let mut mutants =
+        each((settings.workers, &settings.options.stop), &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
+    let live = if settings.live { decide(&runner, (&selection.jobs, &launch_commands), &mut mutants)? } else { None };
+    if settings.options.stop.is_set() {
+        return Err(ProveError::Interrupted);
     }
-    let proved = Proved::of(&mutants, &line_up.left_out);
+    let proved = Proved::of(&mutants, &selection.left_out);
     let proof = Proof {
-        proven: coverage::proven(proving.registry, &planned(&plan, &beds), &proved),
-        control: controlled.control.clone(),
+        proven: coverage::proven(settings.registry, &planned(&plan, &targets), &proved),
+        control: baseline.control.clone(),
         live,
         mutants,
-        left_out: line_up.left_out,
+        left_out: selection.left_out,
         gates: Vec::new(),
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
     let mut proof = proof;
-    proof.change_texts(&|text| proving.redactor.text(text));
-    Ok(Proven { proof, events: rerun.events })
+    proof.change_texts(&|text| settings.redactor.text(text));
+    Ok(ProveResult { proof, events: results.events })
 }
 
 /// What was planned where.
-fn planned(plan: &Plan, beds: &[Bed<'_>]) -> Planned {
+fn planned(plan: &Plan, targets: &[RecordedTarget<'_>]) -> Planned {
     let (probes, variants) = declared(plan);
     let agents = probes.contains("agent");
-    let settings =
-        beds.iter().map(|bed| (bed.recorded.transport.as_str().to_owned(), bed.recorded.revision.clone())).collect();
+    let settings = targets
+        .iter()
+        .map(|target| (target.recorded.transport.as_str().to_owned(), target.recorded.revision.clone()))
+        .collect();
     Planned { probes, variants, agents, settings, claimed: BTreeSet::new() }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::control::controlled;
+use super::baseline_run::check_baseline;
 use super::*;
 use crate::block::GRAMMAR;
 use crate::event::{Event, Outcome};
@@ -34,7 +34,7 @@ pub(super) fn plan(tests: &str) -> Plan {
 }
 
 #[derive(Default)]
-struct Watching(Recorder);
+struct Watching(RunRecorder);
 
 impl Observer for Watching {
     fn event(&mut self, event: &Event) {
@@ -47,7 +47,7 @@ impl Observer for Watching {
 }
 
 /// Records a run of a plan.
-pub(super) fn recorded(plan: &Plan, options: &Options) -> Recording {
+pub(super) fn recorded(plan: &Plan, options: &Options) -> RunRecording {
     let mut watching = Watching::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(runner::run(plan.clone(), options.clone(), Registry::builtin(), &mut watching));
@@ -111,18 +111,24 @@ fn a_hundred_replays_end_as_the_run_did() {
     let recording = recorded(&plan, &options);
     assert!(recording.cases.len() > 20, "{:?}", recording.cases);
     let frozen = frozen(&plan, &recording);
-    let indexed = Arc::new(Indexed::new(recording, Redactor::default()));
-    let clock = clock().unwrap();
+    let indexed = Arc::new(IndexedRecording::new(recording, Redactor::default()));
+    let runtime = paused_runtime().unwrap();
     for _ in 0..100 {
-        let stage = Stage::new(Arc::clone(&indexed), Changes::default());
-        let again = rerun(&clock, frozen.clone(), &stage, (&options, Registry::builtin()), Telling::Verdicts);
-        let control = controlled(&indexed.recording, &again).control;
+        let server = ReplayServer::new(Arc::clone(&indexed), MutatedReplies::default());
+        let again = run_on_replay(
+            &runtime,
+            frozen.clone(),
+            &server,
+            (&options, Registry::builtin()),
+            EventCapture::VerdictsOnly,
+        );
+        let control = check_baseline(&indexed.recording, &again).control;
         let failed: Vec<&str> = control.left_out.iter().map(|left| left.id.as_str()).collect();
         assert_eq!(failed, ["s.yml::fails@server/auto"], "{:?}", control.left_out);
         for case in &indexed.recording.cases {
-            assert_eq!(again.results[&case.id].outcome, case.outcome, "{}", case.id);
+            assert_eq!(again.cases[&case.id].outcome, case.outcome, "{}", case.id);
         }
-        assert_eq!(again.results["s.yml::fails@server/auto"].outcome, Outcome::Failed);
+        assert_eq!(again.cases["s.yml::fails@server/auto"].outcome, Outcome::Failed);
         assert!(again.judged.is_empty() && again.log.struck.is_empty());
     }
 }

@@ -3,36 +3,36 @@
 //! A case kills if it was green without the mutant, fails with it, and fails at or after the change. A server that did
 //! not start kills nothing, unless the suite itself says how long a start may take.
 
-use super::control::{Controlled, broken};
-use super::replay::{Log, Moment};
-use super::rerun::Rerun;
+use super::baseline_run::{BaselineRun, broken};
+use super::replay::{ReplayLog, ReplayMoment};
+use super::run::RunResults;
 use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Level, Outcome, Verdict};
 use crate::plan::Plan;
 use crate::wire::Scan;
 
 /// What one placement of a mutant came to.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct MutantVerdict {
     pub(super) verdict: Verdict,
     pub(super) kills: Vec<Kill>,
     pub(super) reason: Option<String>,
 }
 
 /// Judges a run with a mutant.
-pub(super) fn judged(plan: &Plan, controlled: &Controlled, rerun: &Rerun) -> Judged {
+pub(super) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResults) -> MutantVerdict {
     let mut kills = Vec::new();
     let (mut unclear, mut unjudged) = (None, None);
     for case in plan.cases() {
-        let Some(result) = rerun.results.get(&case.id) else { continue };
-        match seen(plan, result, &rerun.log) {
+        let Some(result) = results.cases.get(&case.id) else { continue };
+        match seen(plan, result, &results.log) {
             Seen::Green => {}
             Seen::Red(kill) => kills.push(kill),
             Seen::Unclear(words) => drop(unclear.get_or_insert(words)),
             Seen::Unjudged(words) => drop(unjudged.get_or_insert(words)),
         }
     }
-    for session in &rerun.judged {
-        let news = broken(session).into_iter().find(|found| !controlled.known.contains(found));
+    for session in &results.judged {
+        let news = broken(session).into_iter().find(|found| !baseline.known.contains(found));
         if let Some((case, code)) = news {
             let finding = session.findings.iter().find(|finding| finding.code == code);
             let message = finding.map(|finding| finding.message.clone()).unwrap_or_default();
@@ -43,10 +43,10 @@ pub(super) fn judged(plan: &Plan, controlled: &Controlled, rerun: &Rerun) -> Jud
         (false, _, _) => (Verdict::Killed, None),
         (true, Some(words), _) => (Verdict::Undecided, Some(words)),
         (true, None, Some(words)) => (Verdict::Survived, Some(words)),
-        (true, None, None) if rerun.log.struck.is_empty() => (Verdict::Unreached, None),
+        (true, None, None) if results.log.struck.is_empty() => (Verdict::Unreached, None),
         (true, None, None) => (Verdict::Survived, None),
     };
-    Judged { verdict, kills, reason }
+    MutantVerdict { verdict, kills, reason }
 }
 
 /// What became of a case that was green.
@@ -59,7 +59,7 @@ enum Seen {
     Unjudged(String),
 }
 
-fn seen(plan: &Plan, result: &CaseResult, log: &Log) -> Seen {
+fn seen(plan: &Plan, result: &CaseResult, log: &ReplayLog) -> Seen {
     match result.outcome {
         Outcome::Passed | Outcome::Warned => Seen::Green,
         Outcome::Failed => failed(result, log),
@@ -71,7 +71,7 @@ fn seen(plan: &Plan, result: &CaseResult, log: &Log) -> Seen {
     }
 }
 
-fn unjudged(result: &CaseResult, log: &Log) -> Seen {
+fn unjudged(result: &CaseResult, log: &ReplayLog) -> Seen {
     let name = &result.case.name;
     if log.left.iter().any(|moment| moment.owner == result.case.id || moment.owner.is_empty()) {
         return Seen::Unclear(format!("`{name}` left the recording before it came to a verdict"));
@@ -85,18 +85,18 @@ fn unjudged(result: &CaseResult, log: &Log) -> Seen {
     Seen::Unjudged(format!("`{name}` comes to no verdict, and that fails no run{why}"))
 }
 
-fn failed(result: &CaseResult, log: &Log) -> Seen {
+fn failed(result: &CaseResult, log: &ReplayLog) -> Seen {
     let mut broken = result.findings.iter().filter(|finding| finding.level == Level::Must).peekable();
     let Some(first) = broken.peek().copied() else { return Seen::Green };
     // What the suite asked for counts before what every run looks at.
     let finding = broken.find(|finding| by(finding) == By::Expectation).unwrap_or(first);
-    let of_case = |moments: &[Moment]| moments.iter().find(|moment| moment.owner == result.case.id).cloned();
+    let of_case = |moments: &[ReplayMoment]| moments.iter().find(|moment| moment.owner == result.case.id).cloned();
     if let Some(left) = of_case(&log.left)
         && finding.frame.is_none_or(|frame| frame >= left.frame)
     {
         return Seen::Unclear(format!("`{}` left the recording before it failed", result.case.name));
     }
-    let is_early = |struck: &Moment, frame: u32| struck.session == 0 && frame != 0 && frame < struck.frame;
+    let is_early = |struck: &ReplayMoment, frame: u32| struck.session == 0 && frame != 0 && frame < struck.frame;
     let struck = of_case(&log.struck);
     let is_accident = struck.zip(finding.frame).is_some_and(|(struck, frame)| is_early(&struck, frame));
     if is_accident || log.struck.is_empty() {

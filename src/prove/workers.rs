@@ -1,4 +1,4 @@
-//! Work that is shared by threads, each with a clock of its own.
+//! Work shared by threads, each with a runtime of its own.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::runtime::Runtime;
 
-use super::rerun::clock;
+use super::run::paused_runtime;
 use crate::runner::Stop;
 
 /// What `work` makes of each item, in the order of the items, until somebody wants to stop; `Err` where the system gives no runtime.
@@ -17,14 +17,14 @@ pub(super) fn each<T: Sync, R: Send>(
 ) -> std::io::Result<Vec<R>> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let one_worker = || {
-        let clock = clock()?;
+        let runtime = paused_runtime()?;
         loop {
             if stop.is_set() {
                 return Ok(());
             }
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { return Ok(()) };
-            let made = work(&clock, item);
+            let made = work(&runtime, item);
             done.lock().unwrap_or_else(PoisonError::into_inner).push((at, made));
         }
     };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Fault, Known, Match};
+use crate::fault::{ExchangeHistory, Fault, Match};
 use crate::wire::Revision;
 
 use super::builtin;
@@ -214,7 +214,7 @@ words! {
 
 impl Offer {
     /// Whether a server offers it.
-    pub fn is_met(self, known: &Known<'_>) -> bool {
+    pub fn is_met(self, known: &ExchangeHistory<'_>) -> bool {
         let catalog = known.catalog;
         match self {
             Self::Tools => !catalog.tools.is_empty(),

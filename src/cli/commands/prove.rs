@@ -15,7 +15,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::suites::registry;
 use crate::event::{Event, Outcome, RunFinished};
-use crate::prove::Secrets;
+use crate::prove::RecordedSecrets;
 use crate::recorded;
 use crate::runner::{Observer, Purpose, Snapshots, Stop};
 
@@ -69,7 +69,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
             return Exit::Environment;
         }
     };
-    let wanted = Wanted { picks, thresholds: args.thresholds(), secrets: Secrets::TakenOut };
+    let wanted = Wanted { picks, thresholds: args.thresholds(), secrets: RecordedSecrets::TakenOut };
     let proven = match args.proving.proven(recording, (&plan, registry.get()), (&options, wanted), output) {
         Ok(proven) => proven,
         Err(exit) => return exit,

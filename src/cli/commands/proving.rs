@@ -10,8 +10,11 @@ use crate::cli::output::Output;
 use crate::coverage::gates;
 use crate::event::Proof;
 use crate::plan::Plan;
-use crate::prove::file::{self, Of};
-use crate::prove::{MISSING_MARK, MissingSuite, NotProven, Proven, Proving, Recording, Secrets, missing_suites, prove};
+use crate::prove::file::{self, RecordingHeader};
+use crate::prove::{
+    MISSING_MARK, MissingSuite, ProveError, ProveResult, ProveSettings, RecordedSecrets, RunRecording, missing_suites,
+    prove,
+};
 use crate::redact::Redactor;
 use crate::report::Survivors;
 use crate::report::sink;
@@ -67,7 +70,7 @@ pub(super) struct Wanted {
     /// The names of the mutants to try; `None` for all.
     pub(super) picks: Option<BTreeSet<String>>,
     pub(super) thresholds: Thresholds,
-    pub(super) secrets: Secrets,
+    pub(super) secrets: RecordedSecrets,
 }
 
 impl ProvingArgs {
@@ -149,17 +152,17 @@ impl ProvingArgs {
     /// Proves what can be proven from a recording.
     pub(super) fn proven(
         &self,
-        recording: Recording,
+        recording: RunRecording,
         (plan, registry): (&Plan, &Registry),
         (options, wanted): (&Options, Wanted),
         output: &Output,
-    ) -> Result<Proven, Exit> {
+    ) -> Result<ProveResult, Exit> {
         let Wanted { picks, thresholds, secrets } = wanted;
         let (redactor, workers) = (redactor(plan, options), options.processors);
-        let proving = Proving { plan, options, registry, redactor, workers, picks, secrets, live: self.live };
+        let proving = ProveSettings { plan, options, registry, redactor, workers, picks, secrets, live: self.live };
         let mut proven = prove(recording, &proving).map_err(|error| {
             output.error(&format!("nothing was proven: {error}"), None);
-            if matches!(error, NotProven::Interrupted) { Exit::Interrupted } else { Exit::Internal }
+            if matches!(error, ProveError::Interrupted) { Exit::Interrupted } else { Exit::Internal }
         })?;
         proven.proof.gates = gates(&proven.proof.proven, thresholds.plain, thresholds.weighted);
         Ok(proven)
@@ -169,7 +172,7 @@ impl ProvingArgs {
     pub(super) fn write(
         &self,
         plan: &Plan,
-        (recording, redactor): (&Recording, &Redactor),
+        (recording, redactor): (&RunRecording, &Redactor),
         output: &Output,
     ) -> Result<(), ()> {
         let Some(path) = &self.record else { return Ok(()) };
@@ -181,13 +184,13 @@ impl ProvingArgs {
 }
 
 /// What a plan is a plan of.
-fn of(plan: &Plan) -> Of {
+fn of(plan: &Plan) -> RecordingHeader {
     let suites = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
     // What was typed to pick cases is no part of a suite.
     let texts = plan.sources.names().zip(plan.sources.texts()).filter(|(name, _)| !name.starts_with('<'));
     // A checkout with other line ends is the same suite.
     let texts: Vec<String> = texts.map(|(_, text)| text.replace("\r\n", "\n")).collect();
-    Of { suites, fingerprint: file::fingerprint(texts.iter().map(String::as_str)) }
+    RecordingHeader { suites, fingerprint: file::fingerprint(texts.iter().map(String::as_str)) }
 }
 
 /// The suites that a file is a recording of.
@@ -202,7 +205,7 @@ pub(super) fn suites_of(path: &Path, output: &Output) -> Result<(String, Vec<Str
 }
 
 /// The recording in a file, if it is one of this plan.
-pub(super) fn recording_of(path: &Path, text: &str, plan: &Plan, output: &Output) -> Result<Recording, Exit> {
+pub(super) fn recording_of(path: &Path, text: &str, plan: &Plan, output: &Output) -> Result<RunRecording, Exit> {
     file::read(text, &of(plan).fingerprint).map_err(|reason| {
         output.error(&format!("`{}` cannot be used: {reason}", path.display()), None);
         Exit::Usage

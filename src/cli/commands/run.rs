@@ -27,7 +27,7 @@ use crate::cli::{state, targets};
 use crate::coverage::parse_threshold;
 use crate::event::Proof;
 use crate::plan::{Generated, Plan, Selection};
-use crate::prove::Secrets;
+use crate::prove::RecordedSecrets;
 use crate::recorded;
 use crate::redact::Redactor;
 use crate::report::Format;
@@ -178,7 +178,7 @@ impl RunArgs {
         let written = self.proving.write(of.0, (&recording, &redactor), output);
         // Half a run proves nothing.
         let proof = if self.proving.prove && !options.stop.is_set() {
-            let wanted = Wanted { picks, thresholds: self.thresholds(), secrets: Secrets::Kept };
+            let wanted = Wanted { picks, thresholds: self.thresholds(), secrets: RecordedSecrets::Kept };
             let proven = self.proving.proven(recording, of, (options, wanted), output);
             proven.ok().map(|proven| Box::new(proven.proof))
         } else {

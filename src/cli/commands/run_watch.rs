@@ -15,7 +15,7 @@ use crate::cli::output::Output;
 use crate::event::{Event, Proof, RunFinished};
 use crate::findings::{Keeper, KeptFinding};
 use crate::plan::Generated;
-use crate::prove::{Recorder, Recording};
+use crate::prove::{RunRecorder, RunRecording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
 use crate::report::{self, Cases, Failures, Families, Format, Live, Report, Survivors, View};
@@ -59,7 +59,7 @@ pub(super) struct RunWatch {
     /// What a baseline could excuse.
     failures: Writer,
     /// Writes the run down, where it is to be played back.
-    recorder: Option<Recorder>,
+    recorder: Option<RunRecorder>,
     /// The end of a run of which something is still to be proven.
     held: Option<RunFinished>,
     /// Takes secrets out of what was written down.
@@ -112,7 +112,7 @@ impl RunWatch {
 
     /// Writes the run down from here on, and holds back its end until [`RunWatch::close`] tells it.
     pub(super) fn record(&mut self) {
-        self.recorder = Some(Recorder::default());
+        self.recorder = Some(RunRecorder::default());
     }
 
     /// Keeps findings from here on.
@@ -147,7 +147,7 @@ impl RunWatch {
     }
 
     /// What was written down, secrets included, and what takes them out.
-    pub(super) fn recording(&mut self) -> Option<(Recording, Redactor)> {
+    pub(super) fn recording(&mut self) -> Option<(RunRecording, Redactor)> {
         let redactor = self.redactor.clone();
         self.recorder.take().map(|recorder| (recorder.finish(), redactor))
     }

@@ -7,16 +7,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Edit, Encoding, Form, Whole};
-use crate::fault::Place;
+use crate::fault::MessagePath;
 use crate::source::Node;
 use crate::source::template::{Names, fill, text_of};
 
 /// Changes to a message and to the headers around it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Change {
-    pub(super) set: Vec<(Place, Node)>,
-    pub(super) add: Vec<(Place, Node)>,
-    pub(super) remove: Vec<Place>,
+    pub(super) set: Vec<(MessagePath, Node)>,
+    pub(super) add: Vec<(MessagePath, Node)>,
+    pub(super) remove: Vec<MessagePath>,
     /// By name in small letters; nothing takes a header away.
     pub(super) headers: Vec<(String, Option<Node>)>,
 }

@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::message::{Incoming, Kind};
-use crate::fault::Place;
+use crate::fault::MessagePath;
 
 /// The one path at which the server serves the protocol.
 const PATH: &str = "/mcp";
@@ -44,8 +44,8 @@ pub(super) struct Answered {
 /// What must be in a message, and what must not.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fields {
-    pub(super) with: Vec<(Place, Option<Wanted>)>,
-    pub(super) without: Vec<Place>,
+    pub(super) with: Vec<(MessagePath, Option<Wanted>)>,
+    pub(super) without: Vec<MessagePath>,
 }
 
 /// Which of those that are alike.

@@ -11,7 +11,7 @@ use super::condition::{Answered, Asked, Condition, Fields, Named, Pattern, Turn,
 use super::grammar::FLAW;
 use super::message::Kind;
 use super::{Answers, Edit, Encoding, EventId, Flaw, Form, Hears, Whole};
-use crate::fault::Place;
+use crate::fault::MessagePath;
 use crate::redact::from_base64;
 use crate::source::{Diagnostic, Node, Span, Value, grammar, parse_duration, template};
 
@@ -252,15 +252,15 @@ impl Reader<'_> {
         is_sound.then(|| node.clone())
     }
 
-    fn places(&mut self, node: Option<&Node>) -> Vec<Place> {
+    fn places(&mut self, node: Option<&Node>) -> Vec<MessagePath> {
         listed(node).filter_map(|node| self.place(node.text()?, node.span)).collect()
     }
 
-    fn place(&mut self, text: &str, span: Span) -> Option<Place> {
-        Place::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
+    fn place(&mut self, text: &str, span: Span) -> Option<MessagePath> {
+        MessagePath::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
     }
 
-    fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(Place, Option<T>)> {
+    fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(MessagePath, Option<T>)> {
         let entries = node.entries().iter();
         entries.filter_map(|(path, value)| Some((self.place(&path.value, path.span)?, read(self, value)))).collect()
     }

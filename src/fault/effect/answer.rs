@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Work;
-use crate::fault::exchange::{Reply, What};
+use super::EffectContext;
+use crate::fault::exchange::{ReplyContent, ServerReply};
 use crate::wire::{HttpHead, ListKind};
 
 /// Puts a result or an error into the place of the answer; makes an answer where none came.
-pub(super) fn put(work: &mut Work<'_>, member: &str, value: Value) -> Result<(), String> {
+pub(super) fn put(work: &mut EffectContext<'_>, member: &str, value: Value) -> Result<(), String> {
     if let Some(message) = work.message() {
         // The new member stands where the old one stood, so that nothing else differs.
         let Value::Object(members) = message else { return Ok(()) };
@@ -20,16 +20,20 @@ pub(super) fn put(work: &mut Work<'_>, member: &str, value: Value) -> Result<(),
         mend_head(work);
         return Ok(());
     }
-    let id = work.ask.id.as_deref().cloned().ok_or("what was sent has no id that could be answered")?;
+    let id = work.parsed.id.as_deref().cloned().ok_or("what was sent has no id that could be answered")?;
     let message = json!({"jsonrpc": "2.0", "id": id, member: value});
-    let said_no = work.replies.iter().position(|reply| reply.http.is_some() && matches!(reply.what, What::Bytes(_)));
-    let reply =
-        Reply { after: work.time() + Duration::from_millis(1), what: What::Message(message), http: work.http() };
+    let said_no =
+        work.replies.iter().position(|reply| reply.http.is_some() && matches!(reply.content, ReplyContent::Bytes(_)));
+    let reply = ServerReply {
+        after: work.time() + Duration::from_millis(1),
+        content: ReplyContent::Message(message),
+        http: work.http(),
+    };
     if let Some(at) = said_no {
-        work.replies[at] = Reply { after: work.replies[at].after, ..reply };
+        work.replies[at] = ServerReply { after: work.replies[at].after, ..reply };
     } else {
         // Whoever answers has not gone.
-        work.replies.retain(|reply| !matches!(reply.what, What::Ended(_) | What::Stalled));
+        work.replies.retain(|reply| !matches!(reply.content, ReplyContent::Ended(_) | ReplyContent::Stalled));
         work.replies.push(reply);
     }
     mend_head(work);
@@ -37,10 +41,10 @@ pub(super) fn put(work: &mut Work<'_>, member: &str, value: Value) -> Result<(),
 }
 
 /// An answer that pretends that all is well comes with a status that says so.
-fn mend_head(work: &mut Work<'_>) {
+fn mend_head(work: &mut EffectContext<'_>) {
     let Some(at) = work.answer() else { return };
     let reply = &mut work.replies[at];
-    let is_result = matches!(&reply.what, What::Message(message) if message.get("result").is_some());
+    let is_result = matches!(&reply.content, ReplyContent::Message(message) if message.get("result").is_some());
     if let Some(http) = reply.http.as_ref().filter(|http| is_result && !http.is_success()) {
         let mut headers: Vec<_> = http.headers.iter().filter(|(name, _)| name != "content-type").cloned().collect();
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
@@ -49,8 +53,8 @@ fn mend_head(work: &mut Work<'_>) {
 }
 
 /// A result that reports a failure, or an error where the method has no such result.
-pub(super) fn fail(work: &mut Work<'_>, text: &str) -> Result<(), String> {
-    if work.ask.tool().is_none() {
+pub(super) fn fail(work: &mut EffectContext<'_>, text: &str) -> Result<(), String> {
+    if work.parsed.tool().is_none() {
         return put(work, "error", json!({"code": -32603, "message": text}));
     }
     let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
@@ -59,10 +63,10 @@ pub(super) fn fail(work: &mut Work<'_>, text: &str) -> Result<(), String> {
 }
 
 /// A result that is good enough for the method, made from nothing.
-pub(super) fn plain_result(work: &Work<'_>) -> Value {
+pub(super) fn plain_result(work: &EffectContext<'_>) -> Value {
     let done = json!({"type": "text", "text": "done"});
-    let catalog = work.known.catalog;
-    let method = work.ask.method.as_deref().unwrap_or_default();
+    let catalog = work.history.catalog;
+    let method = work.parsed.method.as_deref().unwrap_or_default();
     let listed = ListKind::ALL.into_iter().find(|kind| kind.method() == method);
     let result = match (method, listed) {
         (_, Some(kind)) => {
@@ -77,12 +81,12 @@ pub(super) fn plain_result(work: &Work<'_>) -> Value {
         ("tools/call", _) => json!({"content": [done]}),
         ("prompts/get", _) => json!({"messages": [{"role": "user", "content": done}]}),
         ("resources/read", _) => {
-            json!({"contents": [{"uri": work.ask.params["uri"], "mimeType": "text/plain", "text": "done"}]})
+            json!({"contents": [{"uri": work.parsed.params["uri"], "mimeType": "text/plain", "text": "done"}]})
         }
         ("completion/complete", _) => json!({"completion": {"values": []}}),
         ("initialize", _) => json!({
-            "protocolVersion": work.ask.params["protocolVersion"],
-            "capabilities": work.known.capabilities,
+            "protocolVersion": work.parsed.params["protocolVersion"],
+            "capabilities": work.history.capabilities,
             "serverInfo": {"name": "server", "version": "1"},
         }),
         _ => json!({}),
@@ -91,8 +95,8 @@ pub(super) fn plain_result(work: &Work<'_>) -> Value {
 }
 
 /// Adds what results of the era without sessions have.
-fn complete(work: &Work<'_>, mut result: Value) -> Value {
-    if work.ask.is_stateless() {
+fn complete(work: &EffectContext<'_>, mut result: Value) -> Value {
+    if work.parsed.is_stateless() {
         result["resultType"] = "complete".into();
     }
     result

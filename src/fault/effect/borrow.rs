@@ -2,27 +2,27 @@
 
 use serde_json::Value;
 
-use super::{Work, answer};
-use crate::fault::ask::Ask;
+use super::{EffectContext, answer};
 use crate::fault::condition::same_question;
-use crate::fault::exchange::{Exchange, Known, What};
-use crate::fault::judge;
-use crate::fault::words::{Arguments, Source};
+use crate::fault::exchange::{ExchangeHistory, MessageExchange, ReplyContent};
+use crate::fault::parsed_message::ParsedMessage;
+use crate::fault::schema_check;
+use crate::fault::words::{AnswerSource, ArgumentFit};
 
 /// Gives an answer of another exchange instead.
-pub(super) fn give(source: Source, work: &mut Work<'_>) -> Result<(), String> {
+pub(super) fn give(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
     let (member, value) = find(source, work).ok_or_else(|| lack(source).to_owned())?;
     answer::put(work, member, value)
 }
 
 /// Answers as if all were well: like a good call of the same tool, or with a result from nothing.
-pub(super) fn accept(work: &mut Work<'_>) -> Result<(), String> {
-    let result = find(Source::Served, work).map_or_else(|| answer::plain_result(work), |(_, result)| result);
+pub(super) fn accept(work: &mut EffectContext<'_>) -> Result<(), String> {
+    let result = find(AnswerSource::Served, work).map_or_else(|| answer::plain_result(work), |(_, result)| result);
     answer::put(work, "result", result)
 }
 
 /// Puts the content of another exchange in front of the content that came.
-pub(super) fn mix(source: Source, work: &mut Work<'_>) -> Result<(), String> {
+pub(super) fn mix(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
     let (_, result) = find(source, work).ok_or_else(|| lack(source).to_owned())?;
     let Some(message) = work.message() else { return Ok(()) };
     for member in ["content", "contents", "messages"] {
@@ -35,33 +35,33 @@ pub(super) fn mix(source: Source, work: &mut Work<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn lack(source: Source) -> &'static str {
+fn lack(source: AnswerSource) -> &'static str {
     match source {
-        Source::Served => "no good call of the same kind was recorded",
-        Source::Earlier => "the same was not answered otherwise before",
-        Source::Other => "nothing was recorded of other arguments with another answer",
-        Source::Neighbour => "the session has no other call with another answer",
-        Source::Foreign => "no other session got another answer of this kind",
-        Source::Elsewhere => "the same was not answered otherwise elsewhere",
-        Source::Refused => "no refusal of this kind was recorded",
+        AnswerSource::Served => "no good call of the same kind was recorded",
+        AnswerSource::Earlier => "the same was not answered otherwise before",
+        AnswerSource::Other => "nothing was recorded of other arguments with another answer",
+        AnswerSource::Neighbour => "the session has no other call with another answer",
+        AnswerSource::Foreign => "no other session got another answer of this kind",
+        AnswerSource::Elsewhere => "the same was not answered otherwise elsewhere",
+        AnswerSource::Refused => "no refusal of this kind was recorded",
     }
 }
 
 /// A result or an error that another exchange got, as the member of the response that holds it.
-fn find(source: Source, work: &Work<'_>) -> Option<Outcome<Value>> {
-    let here = Seeker { work, ask: &work.ask, own: outcome(work.exchange, &work.ask) };
-    let exchanges = work.known.exchanges;
+fn find(source: AnswerSource, work: &EffectContext<'_>) -> Option<AnswerMember<Value>> {
+    let here = AnswerSearch { work, parsed: &work.parsed, own: outcome(work.exchange, &work.parsed) };
+    let exchanges = work.history.exchanges;
     let found = match source {
         // The first comes first: it is the same for whoever looks, whatever was asked since.
-        Source::Earlier => exchanges[..work.at].iter().find_map(|other| here.take(source, other)),
-        Source::Served => exchanges.iter().find_map(|other| here.take(source, other)),
+        AnswerSource::Earlier => exchanges[..work.at].iter().find_map(|other| here.take(source, other)),
+        AnswerSource::Served => exchanges.iter().find_map(|other| here.take(source, other)),
         // That something is not there says more than that the question was wrong.
-        Source::Refused => {
+        AnswerSource::Refused => {
             let refused = || exchanges.iter().filter(|other| here.take(source, other).is_some());
-            let good = refused().find(|other| is_good_call(&Ask::of(other), work.known));
+            let good = refused().find(|other| is_good_call(&ParsedMessage::of(other), work.history));
             good.or_else(|| refused().next()).and_then(|other| here.take(source, other))
         }
-        Source::Other | Source::Neighbour | Source::Foreign | Source::Elsewhere => {
+        AnswerSource::Other | AnswerSource::Neighbour | AnswerSource::Foreign | AnswerSource::Elsewhere => {
             nearest(work.at, exchanges.len()).find_map(|at| here.take(source, &exchanges[at]))
         }
     };
@@ -69,64 +69,69 @@ fn find(source: Source, work: &Work<'_>) -> Option<Outcome<Value>> {
 }
 
 /// What was answered, as the member of the response that holds it.
-type Outcome<T> = (&'static str, T);
+type AnswerMember<T> = (&'static str, T);
 
 /// Every index but the one in the middle, the nearest first.
 fn nearest(at: usize, length: usize) -> impl Iterator<Item = usize> {
     (1..length.max(1)).flat_map(move |far| [at.checked_sub(far), Some(at + far)]).flatten().filter(move |i| *i < length)
 }
 
-struct Seeker<'a> {
-    work: &'a Work<'a>,
-    ask: &'a Ask<'a>,
-    own: Option<Outcome<&'a Value>>,
+struct AnswerSearch<'a> {
+    work: &'a EffectContext<'a>,
+    parsed: &'a ParsedMessage<'a>,
+    own: Option<AnswerMember<&'a Value>>,
 }
 
-impl Seeker<'_> {
-    fn take<'o>(&self, source: Source, other: &'o Exchange) -> Option<Outcome<&'o Value>> {
+impl AnswerSearch<'_> {
+    fn take<'o>(&self, source: AnswerSource, other: &'o MessageExchange) -> Option<AnswerMember<&'o Value>> {
         let this = self.work.exchange;
-        if std::ptr::eq(this, other) || other.method() != self.ask.method.as_deref() {
+        if std::ptr::eq(this, other) || other.method() != self.parsed.method.as_deref() {
             return None;
         }
-        let ask = Ask::of(other);
+        let parsed = ParsedMessage::of(other);
         let is_same_session = this.owner == other.owner && this.session == other.session;
         let is_meant = match source {
-            Source::Served | Source::Refused => is_same_kind(self.ask, &ask),
-            Source::Earlier => is_same_session && same_question(self.ask, &ask),
-            Source::Other => is_same_kind(self.ask, &ask) && !same_question(self.ask, &ask),
-            Source::Neighbour => is_same_session,
-            Source::Foreign => !is_same_session && is_same_kind(self.ask, &ask),
-            Source::Elsewhere => !is_same_session && same_question(self.ask, &ask),
+            AnswerSource::Served | AnswerSource::Refused => is_same_kind(self.parsed, &parsed),
+            AnswerSource::Earlier => is_same_session && same_question(self.parsed, &parsed),
+            AnswerSource::Other => is_same_kind(self.parsed, &parsed) && !same_question(self.parsed, &parsed),
+            AnswerSource::Neighbour => is_same_session,
+            AnswerSource::Foreign => !is_same_session && is_same_kind(self.parsed, &parsed),
+            AnswerSource::Elsewhere => !is_same_session && same_question(self.parsed, &parsed),
         };
         if !is_meant {
             return None;
         }
-        let found = outcome(other, &ask)?;
+        let found = outcome(other, &parsed)?;
         let is_refused = found.0 == "error" || found.1["isError"] == Value::Bool(true);
         let is_fit = match source {
-            Source::Refused => is_refused,
-            Source::Served => !is_refused && is_good_call(&ask, self.work.known),
-            Source::Earlier | Source::Other | Source::Neighbour | Source::Foreign | Source::Elsewhere => {
-                !is_refused && self.own != Some(found)
-            }
+            AnswerSource::Refused => is_refused,
+            AnswerSource::Served => !is_refused && is_good_call(&parsed, self.work.history),
+            AnswerSource::Earlier
+            | AnswerSource::Other
+            | AnswerSource::Neighbour
+            | AnswerSource::Foreign
+            | AnswerSource::Elsewhere => !is_refused && self.own != Some(found),
         };
         is_fit.then_some(found)
     }
 }
 
 /// Whether two exchanges are about the same tool, prompt or list.
-fn is_same_kind(one: &Ask<'_>, other: &Ask<'_>) -> bool {
+fn is_same_kind(one: &ParsedMessage<'_>, other: &ParsedMessage<'_>) -> bool {
     one.method == other.method && one.params["name"] == other.params["name"]
 }
 
 /// Whether a call is one that the tool's schema allows; what has no schema may be what it likes.
-fn is_good_call(ask: &Ask<'_>, known: &Known<'_>) -> bool {
-    let Some(tool) = ask.tool().and_then(|name| known.catalog.tool(name)) else { return ask.tool().is_none() };
-    judge::of(tool, "inputSchema").is_none() || judge::stands(tool, &ask.params["arguments"], &[Arguments::Valid])
+fn is_good_call(parsed: &ParsedMessage<'_>, history: &ExchangeHistory<'_>) -> bool {
+    let Some(tool) = parsed.tool().and_then(|name| history.catalog.tool(name)) else { return parsed.tool().is_none() };
+    schema_check::validator(tool, "inputSchema").is_none()
+        || schema_check::arguments_match(tool, &parsed.params["arguments"], &[ArgumentFit::Valid])
 }
 
 /// The result or the error that an exchange got.
-fn outcome<'e>(exchange: &'e Exchange, ask: &Ask<'_>) -> Option<Outcome<&'e Value>> {
-    let What::Message(message) = &exchange.replies[ask.answer(&exchange.replies)?].what else { return None };
+fn outcome<'e>(exchange: &'e MessageExchange, parsed: &ParsedMessage<'_>) -> Option<AnswerMember<&'e Value>> {
+    let ReplyContent::Message(message) = &exchange.replies[parsed.answer(&exchange.replies)?].content else {
+        return None;
+    };
     ["result", "error"].into_iter().find_map(|member| Some((member, message.get(member)?)))
 }

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::{Copies, Edit, Work};
-use crate::fault::judge;
-use crate::fault::place::Place;
+use super::{Copies, EffectContext, ValueEdit};
+use crate::fault::message_path::MessagePath;
+use crate::fault::schema_check;
 use crate::fault::words::ToolKind;
 use crate::wire::Tool;
 
-pub(super) fn set(pairs: &[(Place, Value)], work: &mut Work<'_>) {
+pub(super) fn set(pairs: &[(MessagePath, Value)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, value, message| place.set(message, value));
 }
 
-pub(super) fn append(pairs: &[(Place, String)], work: &mut Work<'_>) {
+pub(super) fn append(pairs: &[(MessagePath, String)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, more, message| {
         place.edit(message, &mut |found| {
             if let Value::String(text) = found {
@@ -22,7 +22,7 @@ pub(super) fn append(pairs: &[(Place, String)], work: &mut Work<'_>) {
     });
 }
 
-pub(super) fn add(pairs: &[(Place, Value)], work: &mut Work<'_>) {
+pub(super) fn add(pairs: &[(MessagePath, Value)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, item, message| {
         place.edit(message, &mut |found| {
             if let Value::Array(items) = found {
@@ -32,19 +32,19 @@ pub(super) fn add(pairs: &[(Place, Value)], work: &mut Work<'_>) {
     });
 }
 
-pub(super) fn fill(pairs: &[(Place, u64)], work: &mut Work<'_>) {
+pub(super) fn fill(pairs: &[(MessagePath, u64)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, length, message| place.edit(message, &mut |found| pad(found, *length)));
 }
 
-pub(super) fn rename(pairs: &[(Place, String)], work: &mut Work<'_>) {
+pub(super) fn rename(pairs: &[(MessagePath, String)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, name, message| place.rename(message, name));
 }
 
 /// Changes what is at places, all in the same way.
-pub(super) fn places(edit: Edit, places: &[Place], work: &mut Work<'_>) {
+pub(super) fn places(edit: ValueEdit, places: &[MessagePath], work: &mut EffectContext<'_>) {
     for place in places {
         work.at_place(place, &mut |message| {
-            if edit == Edit::Remove {
+            if edit == ValueEdit::Remove {
                 place.remove(message);
             } else {
                 place.edit(message, &mut |found| one(edit, found));
@@ -53,40 +53,40 @@ pub(super) fn places(edit: Edit, places: &[Place], work: &mut Work<'_>) {
     }
 }
 
-pub(super) fn copy(copies: &Copies, work: &mut Work<'_>) {
+pub(super) fn copy(copies: &Copies, work: &mut EffectContext<'_>) {
     work.at_place(&copies.list, &mut |message| clone(copies, message));
 }
 
-fn each<T>(pairs: &[(Place, T)], work: &mut Work<'_>, change: impl Fn(&Place, &T, &mut Value)) {
+fn each<T>(pairs: &[(MessagePath, T)], work: &mut EffectContext<'_>, change: impl Fn(&MessagePath, &T, &mut Value)) {
     for (place, with) in pairs {
         work.at_place(place, &mut |message| change(place, with, message));
     }
 }
 
 /// Changes one value in place.
-pub(super) fn one(edit: Edit, value: &mut Value) {
+pub(super) fn one(edit: ValueEdit, value: &mut Value) {
     match edit {
-        Edit::Remove => {}
-        Edit::Null => *value = Value::Null,
-        Edit::Retype => *value = retyped(value),
-        Edit::Change => {
+        ValueEdit::Remove => {}
+        ValueEdit::Null => *value = Value::Null,
+        ValueEdit::Retype => *value = retyped(value),
+        ValueEdit::Change => {
             change(value);
         }
-        Edit::Cut => cut(value),
-        Edit::Empty => match value {
+        ValueEdit::Cut => cut(value),
+        ValueEdit::Empty => match value {
             Value::String(text) => text.clear(),
             Value::Array(items) => items.clear(),
             Value::Object(members) => members.clear(),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         },
-        Edit::Wrap => *value = json!([value.take()]),
-        Edit::Reverse => {
+        ValueEdit::Wrap => *value = json!([value.take()]),
+        ValueEdit::Reverse => {
             if let Value::Array(items) = value {
                 items.reverse();
             }
         }
-        Edit::Ascii => texts(value, &mut |text| *text = text.replace(|c: char| !c.is_ascii(), "?")),
-        Edit::Double => {
+        ValueEdit::Ascii => texts(value, &mut |text| *text = text.replace(|c: char| !c.is_ascii(), "?")),
+        ValueEdit::Double => {
             if let Value::Array(items) = value {
                 items.extend(items.last().cloned());
             }
@@ -105,8 +105,8 @@ fn texts(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
 }
 
 /// Puts placeholders where the arguments stand in the texts of the answer.
-pub(super) fn unfill(work: &mut Work<'_>) {
-    let arguments = work.ask.params["arguments"].clone();
+pub(super) fn unfill(work: &mut EffectContext<'_>) {
+    let arguments = work.parsed.params["arguments"].clone();
     let Some(message) = work.message() else { return };
     for (name, value) in arguments.as_object().into_iter().flatten() {
         let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -221,12 +221,12 @@ fn filled(value: &Value, number: u32, before: &str) -> Value {
 }
 
 /// Marks the listed tools of a kind with hints that say something else.
-pub(super) fn mark(hints: &[(String, ToolKind)], work: &mut Work<'_>) {
+pub(super) fn mark(hints: &[(String, ToolKind)], work: &mut EffectContext<'_>) {
     let Some(message) = work.message() else { return };
     let Some(tools) = message["result"].get_mut("tools").and_then(Value::as_array_mut) else { return };
     for tool in tools {
         let listed = Tool::new(tool.clone());
-        for (hint, _) in hints.iter().filter(|(_, kind)| judge::is(&listed, *kind)) {
+        for (hint, _) in hints.iter().filter(|(_, kind)| schema_check::is(&listed, *kind)) {
             if let Some(members) = tool.as_object_mut() {
                 members.entry("annotations").or_insert_with(|| json!({}))[hint.as_str()] = true.into();
             }
@@ -235,10 +235,10 @@ pub(super) fn mark(hints: &[(String, ToolKind)], work: &mut Work<'_>) {
 }
 
 /// Writes to the answer what stands in the parameters.
-pub(super) fn echo(pairs: &[(Place, Place)], work: &mut Work<'_>) {
+pub(super) fn echo(pairs: &[(MessagePath, MessagePath)], work: &mut EffectContext<'_>) {
     for (to, from) in pairs {
         let mut sent = None;
-        from.any(&work.ask.params, &mut |found| {
+        from.any(&work.parsed.params, &mut |found| {
             sent = Some(found.clone());
             true
         });

@@ -10,46 +10,46 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::ask::Ask;
-use super::exchange::{Ended, Exchange, Known, Reply, What};
-use super::place::Place;
-use super::words::{Breach, Late, Plain, Reid, Side, Source, ToolKind};
+use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
+use super::message_path::MessagePath;
+use super::parsed_message::ParsedMessage;
+use super::words::{AnswerSource, IdEdit, LateReply, PlainEffect, SchemaBreach, Side, ToolKind};
 
 /// One change to what came.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Effect {
-    Plain(Plain),
+pub(super) enum FaultEffect {
+    Plain(PlainEffect),
     /// Writes values to places.
-    Set(Vec<(Place, Value)>),
+    Set(Vec<(MessagePath, Value)>),
     /// Adds text to texts.
-    Append(Vec<(Place, String)>),
+    Append(Vec<(MessagePath, String)>),
     /// Adds items to lists.
-    Add(Vec<(Place, Value)>),
+    Add(Vec<(MessagePath, Value)>),
     /// Fills texts up to a length.
-    Pad(Vec<(Place, u64)>),
+    Pad(Vec<(MessagePath, u64)>),
     /// Gives members other names.
-    Rename(Vec<(Place, String)>),
+    Rename(Vec<(MessagePath, String)>),
     /// Changes what is at places.
-    Edit(Edit, Vec<Place>),
+    Edit(ValueEdit, Vec<MessagePath>),
     /// Copies the last item of a list.
     Clone(Copies),
     /// Marks the tools of a kind with hints.
     Mark(Vec<(String, ToolKind)>),
     /// Writes to the answer what stands in the parameters.
-    Echo(Vec<(Place, Place)>),
-    Give(Source),
-    Mix(Source),
+    Echo(Vec<(MessagePath, MessagePath)>),
+    Give(AnswerSource),
+    Mix(AnswerSource),
     Error {
         code: i64,
         message: String,
     },
     Failure(String),
-    Misshape(Breach),
+    Misshape(SchemaBreach),
     Delay(Duration),
     Noise(String, Side),
     Stderr(String),
     Garbage(Vec<u8>),
-    Reid(Reid),
+    Reid(IdEdit),
     Notify {
         method: String,
         params: Value,
@@ -60,15 +60,15 @@ pub(super) enum Effect {
         method: String,
         side: Side,
     },
-    Late(Late),
+    Late(LateReply),
     Status(u16),
     Header(Vec<(String, Option<String>)>),
-    End(Ended),
+    End(ServerEnd),
 }
 
 /// Changes that need nothing but a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edit {
+pub(super) enum ValueEdit {
     Remove,
     Null,
     Retype,
@@ -84,24 +84,24 @@ pub(super) enum Edit {
 /// Copies of an item within its list.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Copies {
-    pub(super) list: Place,
+    pub(super) list: MessagePath,
     /// What differs in the copies: `{n}` in a text is the number of the copy, `{name}` what the text was before.
-    pub(super) with: Vec<(Place, Value)>,
+    pub(super) with: Vec<(MessagePath, Value)>,
     pub(super) times: u32,
 }
 
 /// An exchange while it is changed.
-pub(super) struct Work<'a> {
+pub(super) struct EffectContext<'a> {
     pub(super) at: usize,
-    pub(super) known: &'a Known<'a>,
-    pub(super) exchange: &'a Exchange,
-    pub(super) ask: Ask<'a>,
-    pub(super) replies: Vec<Reply>,
+    pub(super) history: &'a ExchangeHistory<'a>,
+    pub(super) exchange: &'a MessageExchange,
+    pub(super) parsed: ParsedMessage<'a>,
+    pub(super) replies: Vec<ServerReply>,
 }
 
-impl Effect {
+impl FaultEffect {
     /// Carries the effect out; the error says why there is nothing to make it from, as half a sentence.
-    pub(super) fn act(&self, work: &mut Work<'_>) -> Result<(), String> {
+    pub(super) fn act(&self, work: &mut EffectContext<'_>) -> Result<(), String> {
         match self {
             Self::Plain(plain) => return frame::plain(*plain, work),
             Self::Set(pairs) => edit::set(pairs, work),
@@ -131,41 +131,44 @@ impl Effect {
             Self::Late(what) => return frame::late(*what, work),
             Self::Status(status) => frame::head(work, &mut |http| http.status = *status),
             Self::Header(headers) => frame::headers(headers, work),
-            Self::End(ended) => frame::end(What::Ended(*ended), work),
+            Self::End(ended) => frame::end(ReplyContent::Ended(*ended), work),
         }
         Ok(())
     }
 }
 
-impl<'a> Work<'a> {
-    pub(super) fn new(at: usize, known: &'a Known<'a>) -> Self {
-        let exchange = &known.exchanges[at];
-        Self { at, known, exchange, ask: Ask::of(exchange), replies: exchange.replies.clone() }
+impl<'a> EffectContext<'a> {
+    pub(super) fn new(at: usize, history: &'a ExchangeHistory<'a>) -> Self {
+        let exchange = &history.exchanges[at];
+        Self { at, history, exchange, parsed: ParsedMessage::of(exchange), replies: exchange.replies.clone() }
     }
 
     /// Where the answer is among the replies.
     fn answer(&self) -> Option<usize> {
-        self.ask.answer(&self.replies)
+        self.parsed.answer(&self.replies)
     }
 
     /// The answer.
     fn message(&mut self) -> Option<&mut Value> {
         let at = self.answer()?;
-        if let What::Message(message) = &mut self.replies[at].what { Some(message) } else { None }
+        if let ReplyContent::Message(message) = &mut self.replies[at].content { Some(message) } else { None }
     }
 
     /// The messages of the server's own accord that came with it.
     fn others(&mut self) -> impl Iterator<Item = &mut Value> {
-        self.replies.iter_mut().filter_map(|reply| match &mut reply.what {
-            What::Message(message) if message.get("method").is_some() => Some(message),
-            What::Message(_) | What::Bytes(_) | What::Torn(_) | What::Stderr(_) | What::Stalled | What::Ended(_) => {
-                None
-            }
+        self.replies.iter_mut().filter_map(|reply| match &mut reply.content {
+            ReplyContent::Message(message) if message.get("method").is_some() => Some(message),
+            ReplyContent::Message(_)
+            | ReplyContent::Bytes(_)
+            | ReplyContent::Torn(_)
+            | ReplyContent::Stderr(_)
+            | ReplyContent::Stalled
+            | ReplyContent::Ended(_) => None,
         })
     }
 
     /// The messages that a path is about.
-    fn at_place(&mut self, place: &Place, change: &mut dyn FnMut(&mut Value)) {
+    fn at_place(&mut self, place: &MessagePath, change: &mut dyn FnMut(&mut Value)) {
         if place.is_of_notification() {
             self.others().for_each(change);
         } else if let Some(message) = self.message() {

@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 
 use super::edit::one;
-use super::{Edit, Work};
-use crate::fault::judge;
-use crate::fault::words::Breach;
+use super::{EffectContext, ValueEdit};
+use crate::fault::schema_check;
+use crate::fault::words::SchemaBreach;
 
 /// How many values of one content are tried.
 const MOST: usize = 500;
 
 /// Breaks the structured content; what the schema allows all the same is tried and put back.
-pub(super) fn misshape(breach: Breach, work: &mut Work<'_>) -> Result<(), String> {
-    let tool = work.ask.tool().and_then(|name| work.known.catalog.tool(name));
-    let judge = tool.and_then(|tool| judge::of(tool, "outputSchema"));
+pub(super) fn misshape(breach: SchemaBreach, work: &mut EffectContext<'_>) -> Result<(), String> {
+    let tool = work.parsed.tool().and_then(|name| work.history.catalog.tool(name));
+    let judge = tool.and_then(|tool| schema_check::validator(tool, "outputSchema"));
     let judge = judge.ok_or("the tool declares no output schema that can be used")?;
     let content = work.message().and_then(|message| message["result"].get_mut("structuredContent"));
     let content = content.ok_or("the answer has no structured content")?;
@@ -54,8 +54,8 @@ fn collect(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
 }
 
 /// Changes the value at a pointer; whether there was something to change.
-fn breaks(breach: Breach, pointer: &str, whole: &mut Value) -> bool {
-    if breach == Breach::Missing {
+fn breaks(breach: SchemaBreach, pointer: &str, whole: &mut Value) -> bool {
+    if breach == SchemaBreach::Missing {
         let Some((parent, name)) = pointer.rsplit_once('/') else { return false };
         let name = name.replace("~1", "/").replace("~0", "~");
         let members = whole.pointer_mut(parent).and_then(Value::as_object_mut);
@@ -63,14 +63,14 @@ fn breaks(breach: Breach, pointer: &str, whole: &mut Value) -> bool {
     }
     let Some(value) = whole.pointer_mut(pointer) else { return false };
     match (breach, &mut *value) {
-        (Breach::Extra, Value::Object(members)) => drop(members.insert("unexpected".to_owned(), json!(true))),
+        (SchemaBreach::Extra, Value::Object(members)) => drop(members.insert("unexpected".to_owned(), json!(true))),
         // A whole of another type is the same as a wrapped one; a member says more.
-        (Breach::Type, _) if !pointer.is_empty() => one(Edit::Retype, value),
-        (Breach::Null, _) if !pointer.is_empty() => *value = Value::Null,
-        (Breach::Wrapped, _) if pointer.is_empty() => one(Edit::Wrap, value),
-        (Breach::Range, Value::Number(_)) => *value = json!(-1_000_000_000_i64),
-        (Breach::Range, Value::String(text)) => text.insert_str(0, "none of these: "),
-        (Breach::Range, Value::Array(items)) => items.clear(),
+        (SchemaBreach::Type, _) if !pointer.is_empty() => one(ValueEdit::Retype, value),
+        (SchemaBreach::Null, _) if !pointer.is_empty() => *value = Value::Null,
+        (SchemaBreach::Wrapped, _) if pointer.is_empty() => one(ValueEdit::Wrap, value),
+        (SchemaBreach::Range, Value::Number(_)) => *value = json!(-1_000_000_000_i64),
+        (SchemaBreach::Range, Value::String(text)) => text.insert_str(0, "none of these: "),
+        (SchemaBreach::Range, Value::Array(items)) => items.clear(),
         _ => return false,
     }
     true

@@ -1,7 +1,7 @@
 use super::*;
 
 fn share(seed: u64, fault: &str, arguments: &Value, occurrence: u32) -> f64 {
-    draw(seed, &DrawKey { fault, server: "s", method: "tools/call", tool: "get_user", arguments, occurrence })
+    draw(seed, &FaultDrawKey { fault, server: "s", method: "tools/call", tool: "get_user", arguments, occurrence })
 }
 
 #[test]

@@ -7,8 +7,8 @@ fn check(does: &str, exchanges: &[(Value, Value)], expected: &[&str]) {
     let scene = scene(exchanges);
     let changed = match fault.apply(exchanges.len() - 1, &scene.known()) {
         Ok(struck) => struck.change,
-        Err(Missed::Nothing) => vec!["-".to_owned()],
-        Err(Missed::NoMaterial(reason)) => vec![format!("[{reason}]")],
+        Err(NotApplied::NoChange) => vec!["-".to_owned()],
+        Err(NotApplied::NoMaterial(reason)) => vec![format!("[{reason}]")],
     };
     assert_eq!(changed, expected, "{does} on {exchanges:?}");
 }

@@ -14,12 +14,12 @@ use crate::wire::{Catalog, Tool};
 struct Scene {
     catalog: Catalog,
     capabilities: Value,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<MessageExchange>,
 }
 
 impl Scene {
-    fn known(&self) -> Known<'_> {
-        Known { catalog: &self.catalog, capabilities: &self.capabilities, exchanges: &self.exchanges }
+    fn known(&self) -> ExchangeHistory<'_> {
+        ExchangeHistory { catalog: &self.catalog, capabilities: &self.capabilities, exchanges: &self.exchanges }
     }
 }
 
@@ -43,49 +43,49 @@ fn scene(exchanges: &[(Value, Value)]) -> Scene {
 
 /// `{"call": tool, "args": {}}`, `{"method": m, "params": {}}`, `{"notify": m}` or `{"raw": text}`, with `owner` and
 /// `session`; `came` is a list of replies or one of them: `{"result"}`, `{"error"}`, `{"method"}`, or text for a line.
-fn exchange(at: usize, asked: &Value, came: &Value) -> Exchange {
+fn exchange(at: usize, asked: &Value, came: &Value) -> MessageExchange {
     let id = json!(at + 1);
     let asked_what = if let Some(raw) = asked["raw"].as_str() {
-        Asked::Raw(raw.as_bytes().to_vec())
+        ClientMessage::Raw(raw.as_bytes().to_vec())
     } else if let Some(tool) = asked["call"].as_str() {
         let mut params = json!({"name": tool, "arguments": asked["args"]});
         if let Some(token) = asked.get("token") {
             params["_meta"] = json!({"progressToken": token});
         }
-        Asked::Message { id: Some(id.clone()), method: "tools/call".to_owned(), params }
+        ClientMessage::Message { id: Some(id.clone()), method: "tools/call".to_owned(), params }
     } else if let Some(method) = asked["notify"].as_str() {
-        Asked::Message { id: None, method: method.to_owned(), params: asked["params"].clone() }
+        ClientMessage::Message { id: None, method: method.to_owned(), params: asked["params"].clone() }
     } else {
         let method = asked["method"].as_str().unwrap().to_owned();
-        Asked::Message { id: Some(id.clone()), method, params: asked["params"].clone() }
+        ClientMessage::Message { id: Some(id.clone()), method, params: asked["params"].clone() }
     };
     let id = asked.get("id").cloned().unwrap_or(id);
     let several = came.as_array().cloned().unwrap_or_else(|| vec![came.clone()]);
-    Exchange {
+    MessageExchange {
         owner: asked["owner"].as_str().unwrap_or("case").to_owned(),
         session: u32::try_from(asked["session"].as_u64().unwrap_or(0)).unwrap(),
         occurrence: u32::try_from(asked["occurrence"].as_u64().unwrap_or(0)).unwrap(),
-        asked: asked_what,
+        sent: asked_what,
         replies: several.iter().filter(|reply| !reply.is_null()).map(|reply| answered(&id, reply)).collect(),
     }
 }
 
-fn answered(id: &Value, came: &Value) -> Reply {
+fn answered(id: &Value, came: &Value) -> ServerReply {
     let head = came["status"].as_u64().map(|status| crate::wire::HttpHead {
         status: u16::try_from(status).unwrap(),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
     });
     let member = ["result", "error"].into_iter().find(|member| came.get(*member).is_some());
-    let what = if let Some(line) = came.as_str() {
-        What::Bytes(line.as_bytes().to_vec())
+    let content = if let Some(line) = came.as_str() {
+        ReplyContent::Bytes(line.as_bytes().to_vec())
     } else if came.get("method").is_some() {
-        What::Message(json!({"jsonrpc": "2.0", "method": came["method"], "params": came["params"]}))
+        ReplyContent::Message(json!({"jsonrpc": "2.0", "method": came["method"], "params": came["params"]}))
     } else if let Some(member) = member {
-        What::Message(json!({"jsonrpc": "2.0", "id": id, member: came[member]}))
+        ReplyContent::Message(json!({"jsonrpc": "2.0", "id": id, member: came[member]}))
     } else {
-        What::Bytes(Vec::new())
+        ReplyContent::Bytes(Vec::new())
     };
-    Reply { after: std::time::Duration::from_millis(3), what, http: head.map(std::sync::Arc::new) }
+    ServerReply { after: std::time::Duration::from_millis(3), content, http: head.map(std::sync::Arc::new) }
 }
 
 /// The result of a call that worked.

@@ -3,50 +3,60 @@
 use std::collections::BTreeSet;
 
 use super::super::freeze::only;
-use super::super::replay::Moment;
-use super::super::trial::{Court, Suspect, can_occur};
-use super::super::verdict::{Judged, judged};
-use super::{Bench, Launches};
+use super::super::mutation_runner::{MutantJob, MutationRunner, can_occur};
+use super::super::replay::ReplayMoment;
+use super::super::verdict::{MutantVerdict, judge_run};
+use super::{LaunchCommands, LiveRunner};
 use crate::event::{By, Kill, MutantResult, Outcome, Verdict};
 use crate::runner::Tamper;
 use crate::taxonomy::{Alteration, Start};
 
 /// The cases that could notice a mutant.
-pub(super) fn jury(court: &Court<'_>, mutant: (&Suspect<'_>, &Start), launches: &Launches) -> BTreeSet<String> {
-    let lanes = lanes(court, mutant, launches);
+pub(super) fn eligible_cases(
+    runner: &MutationRunner<'_>,
+    mutant: (&MutantJob<'_>, &Start),
+    launch_commands: &LaunchCommands,
+) -> BTreeSet<String> {
+    let lanes = lanes(runner, mutant, launch_commands);
     lanes.into_iter().flat_map(|(_, _, cases)| cases).collect()
 }
 
 /// The lanes whose start can be different, with what can be, and the cases that could notice it.
 fn lanes(
-    court: &Court<'_>,
-    (suspect, start): (&Suspect<'_>, &Start),
-    launches: &Launches,
+    runner: &MutationRunner<'_>,
+    (job, start): (&MutantJob<'_>, &Start),
+    launch_commands: &LaunchCommands,
 ) -> Vec<(String, Vec<Alteration>, BTreeSet<String>)> {
-    let beds = court.beds.iter().filter(|bed| can_occur(suspect.variant, bed));
-    let lanes = beds.map(|bed| {
-        let known = bed.known();
+    let targets = runner.targets.iter().filter(|target| can_occur(job.variant, target));
+    let lanes = targets.map(|target| {
+        let known = target.known();
         let has_shown = |case: &str| {
             let own = |at: &usize| known.exchanges[*at].owner == case;
             start.noticed_by().is_none_or(|on| (0..known.exchanges.len()).filter(own).any(|at| on.holds(at, &known)))
         };
         let of_lane =
-            court.plan.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
-        let of_lane = of_lane.filter(|(planned, case)| planned.lane_id(case.lane) == bed.name && has_shown(&case.id));
+            runner.plan.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
+        let of_lane =
+            of_lane.filter(|(planned, case)| planned.lane_id(case.lane) == target.name && has_shown(&case.id));
         let cases = of_lane.map(|(_, case)| case.id.clone()).collect();
-        (bed.name.to_owned(), launches.alterations(start, bed.name), cases)
+        (target.name.to_owned(), launch_commands.alterations(start, target.name), cases)
     });
     lanes.filter(|(_, alterations, _)| !alterations.is_empty()).collect()
 }
 
 /// What becomes of a mutant: killed where any of its alterations is noticed.
-pub(super) fn trial(bench: &Bench<'_>, mutant: (&Suspect<'_>, &Start), launches: &Launches, result: &mut MutantResult) {
-    let mut whole = Judged { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
-    let redactor = &bench.court.proving.redactor;
-    for (lane, alterations, cases) in lanes(bench.court, mutant, launches) {
+pub(super) fn trial(
+    live_runner: &LiveRunner<'_>,
+    mutant: (&MutantJob<'_>, &Start),
+    launch_commands: &LaunchCommands,
+    result: &mut MutantResult,
+) {
+    let mut whole = MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
+    let redactor = &live_runner.runner.settings.redactor;
+    for (lane, alterations, cases) in lanes(live_runner.runner, mutant, launch_commands) {
         for alteration in alterations {
             let what = redactor.text(&alteration.what);
-            let judged = noticed(bench, &lane, alteration, &cases);
+            let judged = noticed(live_runner, &lane, alteration, &cases);
             result.places += 1;
             result.change.push(format!("{lane} started {what}: {}", told(&judged)));
             if rank(judged.verdict) > rank(whole.verdict) {
@@ -76,7 +86,7 @@ fn rank(verdict: Verdict) -> u8 {
     }
 }
 
-fn told(judged: &Judged) -> String {
+fn told(judged: &MutantVerdict) -> String {
     match (judged.verdict, judged.kills.first(), &judged.reason) {
         (Verdict::Killed, Some(kill), _) => format!("`{}` turned red", kill.case),
         (Verdict::Survived, ..) => "everything stayed green".to_owned(),
@@ -86,11 +96,16 @@ fn told(judged: &Judged) -> String {
 }
 
 /// Whether any of the cases turns red when a server starts in another way.
-fn noticed(bench: &Bench<'_>, lane: &str, alteration: Alteration, cases: &BTreeSet<String>) -> Judged {
-    let green = &bench.controlled().green;
-    let plan = only(&bench.court.plan, &|_, case| cases.contains(&case.id) && green.contains(&case.id));
+fn noticed(
+    live_runner: &LiveRunner<'_>,
+    lane: &str,
+    alteration: Alteration,
+    cases: &BTreeSet<String>,
+) -> MutantVerdict {
+    let green = &live_runner.baseline().green;
+    let plan = only(&live_runner.runner.plan, &|_, case| cases.contains(&case.id) && green.contains(&case.id));
     if plan.cases().next().is_none() {
-        return Judged { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
+        return MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
     }
     let of_lane = lane.to_owned();
     let tamper = Tamper::new(
@@ -101,23 +116,23 @@ fn noticed(bench: &Bench<'_>, lane: &str, alteration: Alteration, cases: &BTreeS
         },
         |_, link| link,
     );
-    let mut rerun = bench.run(&plan, tamper);
-    rerun.log.struck.push(Moment { owner: String::new(), frame: 0, session: 0 });
+    let mut results = live_runner.run(&plan, tamper);
+    results.log.struck.push(ReplayMoment { owner: String::new(), frame: 0, session: 0 });
     let has_ended = |outcome: Outcome| matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed);
-    if !rerun.results.values().any(|result| has_ended(result.outcome)) {
-        let first = rerun.results.values().flat_map(|result| &result.findings).next();
+    if !results.cases.values().any(|result| has_ended(result.outcome)) {
+        let first = results.cases.values().flat_map(|result| &result.findings).next();
         let why = first.map(|finding| format!(": {}", finding.message)).unwrap_or_default();
-        return Judged {
+        return MutantVerdict {
             verdict: Verdict::Undecided,
             kills: Vec::new(),
             reason: Some(format!("the server serves nobody{why}")),
         };
     }
-    let found = judged(&plan, bench.controlled(), &rerun);
+    let found = judge_run(&plan, live_runner.baseline(), &results);
     // A server that complains is no suite that notices, and neither is one that does not start for a case.
     let is_noticed = |kill: &Kill| {
         kill.by == By::Expectation
-            && rerun.results.get(&kill.case).is_some_and(|result| result.outcome == Outcome::Failed)
+            && results.cases.get(&kill.case).is_some_and(|result| result.outcome == Outcome::Failed)
     };
     let kills: Vec<Kill> = found.kills.into_iter().filter(is_noticed).collect();
     let verdict = match (found.verdict, &found.reason) {
@@ -125,5 +140,5 @@ fn noticed(bench: &Bench<'_>, lane: &str, alteration: Alteration, cases: &BTreeS
         (Verdict::Survived, Some(_)) => Verdict::Undecided,
         (verdict, _) => verdict,
     };
-    bench.confirmed(&plan, Judged { verdict, kills, reason: found.reason })
+    live_runner.confirmed(&plan, MutantVerdict { verdict, kills, reason: found.reason })
 }

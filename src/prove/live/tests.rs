@@ -17,19 +17,19 @@ use crate::wire::{Catalog, Era};
 /// How a server ends once its input has ended.
 type End = fn() -> Result<(), String>;
 
-/// A server that says some bytes after the first line and ends once its input does, with what it heard as its last words.
+/// A server that says some bytes after the first line and ends once its input does, with what it received as its last words.
 fn server(says: &[u8], end: End) -> Link {
     let says = says.to_vec();
     memory::host(move |stream| async move {
         let (reader, mut writer) = tokio::io::split(stream);
-        let (mut reader, mut heard) = (BufReader::new(reader), Vec::new());
+        let (mut reader, mut context) = (BufReader::new(reader), Vec::new());
         let failed = |error: std::io::Error| error.to_string();
-        reader.read_until(b'\n', &mut heard).await.map_err(failed)?;
+        reader.read_until(b'\n', &mut context).await.map_err(failed)?;
         writer.write_all(&says).await.map_err(failed)?;
-        reader.read_to_end(&mut heard).await.map_err(failed)?;
+        reader.read_to_end(&mut context).await.map_err(failed)?;
         writer.shutdown().await.map_err(failed)?;
         end()?;
-        Err(format!("heard {}", String::from_utf8_lossy(&heard)))
+        Err(format!("heard {}", String::from_utf8_lossy(&context)))
     })
 }
 
@@ -49,9 +49,10 @@ fn named(name: &str, yaml: &str) -> Fault {
 
 /// The same link with a mutant in front of it, or with nobody who does anything.
 fn fronted(link: Link, fault: Option<Fault>) -> Link {
-    let script = Script::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
-    let around = Surroundings { fault, script: Arc::new(script), expected: Arc::default(), shared: Arc::default() };
-    intercept(link, Tampering::new(around, "lane", TransportKind::Memory))
+    let recorded = RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
+    let fault_context =
+        FaultContext { fault, recorded: Arc::new(recorded), expected: Arc::default(), run_log: Arc::default() };
+    intercept(link, FaultInjector::new(fault_context, "lane", TransportKind::Memory))
 }
 
 fn request(id: i64, method: &str) -> Outgoing {
@@ -68,23 +69,23 @@ fn request(id: i64, method: &str) -> Outgoing {
 }
 
 /// Everything that comes when some messages are sent and the input is closed.
-async fn heard(link: Link, sent: &[Outgoing]) -> Vec<Incoming> {
+async fn context(link: Link, sent: &[Outgoing]) -> Vec<Incoming> {
     let Link { outgoing, mut incoming, stop, .. } = link;
     for message in sent {
         outgoing.send(message.clone()).unwrap();
     }
     drop(outgoing);
-    let mut heard = Vec::new();
-    // A server that stalls says nothing more; the clock does not wait for it.
+    let mut context = Vec::new();
+    // A server that stalls says nothing more; the runtime does not wait for it.
     while let Ok(Some(one)) = timeout(Duration::from_secs(60), incoming.recv()).await {
         let is_last = matches!(one, Incoming::Exited(_));
-        heard.push(one);
+        context.push(one);
         if is_last {
             break;
         }
     }
     stop.stop().await;
-    heard
+    context
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,10 +123,10 @@ async fn what_is_not_struck_passes_byte_by_byte() {
     let raw = Outgoing::Raw { pieces: vec![b"{\"id\"".to_vec(), b":\n\xff\n".to_vec()], owner: "case".to_owned() };
     let sent = [request(1, "tools/list"), raw, request(2, "ping")];
     for (says, end) in told {
-        let plain = heard(server(&says, end), &sent).await;
+        let plain = context(server(&says, end), &sent).await;
         assert!(matches!(plain.last(), Some(Incoming::Exited(_))), "{plain:?}");
         for idle in [None, Some(fault("on: { method: prompts/get }\ndoes: [drop]"))] {
-            let fronted = heard(fronted(server(&says, end), idle.clone()), &sent).await;
+            let fronted = context(fronted(server(&says, end), idle.clone()), &sent).await;
             let start: String = String::from_utf8_lossy(&says).chars().take(80).collect();
             assert!(fronted == plain, "{start} {idle:?}");
         }
@@ -138,8 +139,8 @@ async fn a_mutant_strikes_what_it_is_about_and_nothing_else() {
     let sent = [request(1, "tools/list"), request(2, "ping")];
     let check = async |does: &str, expected: &[&str]| {
         let yaml = format!("on: {{ method: tools/list }}\ndoes: [{does}]");
-        let heard = heard(fronted(server(said, || Ok(())), Some(fault(&yaml))), &sent).await;
-        let lines = heard.iter().filter_map(|one| match one {
+        let context = context(fronted(server(said, || Ok(())), Some(fault(&yaml))), &sent).await;
+        let lines = context.iter().filter_map(|one| match one {
             Incoming::Line(line) => Some(String::from_utf8_lossy(line).into_owned()),
             Incoming::Closed => Some("closed".to_owned()),
             Incoming::Exited(exit) => Some(exit.to_string()),
@@ -172,26 +173,28 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
     let tests = format!(
         "tests:\n  - name: sums\n    call: add\n    args: {{ a: '{{{{ n % 50 }}}}', b: 1 }}\n    expect: []\n    rows:\n{rows}"
     );
-    let shared: Vec<Arc<Mutex<Shared>>> = faults.iter().map(|_| Arc::default()).collect();
+    let run_log: Vec<Arc<Mutex<RunLog>>> = faults.iter().map(|_| Arc::default()).collect();
     let faults: Vec<Fault> =
         faults.iter().enumerate().map(|(at, yaml)| named(&format!("f{}", faults.len() - at), yaml)).collect();
-    let logs = shared.clone();
+    let logs = run_log.clone();
     let tamper = Tamper::new(
         |_, _| {},
         move |lane, link| {
             let mut link = link;
-            for (fault, shared) in faults.iter().zip(&logs) {
-                let script = Script::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
-                let (script, shared) = (Arc::new(script), Arc::clone(shared));
-                let around = Surroundings { fault: Some(fault.clone()), script, expected: Arc::default(), shared };
-                link = intercept(link, Tampering::new(around, lane, TransportKind::Memory));
+            for (fault, run_log) in faults.iter().zip(&logs) {
+                let recorded =
+                    RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
+                let (recorded, run_log) = (Arc::new(recorded), Arc::clone(run_log));
+                let fault_context =
+                    FaultContext { fault: Some(fault.clone()), recorded, expected: Arc::default(), run_log };
+                link = intercept(link, FaultInjector::new(fault_context, lane, TransportKind::Memory));
             }
             link
         },
     );
     let options = Options { parallel: Some(parallel), tamper: Some(tamper), ..super::super::tests::options() };
     super::super::tests::recorded(&super::super::tests::plan(&tests), &options);
-    let last = shared.last().unwrap().lock().unwrap();
+    let last = run_log.last().unwrap().lock().unwrap();
     last.log.struck.iter().map(|moment| moment.owner.clone()).collect()
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::line::{exchange_from, exchange_json, lane_from, lane_json, outcome_from};
-use super::{RecordedCase, Recording};
+use super::{RecordedCase, RunRecording};
 use crate::source::{FNV, fnv};
 
 /// The version of this format.
@@ -16,7 +16,7 @@ const SEAL: &str = ",\"seal\":\"";
 
 /// What a recording is a recording of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Of {
+pub struct RecordingHeader {
     /// The suite files as they were typed.
     pub suites: Vec<String>,
     /// What all their texts come to.
@@ -24,11 +24,11 @@ pub struct Of {
 }
 
 /// Why a file is not taken for a recording; the sentence says what to do.
-pub type Refusal = String;
+pub type InvalidRecording = String;
 
 /// The file's text.
-pub fn write(of: &Of, recording: &Recording) -> String {
-    let mut sealed = Sealed { text: String::new(), seal: 0 };
+pub fn write(of: &RecordingHeader, recording: &RunRecording) -> String {
+    let mut sealed = SealedWriter { text: String::new(), seal: 0 };
     sealed.line(&json!({
         "recording": FORMAT,
         "program": PROGRAM,
@@ -51,7 +51,7 @@ pub fn write(of: &Of, recording: &Recording) -> String {
 const PROGRAM: &str = concat!("mcprove ", env!("CARGO_PKG_VERSION"));
 
 /// Reads the first line: what the recording is of.
-pub fn head(text: &str) -> Result<Of, Refusal> {
+pub fn head(text: &str) -> Result<RecordingHeader, InvalidRecording> {
     let first = text.lines().next().unwrap_or_default();
     let value: Value = serde_json::from_str(first).unwrap_or_default();
     let Some(format) = value["recording"].as_u64() else {
@@ -64,14 +64,14 @@ pub fn head(text: &str) -> Result<Of, Refusal> {
         ));
     }
     let suites = value["suites"].as_array().cloned().unwrap_or_default();
-    Ok(Of {
+    Ok(RecordingHeader {
         suites: suites.iter().filter_map(|file| file.as_str().map(str::to_owned)).collect(),
         fingerprint: value["fingerprint"].as_str().unwrap_or_default().to_owned(),
     })
 }
 
 /// Reads a recording of the suites with that fingerprint.
-pub fn read(text: &str, fingerprint: &str) -> Result<Recording, Refusal> {
+pub fn read(text: &str, fingerprint: &str) -> Result<RunRecording, InvalidRecording> {
     let of = head(text)?;
     let lines = unsealed(text)?;
     if of.fingerprint != fingerprint {
@@ -80,7 +80,7 @@ pub fn read(text: &str, fingerprint: &str) -> Result<Recording, Refusal> {
             "it is a recording of another suite, or of {suites} as it was before it was changed; record it again"
         ));
     }
-    let mut recording = Recording::default();
+    let mut recording = RunRecording::default();
     let mut lane = String::new();
     for (number, line) in lines.iter().enumerate().skip(1) {
         let put = put(&mut recording, &mut lane, line);
@@ -89,7 +89,7 @@ pub fn read(text: &str, fingerprint: &str) -> Result<Recording, Refusal> {
     Ok(recording)
 }
 
-fn put(recording: &mut Recording, within: &mut String, line: &Map<String, Value>) -> Option<()> {
+fn put(recording: &mut RunRecording, within: &mut String, line: &Map<String, Value>) -> Option<()> {
     if let Some(name) = line.get("lane") {
         name.as_str()?.clone_into(within);
         recording.lanes.insert(within.clone(), lane_from(line)?);
@@ -106,7 +106,7 @@ fn put(recording: &mut Recording, within: &mut String, line: &Map<String, Value>
 }
 
 /// The lines of a file that is whole and as it was written.
-fn unsealed(text: &str) -> Result<Vec<Map<String, Value>>, Refusal> {
+fn unsealed(text: &str) -> Result<Vec<Map<String, Value>>, InvalidRecording> {
     let mut lines = Vec::new();
     let mut seal = 0;
     for (number, line) in text.lines().enumerate() {
@@ -130,16 +130,16 @@ fn unsealed(text: &str) -> Result<Vec<Map<String, Value>>, Refusal> {
 
 const TRUNCATED: &str = "its end is missing, so the run that wrote it was cut off or the file was; record it again";
 
-fn edited(number: usize) -> Refusal {
+fn edited(number: usize) -> InvalidRecording {
     format!("line {} was changed after it was written, so it proves nothing; record it again", number + 1)
 }
 
-struct Sealed {
+struct SealedWriter {
     text: String,
     seal: u64,
 }
 
-impl Sealed {
+impl SealedWriter {
     fn line(&mut self, value: &Value) {
         let text = value.to_string();
         let body = text.strip_suffix('}').unwrap_or(&text);

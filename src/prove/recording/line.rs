@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::LaneRecording;
+use super::TargetRecording;
 use crate::event::Outcome;
-use crate::fault::{Asked, Ended, Exchange, Reply, What};
+use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use crate::transport::TransportKind;
 use crate::wire::HttpHead;
 
-pub(super) fn lane_json(name: &str, lane: &LaneRecording) -> Value {
+pub(super) fn lane_json(name: &str, lane: &TargetRecording) -> Value {
     json!({
         "lane": name,
         "file": lane.file,
@@ -22,10 +22,10 @@ pub(super) fn lane_json(name: &str, lane: &LaneRecording) -> Value {
     })
 }
 
-pub(super) fn lane_from(line: &Map<String, Value>) -> Option<LaneRecording> {
+pub(super) fn lane_from(line: &Map<String, Value>) -> Option<TargetRecording> {
     let text = |key: &str| Some(line.get(key)?.as_str()?.to_owned());
     let unplayable = line.get("unplayable")?.as_object()?;
-    Some(LaneRecording {
+    Some(TargetRecording {
         file: text("file")?,
         server: text("server")?,
         transport: TransportKind::parse(line.get("transport")?.as_str()?)?,
@@ -42,53 +42,55 @@ pub(super) fn outcome_from(value: &Value) -> Option<Outcome> {
     serde_json::from_value(value.clone()).ok()
 }
 
-pub(super) fn exchange_json(exchange: &Exchange) -> Value {
-    let asked = match &exchange.asked {
-        Asked::Message { id: Some(id), method, params } => json!({"id": id, "method": method, "params": params}),
-        Asked::Message { id: None, method, params } => json!({"method": method, "params": params}),
-        Asked::Raw(bytes) => json!({ "raw": bytes_json(bytes) }),
+pub(super) fn exchange_json(exchange: &MessageExchange) -> Value {
+    let sent = match &exchange.sent {
+        ClientMessage::Message { id: Some(id), method, params } => {
+            json!({"id": id, "method": method, "params": params})
+        }
+        ClientMessage::Message { id: None, method, params } => json!({"method": method, "params": params}),
+        ClientMessage::Raw(bytes) => json!({ "raw": bytes_json(bytes) }),
     };
     let replies: Vec<Value> = exchange.replies.iter().map(reply_json).collect();
     json!({
         "owner": exchange.owner,
         "session": exchange.session,
         "occurrence": exchange.occurrence,
-        "asked": asked,
+        "sent": sent,
         "replies": replies,
     })
 }
 
-pub(super) fn exchange_from(line: &Map<String, Value>) -> Option<Exchange> {
-    let asked = line.get("asked")?;
-    let asked = match asked.get("raw") {
-        Some(raw) => Asked::Raw(bytes_from(raw)?),
-        None => Asked::Message {
-            id: asked.get("id").cloned(),
-            method: asked["method"].as_str()?.to_owned(),
-            params: asked.get("params")?.clone(),
+pub(super) fn exchange_from(line: &Map<String, Value>) -> Option<MessageExchange> {
+    let sent = line.get("sent")?;
+    let sent = match sent.get("raw") {
+        Some(raw) => ClientMessage::Raw(bytes_from(raw)?),
+        None => ClientMessage::Message {
+            id: sent.get("id").cloned(),
+            method: sent["method"].as_str()?.to_owned(),
+            params: sent.get("params")?.clone(),
         },
     };
     let number = |key: &str| u32::try_from(line.get(key)?.as_u64()?).ok();
-    Some(Exchange {
+    Some(MessageExchange {
         owner: line.get("owner")?.as_str()?.to_owned(),
         session: number("session")?,
         occurrence: number("occurrence")?,
-        asked,
+        sent,
         replies: line.get("replies")?.as_array()?.iter().map(reply_from).collect::<Option<_>>()?,
     })
 }
 
-fn reply_json(reply: &Reply) -> Value {
+fn reply_json(reply: &ServerReply) -> Value {
     let mut line = json!({ "after_us": u64::try_from(reply.after.as_micros()).unwrap_or(u64::MAX) });
-    let (kind, value) = match &reply.what {
-        What::Message(message) => ("message", message.clone()),
-        What::Bytes(bytes) => ("bytes", bytes_json(bytes)),
-        What::Torn(bytes) => ("torn", bytes_json(bytes)),
-        What::Stderr(bytes) => ("stderr", bytes_json(bytes)),
-        What::Stalled => ("stalled", true.into()),
-        What::Ended(Ended::Closed) => ("ended", json!({})),
-        What::Ended(Ended::Status(status)) => ("ended", json!({ "status": status })),
-        What::Ended(Ended::Signal(signal)) => ("ended", json!({ "signal": signal })),
+    let (kind, value) = match &reply.content {
+        ReplyContent::Message(message) => ("message", message.clone()),
+        ReplyContent::Bytes(bytes) => ("bytes", bytes_json(bytes)),
+        ReplyContent::Torn(bytes) => ("torn", bytes_json(bytes)),
+        ReplyContent::Stderr(bytes) => ("stderr", bytes_json(bytes)),
+        ReplyContent::Stalled => ("stalled", true.into()),
+        ReplyContent::Ended(ServerEnd::Closed) => ("ended", json!({})),
+        ReplyContent::Ended(ServerEnd::Status(status)) => ("ended", json!({ "status": status })),
+        ReplyContent::Ended(ServerEnd::Signal(signal)) => ("ended", json!({ "signal": signal })),
     };
     line[kind] = value;
     if let Some(http) = &reply.http {
@@ -97,22 +99,25 @@ fn reply_json(reply: &Reply) -> Value {
     line
 }
 
-fn reply_from(line: &Value) -> Option<Reply> {
+fn reply_from(line: &Value) -> Option<ServerReply> {
     let fields = line.as_object()?;
     let bytes = |key: &str| fields.get(key).and_then(bytes_from);
-    let what = if let Some(message) = fields.get("message") {
-        What::Message(message.clone())
+    let content = if let Some(message) = fields.get("message") {
+        ReplyContent::Message(message.clone())
     } else if let Some(ended) = fields.get("ended") {
         let number = |key: &str| ended[key].as_i64().and_then(|number| i32::try_from(number).ok());
-        What::Ended(match (number("status"), number("signal")) {
-            (Some(status), _) => Ended::Status(status),
-            (None, Some(signal)) => Ended::Signal(signal),
-            (None, None) => Ended::Closed,
+        ReplyContent::Ended(match (number("status"), number("signal")) {
+            (Some(status), _) => ServerEnd::Status(status),
+            (None, Some(signal)) => ServerEnd::Signal(signal),
+            (None, None) => ServerEnd::Closed,
         })
     } else if fields.contains_key("stalled") {
-        What::Stalled
+        ReplyContent::Stalled
     } else {
-        bytes("bytes").map(What::Bytes).or(bytes("torn").map(What::Torn)).or(bytes("stderr").map(What::Stderr))?
+        bytes("bytes")
+            .map(ReplyContent::Bytes)
+            .or(bytes("torn").map(ReplyContent::Torn))
+            .or(bytes("stderr").map(ReplyContent::Stderr))?
     };
     let http = match fields.get("http") {
         Some(http) => Some(Arc::new(HttpHead {
@@ -121,7 +126,7 @@ fn reply_from(line: &Value) -> Option<Reply> {
         })),
         None => None,
     };
-    Some(Reply { after: Duration::from_micros(fields.get("after_us")?.as_u64()?), what, http })
+    Some(ServerReply { after: Duration::from_micros(fields.get("after_us")?.as_u64()?), content, http })
 }
 
 /// Text where it is text, else its digits.

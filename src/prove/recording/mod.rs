@@ -1,13 +1,13 @@
 //! A run as it can be played back: what was said to which server, what came, and how every case ended.
 //!
-//! A [`Recorder`] watches a run; the [`Recording`] that it leaves is all that proving needs. It holds secrets as long as it
+//! A [`RunRecorder`] watches a run; the [`RunRecording`] that it leaves is all that [`prove`](super::prove) needs. It holds secrets as long as it
 //! stays in memory, since suites may compare with them; what goes to a file is without.
 
-mod collect;
-mod dialogue;
 pub mod file;
 mod key;
 mod line;
+mod pairing;
+mod recorder;
 #[cfg(test)]
 mod tests;
 
@@ -16,26 +16,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::event::Outcome;
-use crate::fault::{Asked, Exchange, Reply, What};
+use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
 use crate::redact::Redactor;
 use crate::transport::TransportKind;
 use crate::wire::{Catalog, HttpHead, ListKind, Tool};
 
-pub use self::collect::Recorder;
-pub(super) use self::key::{Key, Said, asked};
+pub(super) use self::key::{ExchangeKey, RequestKey, asked};
+pub use self::recorder::RunRecorder;
 
 /// A run as it can be played back.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Recording {
+pub struct RunRecording {
     /// What travelled, by lane: `file@server/revision`.
-    pub lanes: BTreeMap<String, LaneRecording>,
+    pub lanes: BTreeMap<String, TargetRecording>,
     /// How the cases ended, in the order in which they did.
     pub cases: Vec<RecordedCase>,
 }
 
 /// One server in one revision.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct LaneRecording {
+pub struct TargetRecording {
     /// The suite's file.
     pub file: String,
     /// The server's name in the suite.
@@ -45,7 +45,7 @@ pub struct LaneRecording {
     /// The revision that was spoken.
     pub revision: String,
     /// What travelled, session by session, in the order in which it was asked.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<MessageExchange>,
     /// The cases of which something cannot be played back, with the reason.
     pub unplayable: BTreeMap<String, String>,
 }
@@ -61,7 +61,7 @@ pub struct RecordedCase {
     pub attempts: usize,
 }
 
-impl Recording {
+impl RunRecording {
     /// The same without secrets, as it may be written.
     #[must_use]
     pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
@@ -69,9 +69,11 @@ impl Recording {
             return self;
         }
         for exchange in self.lanes.values_mut().flat_map(|lane| &mut lane.exchanges) {
-            exchange.asked = match std::mem::replace(&mut exchange.asked, Asked::Raw(Vec::new())) {
-                Asked::Message { id, method, params } => Asked::Message { id, method, params: redactor.value(params) },
-                Asked::Raw(bytes) => Asked::Raw(concealed(&bytes, redactor)),
+            exchange.sent = match std::mem::replace(&mut exchange.sent, ClientMessage::Raw(Vec::new())) {
+                ClientMessage::Message { id, method, params } => {
+                    ClientMessage::Message { id, method, params: redactor.value(params) }
+                }
+                ClientMessage::Raw(bytes) => ClientMessage::Raw(concealed(&bytes, redactor)),
             };
             for reply in &mut exchange.replies {
                 conceal(reply, redactor);
@@ -85,11 +87,13 @@ fn concealed(bytes: &[u8], redactor: &Redactor) -> Vec<u8> {
     redactor.text(&String::from_utf8_lossy(bytes)).into_bytes()
 }
 
-fn conceal(reply: &mut Reply, redactor: &Redactor) {
-    match &mut reply.what {
-        What::Message(message) => *message = redactor.value(std::mem::take(message)),
-        What::Bytes(bytes) | What::Torn(bytes) | What::Stderr(bytes) => *bytes = concealed(bytes, redactor),
-        What::Stalled | What::Ended(_) => {}
+fn conceal(reply: &mut ServerReply, redactor: &Redactor) {
+    match &mut reply.content {
+        ReplyContent::Message(message) => *message = redactor.value(std::mem::take(message)),
+        ReplyContent::Bytes(bytes) | ReplyContent::Torn(bytes) | ReplyContent::Stderr(bytes) => {
+            *bytes = concealed(bytes, redactor)
+        }
+        ReplyContent::Stalled | ReplyContent::Ended(_) => {}
     }
     if let Some(http) = &mut reply.http {
         let mut head = HttpHead::clone(http);
@@ -98,7 +102,7 @@ fn conceal(reply: &mut Reply, redactor: &Redactor) {
     }
 }
 
-impl LaneRecording {
+impl TargetRecording {
     /// What the server offered when it was asked first.
     pub fn catalog(&self) -> Catalog {
         let listed = |kind: ListKind| -> Vec<Value> {
@@ -126,28 +130,32 @@ impl LaneRecording {
         declared.next().unwrap_or_default()
     }
 
-    fn discovery(&self) -> impl Iterator<Item = &Exchange> {
+    fn discovery(&self) -> impl Iterator<Item = &MessageExchange> {
         self.exchanges.iter().filter(|exchange| exchange.owner.is_empty())
     }
 }
 
 /// The message that answers an exchange.
-pub(super) fn answer(exchange: &Exchange) -> Option<&Value> {
-    match &exchange.replies[exchange.answer()?].what {
-        What::Message(message) => Some(message),
-        What::Bytes(_) | What::Torn(_) | What::Stderr(_) | What::Stalled | What::Ended(_) => None,
+pub(super) fn answer(exchange: &MessageExchange) -> Option<&Value> {
+    match &exchange.replies[exchange.answer()?].content {
+        ReplyContent::Message(message) => Some(message),
+        ReplyContent::Bytes(_)
+        | ReplyContent::Torn(_)
+        | ReplyContent::Stderr(_)
+        | ReplyContent::Stalled
+        | ReplyContent::Ended(_) => None,
     }
 }
 
-fn items(page: &Exchange, kind: ListKind) -> Vec<Value> {
+fn items(page: &MessageExchange, kind: ListKind) -> Vec<Value> {
     answer(page).and_then(|answer| answer["result"][kind.member()].as_array().cloned()).unwrap_or_default()
 }
 
 /// What was asked, in a few words: `tools/call get_user`.
-pub(super) fn title(exchange: &Exchange) -> String {
-    match &exchange.asked {
-        Asked::Raw(_) => "a raw message".to_owned(),
-        Asked::Message { method, params, .. } => match params["name"].as_str().or(params["uri"].as_str()) {
+pub(super) fn title(exchange: &MessageExchange) -> String {
+    match &exchange.sent {
+        ClientMessage::Raw(_) => "a raw message".to_owned(),
+        ClientMessage::Message { method, params, .. } => match params["name"].as_str().or(params["uri"].as_str()) {
             Some(name) => format!("{method} {name}"),
             None => method.clone(),
         },

@@ -5,25 +5,25 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::file::{Of, fingerprint, read, write};
+use super::file::{RecordingHeader, fingerprint, read, write};
 use super::*;
-use crate::fault::{Asked, Ended, Reply};
+use crate::fault::{ClientMessage, ServerEnd, ServerReply};
 use crate::transport::TransportKind;
 use crate::wire::HttpHead;
 
-fn recording() -> Recording {
-    let reply = |what: What| Reply { after: Duration::from_micros(1500), what, http: None };
+fn recording() -> RunRecording {
+    let reply = |content: ReplyContent| ServerReply { after: Duration::from_micros(1500), content, http: None };
     let head = HttpHead { status: 404, headers: vec![("retry-after".to_owned(), "1".to_owned())] };
-    let exchange = |asked: Asked, replies: Vec<Reply>| Exchange {
+    let exchange = |sent: ClientMessage, replies: Vec<ServerReply>| MessageExchange {
         owner: "a.yml::t@s/auto".to_owned(),
         session: 1,
         occurrence: 2,
-        asked,
+        sent,
         replies,
     };
-    let message = |id| Asked::Message { id, method: "tools/call".to_owned(), params: json!({"name": "add"}) };
+    let message = |id| ClientMessage::Message { id, method: "tools/call".to_owned(), params: json!({"name": "add"}) };
     let answer = json!({"jsonrpc": "2.0", "id": 3, "result": {"text": "\",\"seal\":\"0\"}"}});
-    let lane = LaneRecording {
+    let lane = TargetRecording {
         file: "a.yml".to_owned(),
         server: "s".to_owned(),
         transport: TransportKind::Stdio,
@@ -31,22 +31,28 @@ fn recording() -> Recording {
         exchanges: vec![
             exchange(
                 message(Some(json!(3))),
-                vec![reply(What::Message(answer)), reply(What::Stderr(b"warn".to_vec()))],
+                vec![reply(ReplyContent::Message(answer)), reply(ReplyContent::Stderr(b"warn".to_vec()))],
             ),
-            exchange(message(None), vec![reply(What::Bytes(vec![0xff, 0x00])), reply(What::Ended(Ended::Signal(9)))]),
-            exchange(Asked::Raw(b"{".to_vec()), vec![reply(What::Ended(Ended::Closed)), reply(What::Stalled)]),
             exchange(
-                Asked::Raw(vec![0xfe]),
+                message(None),
+                vec![reply(ReplyContent::Bytes(vec![0xff, 0x00])), reply(ReplyContent::Ended(ServerEnd::Signal(9)))],
+            ),
+            exchange(
+                ClientMessage::Raw(b"{".to_vec()),
+                vec![reply(ReplyContent::Ended(ServerEnd::Closed)), reply(ReplyContent::Stalled)],
+            ),
+            exchange(
+                ClientMessage::Raw(vec![0xfe]),
                 vec![
-                    Reply { http: Some(Arc::new(head)), ..reply(What::Torn(b"x".to_vec())) },
-                    reply(What::Ended(Ended::Status(3))),
+                    ServerReply { http: Some(Arc::new(head)), ..reply(ReplyContent::Torn(b"x".to_vec())) },
+                    reply(ReplyContent::Ended(ServerEnd::Status(3))),
                 ],
             ),
         ],
         unplayable: [("a.yml::u@s/auto".to_owned(), "it speaks HTTP by itself".to_owned())].into(),
     };
     let case = |id: &str, outcome| RecordedCase { id: id.to_owned(), outcome, attempts: 1 };
-    Recording {
+    RunRecording {
         lanes: [("a.yml@s/auto".to_owned(), lane)].into(),
         cases: vec![case("a.yml::t@s/auto", Outcome::Passed), case("a.yml::u@s/auto", Outcome::Inconclusive)],
     }
@@ -54,7 +60,7 @@ fn recording() -> Recording {
 
 fn written() -> (String, String) {
     let print = fingerprint(["suite: a\n"].into_iter());
-    (write(&Of { suites: vec!["a.yml".to_owned()], fingerprint: print.clone() }, &recording()), print)
+    (write(&RecordingHeader { suites: vec!["a.yml".to_owned()], fingerprint: print.clone() }, &recording()), print)
 }
 
 #[test]

@@ -1,52 +1,52 @@
-//! A recorded server on stage: it answers from the recording, with the changes of at most one mutant.
+//! Replays a recorded server in virtual time, with the changes of at most one mutant.
 //!
-//! A [`Stage`] holds what every session of a replayed run shares; what happened on it is in its [`Log`].
+//! A [`ReplayServer`] holds what every session of a replayed run shares; what happened on it is in its [`ReplayLog`].
 
-mod player;
-mod wording;
+mod encoder;
+mod session;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(super) use self::player::Heard;
-use self::player::LanePlayer;
-pub(super) use self::wording::Wording;
-use super::recording::{Key, LaneRecording, Recording, Said};
-use crate::fault::Reply;
+pub(super) use self::encoder::ReplyEncoder;
+use self::session::ReplaySession;
+pub(super) use self::session::RequestContext;
+use super::recording::{ExchangeKey, RequestKey, RunRecording, TargetRecording};
+use crate::fault::ServerReply;
 use crate::redact::Redactor;
 use crate::transport::{Link, replay};
 
 /// The replies that a mutant changed: by lane, by index of the exchange.
-pub(super) type Changes = BTreeMap<String, BTreeMap<usize, Vec<Reply>>>;
+pub(super) type MutatedReplies = BTreeMap<String, BTreeMap<usize, Vec<ServerReply>>>;
 
 /// A recording whose exchanges can be found by what was asked.
 #[derive(Debug)]
-pub(super) struct Indexed {
-    pub(super) recording: Recording,
+pub(super) struct IndexedRecording {
+    pub(super) recording: RunRecording,
     redactor: Redactor,
-    lanes: BTreeMap<String, Index>,
+    lanes: BTreeMap<String, ExchangeIndex>,
 }
 
 /// Where exchanges are.
 #[derive(Debug, Default)]
-struct Index {
+struct ExchangeIndex {
     /// By what was asked: session, occurrence and index of each exchange.
-    found: BTreeMap<Key, Vec<(u32, u32, usize)>>,
+    found: BTreeMap<ExchangeKey, Vec<(u32, u32, usize)>>,
     /// Whether the server gave session ids.
     has_sessions: bool,
 }
 
-impl Indexed {
-    pub(super) fn new(recording: Recording, redactor: Redactor) -> Self {
+impl IndexedRecording {
+    pub(super) fn new(recording: RunRecording, redactor: Redactor) -> Self {
         let lanes = recording.lanes.iter().map(|(name, lane)| (name.clone(), index(lane))).collect();
         Self { recording, redactor, lanes }
     }
 }
 
-fn index(lane: &LaneRecording) -> Index {
-    let mut index = Index::default();
+fn index(lane: &TargetRecording) -> ExchangeIndex {
+    let mut index = ExchangeIndex::default();
     for (at, exchange) in lane.exchanges.iter().enumerate() {
-        let key = Key { owner: exchange.owner.clone(), said: Said::of(&exchange.asked) };
+        let key = ExchangeKey { owner: exchange.owner.clone(), request: RequestKey::of(&exchange.sent) };
         index.found.entry(key).or_default().push((exchange.session, exchange.occurrence, at));
         let mut heads = exchange.replies.iter().filter_map(|reply| reply.http.as_ref());
         index.has_sessions |= heads.any(|head| head.header("mcp-session-id").is_some());
@@ -54,9 +54,9 @@ fn index(lane: &LaneRecording) -> Index {
     index
 }
 
-impl Index {
+impl ExchangeIndex {
     /// The exchange in which the same was asked; handshakes and discovery are those of any session.
-    fn find(&self, key: &Key, session: u32, occurrence: u32) -> Option<usize> {
+    fn find(&self, key: &ExchangeKey, session: u32, occurrence: u32) -> Option<usize> {
         let known = self.found.get(key)?;
         let exact = known.iter().find(|(s, o, _)| (*s, *o) == (session, occurrence));
         let of_any =
@@ -67,26 +67,26 @@ impl Index {
 
 /// What the sessions of one replayed run share.
 #[derive(Debug)]
-pub(super) struct Stage {
-    indexed: Arc<Indexed>,
-    changes: Changes,
-    log: Mutex<Log>,
+pub(super) struct ReplayServer {
+    indexed: Arc<IndexedRecording>,
+    changes: MutatedReplies,
+    log: Mutex<ReplayLog>,
 }
 
-/// What happened on a stage.
+/// The log of a replayed run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Log {
+pub(super) struct ReplayLog {
     /// Where the recording had nothing to answer with.
-    pub(super) left: Vec<Moment>,
+    pub(super) left: Vec<ReplayMoment>,
     /// Where a changed answer was given.
-    pub(super) struck: Vec<Moment>,
+    pub(super) struck: Vec<ReplayMoment>,
     /// How many sessions of a lane each owner has spoken in.
     sessions: BTreeMap<(String, String), u32>,
 }
 
 /// A moment of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct ReplayMoment {
     /// The case; empty for handshakes and discovery.
     pub(super) owner: String,
     /// The frame of the message of the client; zero for a raw message.
@@ -95,23 +95,23 @@ pub(super) struct Moment {
     pub(super) session: u32,
 }
 
-impl Stage {
-    pub(super) fn new(indexed: Arc<Indexed>, changes: Changes) -> Arc<Self> {
+impl ReplayServer {
+    pub(super) fn new(indexed: Arc<IndexedRecording>, changes: MutatedReplies) -> Arc<Self> {
         Arc::new(Self { indexed, changes, log: Mutex::default() })
     }
 
     /// Connects to a fresh session of a lane.
     pub(super) fn connect(self: &Arc<Self>, lane: &str) -> Link {
         let transport = self.indexed.recording.lanes.get(lane).map(|lane| lane.transport).unwrap_or_default();
-        replay::connect(transport, LanePlayer::new(Arc::clone(self), lane, transport))
+        replay::connect(transport, ReplaySession::new(Arc::clone(self), lane, transport))
     }
 
     /// What happened so far.
-    pub(super) fn log(&self) -> Log {
+    pub(super) fn log(&self) -> ReplayLog {
         self.lock().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Log> {
+    fn lock(&self) -> MutexGuard<'_, ReplayLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::*;
-use crate::fault::{Asked, Exchange, Known, Missed, Reply, What};
+use crate::fault::{ClientMessage, ExchangeHistory, MessageExchange, NotApplied, ReplyContent, ServerReply};
 use crate::source::{SourceFile, Sources, parse};
 use crate::wire::{Catalog, HttpHead, Tool};
 
@@ -16,12 +16,12 @@ use crate::wire::{Catalog, HttpHead, Tool};
 struct Lane {
     catalog: Catalog,
     capabilities: Value,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<MessageExchange>,
 }
 
 impl Lane {
-    fn known(&self) -> Known<'_> {
-        Known { catalog: &self.catalog, capabilities: &self.capabilities, exchanges: &self.exchanges }
+    fn known(&self) -> ExchangeHistory<'_> {
+        ExchangeHistory { catalog: &self.catalog, capabilities: &self.capabilities, exchanges: &self.exchanges }
     }
 
     /// The same, with another exchange at its end.
@@ -55,26 +55,27 @@ fn lane(name: &str) -> Lane {
     }
 }
 
-fn exchange(at: usize, line: &Value, catalog: &Value) -> Exchange {
+fn exchange(at: usize, line: &Value, catalog: &Value) -> MessageExchange {
     let id = line.get("id").cloned().unwrap_or(json!(at + 100));
     let params = line["params"].clone();
-    let message = |id, method: &Value| Asked::Message { id, method: method.as_str().unwrap().to_owned(), params };
-    let asked = match (line.get("raw"), line.get("tell")) {
-        (Some(raw), _) => Asked::Raw(raw.as_str().unwrap().as_bytes().to_vec()),
+    let message =
+        |id, method: &Value| ClientMessage::Message { id, method: method.as_str().unwrap().to_owned(), params };
+    let sent = match (line.get("raw"), line.get("tell")) {
+        (Some(raw), _) => ClientMessage::Raw(raw.as_str().unwrap().as_bytes().to_vec()),
         (None, Some(method)) => message(None, method),
         (None, None) => message(Some(id.clone()), &line["ask"]),
     };
     let answers = line["answers"].as_array().cloned().unwrap_or_else(|| vec![line.clone()]);
-    Exchange {
+    MessageExchange {
         owner: line["case"].as_str().unwrap_or_default().to_owned(),
         session: 0,
         occurrence: u32::try_from(line["again"].as_u64().unwrap_or(0)).unwrap(),
-        asked,
+        sent,
         replies: answers.iter().filter_map(|came| reply(&id, came, line, catalog)).collect(),
     }
 }
 
-fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<Reply> {
+fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<ServerReply> {
     let result = if let Some(text) = came.get("failed") {
         Some(json!({"content": [{"type": "text", "text": text}], "isError": true}))
     } else if let Some(member) = came["list"].as_str() {
@@ -91,17 +92,17 @@ fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<Repl
         let headers = headers.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
         Arc::new(HttpHead { status: u16::try_from(status).unwrap(), headers })
     });
-    let what = if let Some(method) = came.get("method") {
-        What::Message(json!({"jsonrpc": "2.0", "method": method, "params": came["params"]}))
+    let content = if let Some(method) = came.get("method") {
+        ReplyContent::Message(json!({"jsonrpc": "2.0", "method": method, "params": came["params"]}))
     } else if let Some(result) = result {
-        What::Message(json!({"jsonrpc": "2.0", "id": id, "result": result}))
+        ReplyContent::Message(json!({"jsonrpc": "2.0", "id": id, "result": result}))
     } else if let Some(error) = came.get("error") {
-        What::Message(json!({"jsonrpc": "2.0", "id": id, "error": error}))
+        ReplyContent::Message(json!({"jsonrpc": "2.0", "id": id, "error": error}))
     } else {
         http.as_ref()?;
-        What::Bytes(Vec::new())
+        ReplyContent::Bytes(Vec::new())
     };
-    Some(Reply { after: Duration::from_millis(3), what, http })
+    Some(ServerReply { after: Duration::from_millis(3), content, http })
 }
 
 const LANES: [&str; 3] = ["stream", "stateless", "http"];
@@ -118,12 +119,12 @@ fn is_live_only(variant: &Variant) -> bool {
 }
 
 /// Whether a healthy server shows the fault somewhere.
-fn is_redundant(mutant: &Mutant, known: &Known<'_>) -> bool {
+fn is_redundant(mutant: &Mutant, known: &ExchangeHistory<'_>) -> bool {
     mutant.shown_by.as_ref().is_some_and(|shown| (0..known.exchanges.len()).any(|at| shown.holds(at, known)))
 }
 
 /// The first thing that a mutant needs and a server does not offer.
-fn lacks(mutant: &Mutant, known: &Known<'_>) -> Option<Offer> {
+fn lacks(mutant: &Mutant, known: &ExchangeHistory<'_>) -> Option<Offer> {
     mutant.needs.iter().copied().find(|offer| !offer.is_met(known))
 }
 
@@ -183,7 +184,7 @@ fn every_mutant_strikes_and_changes_something() {
                         places += 1;
                         changes.extend(struck.change);
                     }
-                    Err(Missed::Nothing | Missed::NoMaterial(_)) => {}
+                    Err(NotApplied::NoChange | NotApplied::NoMaterial(_)) => {}
                 }
             }
         }
@@ -206,10 +207,9 @@ fn sessions_start_whatever_the_mutant() {
                 continue;
             }
             let Ok(struck) = fault.apply(0, &known) else { continue };
-            let result = struck
-                .replies
-                .iter()
-                .find_map(|reply| if let What::Message(message) = &reply.what { message.get("result") } else { None });
+            let result = struck.replies.iter().find_map(|reply| {
+                if let ReplyContent::Message(message) = &reply.content { message.get("result") } else { None }
+            });
             let agreed = result.and_then(|result| result.get("protocolVersion").or(result.get("supportedVersions")));
             assert!(agreed.is_some(), "{} of {} keeps sessions from starting", mutant.id, variant.id);
         }

@@ -1,0 +1,169 @@
+//! How values stand to the schemas that tools declare, and what kind of tool it is that declares them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use super::words::{ArgumentFit, ToolKind};
+use crate::generate::Judge;
+use crate::source::words;
+use crate::wire::{Catalog, Tool};
+
+/// Compiled schemas by the tool's name and the member that declares them.
+type CompiledSchemas = BTreeMap<(String, &'static str), (Value, Option<Rc<Judge>>)>;
+
+thread_local! {
+    /// Faults look at the same few schemas again and again, and compiling one costs more than everything else here.
+    static COMPILED: RefCell<CompiledSchemas> = RefCell::default();
+}
+
+/// What judges by the schema that a tool declares in `member`; `None` where it declares none that can be used.
+pub(super) fn validator(tool: &Tool, member: &'static str) -> Option<Rc<Judge>> {
+    let schema = tool.raw.get(member)?;
+    COMPILED.with_borrow_mut(|compiled| {
+        let entry = compiled.entry((tool.name.clone(), member));
+        // Another server may have a tool of the same name.
+        let entry = entry
+            .and_modify(|(known, judge)| {
+                if known != schema {
+                    (*known, *judge) = (schema.clone(), compile(schema));
+                }
+            })
+            .or_insert_with(|| (schema.clone(), compile(schema)));
+        entry.1.clone()
+    })
+}
+
+fn compile(schema: &Value) -> Option<Rc<Judge>> {
+    Judge::of(schema).ok().map(Rc::new)
+}
+
+/// Whether the arguments of a call stand to the tool's schema in that way; nothing does without a usable schema.
+pub(super) fn arguments_match(tool: &Tool, arguments: &Value, wanted: &[ArgumentFit]) -> bool {
+    let Some(judge) = validator(tool, "inputSchema") else { return false };
+    let empty = Value::Object(serde_json::Map::new());
+    let arguments = if arguments.is_null() { &empty } else { arguments };
+    match judge.is_valid(arguments) {
+        Some(true) => return wanted.contains(&ArgumentFit::Valid),
+        Some(false) => {}
+        None => return false,
+    }
+    if wanted.contains(&ArgumentFit::Invalid) {
+        return true;
+    }
+    // A server that reads `"3"` as 3 is a friendly one, and says nothing about what it does with real mistakes.
+    let Some(is_loose) = judge.is_valid(&spelled_out(arguments)) else { return false };
+    let mut errors = judge.errors(arguments).into_iter().flatten().take(50);
+    if is_loose { wanted.contains(&ArgumentFit::Loose) } else { errors.any(|error| wanted.contains(&breach(&error))) }
+}
+
+/// The way in which a value breaks a schema.
+fn breach(error: &ValidationError<'_>) -> ArgumentFit {
+    use ValidationErrorKind as Kind;
+    let found = error.instance();
+    let is_like = |other: &Value| std::mem::discriminant(other) == std::mem::discriminant(&**found);
+    let kind = error.kind();
+    if matches!(kind, Kind::Required { .. }) {
+        return ArgumentFit::Missing;
+    }
+    if matches!(kind, Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. } | Kind::FalseSchema) {
+        return ArgumentFit::Extra;
+    }
+    let is_mistyped = if let Kind::Enum { options } = kind {
+        !options.as_array().is_some_and(|options| options.iter().any(is_like))
+    } else if let Kind::Constant { expected_value } = kind {
+        !is_like(expected_value)
+    } else {
+        matches!(kind, Kind::Type { .. } | Kind::AnyOf { .. } | Kind::OneOfNotValid { .. })
+    };
+    if is_mistyped { ArgumentFit::Mistyped } else { ArgumentFit::OutOfRange }
+}
+
+/// Arguments with texts read as what they spell, and without those that are null.
+fn spelled_out(arguments: &Value) -> Value {
+    match arguments {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(_, member)| !member.is_null())
+            .map(|(name, member)| (name.clone(), spelled_out(member)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| arguments.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => arguments.clone(),
+    }
+}
+
+/// Whether a tool of that name is of one of those kinds.
+pub(super) fn is_kind(catalog: &Catalog, name: &str, wanted: &[ToolKind]) -> bool {
+    let Some(tool) = catalog.tool(name) else { return wanted.contains(&ToolKind::Unknown) };
+    wanted.iter().any(|kind| is(tool, *kind))
+}
+
+/// Whether a listed tool is of that kind.
+pub(super) fn is(tool: &Tool, kind: ToolKind) -> bool {
+    let reads = tool.raw["annotations"]["readOnlyHint"].as_bool();
+    match kind {
+        ToolKind::Known => true,
+        ToolKind::Unknown => false,
+        ToolKind::ReadOnly => reads == Some(true),
+        ToolKind::Reading => reads.unwrap_or_else(|| starts_with(&tool.name, &READS)),
+        ToolKind::Mutating => reads != Some(true),
+        ToolKind::Writing => reads == Some(false) || reads.is_none() && starts_with(&tool.name, &WRITES),
+        ToolKind::Adding => reads != Some(true) && starts_with(&tool.name, &ADDS),
+    }
+}
+
+/// Verbs that add something each time they are obeyed.
+const ADDS: [&str; 8] = ["create", "append", "insert", "post", "send", "increment", "push", "book"];
+
+/// Verbs that leave everything as it is.
+const READS: [&str; 15] = [
+    "get",
+    "list",
+    "read",
+    "show",
+    "find",
+    "search",
+    "count",
+    "fetch",
+    "query",
+    "describe",
+    "look",
+    "open",
+    "view",
+    "check",
+    "summarize",
+];
+
+/// Verbs that change something.
+const WRITES: [&str; 18] = [
+    "create",
+    "append",
+    "insert",
+    "post",
+    "send",
+    "increment",
+    "push",
+    "book",
+    "set",
+    "update",
+    "write",
+    "put",
+    "delete",
+    "remove",
+    "save",
+    "store",
+    "rename",
+    "edit",
+];
+
+/// Whether a name such as `create_user` or `createUser` begins with one of the verbs.
+fn starts_with(name: &str, verbs: &[&str]) -> bool {
+    let words = words(name);
+    // A verb alone may well be a noun: `book` and `post` need something that they are done to.
+    words.len() > 1 && verbs.contains(&words[0].as_str())
+}

@@ -1,0 +1,109 @@
+//! A conversation as it goes, laid over the one that was recorded: a mutant may ask what was said before, and what will
+//! be said later.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::super::recording::{ExchangeKey, RequestKey};
+use crate::fault::{ClientMessage, ExchangeHistory, MessageExchange, ServerReply};
+use crate::redact::Redactor;
+use crate::wire::Catalog;
+
+/// The recorded conversation.
+#[derive(Debug)]
+pub(super) struct RecordedConversation {
+    pub(super) catalog: Catalog,
+    pub(super) capabilities: Value,
+    exchanges: Vec<MessageExchange>,
+    keys: Vec<ExchangeKey>,
+    redactor: Redactor,
+}
+
+impl RecordedConversation {
+    pub(super) fn new(
+        catalog: Catalog,
+        capabilities: Value,
+        exchanges: Vec<MessageExchange>,
+        redactor: Redactor,
+    ) -> Self {
+        let key = |exchange: &MessageExchange| ExchangeKey {
+            owner: exchange.owner.clone(),
+            request: RequestKey::of(&exchange.sent),
+        };
+        let keys = exchanges.iter().map(key).collect();
+        Self { catalog, capabilities, exchanges, keys, redactor }
+    }
+
+    /// What was said, as a recording has it.
+    pub(super) fn without_secrets(&self, said: &ClientMessage) -> ClientMessage {
+        match said {
+            _ if self.redactor.is_empty() => said.clone(),
+            ClientMessage::Message { id, method, params } => {
+                let params = self.redactor.value(params.clone());
+                ClientMessage::Message { id: id.clone(), method: method.clone(), params }
+            }
+            ClientMessage::Raw(bytes) => {
+                ClientMessage::Raw(self.redactor.text(&String::from_utf8_lossy(bytes)).into_bytes())
+            }
+        }
+    }
+}
+
+/// One session, laid over the recording.
+#[derive(Debug)]
+pub(super) struct LiveConversation {
+    recorded: Arc<RecordedConversation>,
+    exchanges: Vec<MessageExchange>,
+    /// Which of them happened in this session.
+    is_live: Vec<bool>,
+}
+
+impl LiveConversation {
+    pub(super) fn new(recorded: Arc<RecordedConversation>) -> Self {
+        let (exchanges, is_live) = (recorded.exchanges.clone(), vec![false; recorded.exchanges.len()]);
+        Self { recorded, exchanges, is_live }
+    }
+
+    /// Puts an exchange that begins where the recording has it, or at the end.
+    pub(super) fn begin(&mut self, key: &ExchangeKey, exchange: MessageExchange) -> usize {
+        if let Some(at) = self.counterpart(key, &exchange) {
+            self.exchanges[at] = exchange;
+            self.is_live[at] = true;
+            return at;
+        }
+        self.exchanges.push(exchange);
+        self.is_live.push(true);
+        self.exchanges.len() - 1
+    }
+
+    /// The same question of the same session; else, since ids differ from run to run, the next one of its kind.
+    fn counterpart(&self, key: &ExchangeKey, exchange: &MessageExchange) -> Option<usize> {
+        let recorded = || {
+            let of_owner = self.recorded.exchanges.iter().enumerate().filter(|(_, known)| known.owner == key.owner);
+            // Handshakes and discovery are alike in all sessions.
+            let is_its = |known: &MessageExchange| known.owner.is_empty() || known.session == exchange.session;
+            of_owner.filter(move |(at, known)| !self.is_live[*at] && is_its(known)).map(|(at, _)| at)
+        };
+        let is_same = |at: &usize| {
+            self.recorded.keys[*at].request == key.request
+                && self.recorded.exchanges[*at].occurrence == exchange.occurrence
+        };
+        recorded().find(is_same).or_else(|| recorded().find(|at| is_alike(&self.recorded.exchanges[*at], exchange)))
+    }
+
+    /// Adds something that came.
+    pub(super) fn add(&mut self, at: usize, reply: ServerReply) {
+        self.exchanges[at].replies.push(reply);
+    }
+
+    pub(super) fn known(&self) -> ExchangeHistory<'_> {
+        let RecordedConversation { catalog, capabilities, .. } = &*self.recorded;
+        ExchangeHistory { catalog, capabilities, exchanges: &self.exchanges }
+    }
+}
+
+fn is_alike(one: &MessageExchange, other: &MessageExchange) -> bool {
+    let is_request = |exchange: &MessageExchange| matches!(exchange.sent, ClientMessage::Message { id: Some(_), .. });
+    one.method() == other.method() && one.tool() == other.tool() && is_request(one) == is_request(other)
+}

@@ -1,0 +1,271 @@
+//! A proxy in front of a real server that applies a fault to live exchanges.
+//!
+//! What the mutant is not about travels on at once and byte by byte; without a mutant everything does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::super::recording::{ExchangeKey, RequestKey, asked};
+use super::super::replay::{ReplayLog, ReplayMoment, ReplyEncoder, RequestContext};
+use super::conversation::{LiveConversation, RecordedConversation};
+use crate::fault::{ClientMessage, Fault, MessageExchange, ReplyContent, ServerReply};
+use crate::transport::relay::Interceptor;
+use crate::transport::{Incoming, MessageRole, Outgoing, OutgoingMessage, Scheduled, TransportKind};
+use crate::wire::{HttpHead, RpcMessage as Meaning, classify};
+
+/// What a mutant knows of a server before it stands in front of it.
+#[derive(Debug, Clone)]
+pub(super) struct FaultContext {
+    /// What it does; nothing in a control run.
+    pub(super) fault: Option<Fault>,
+    pub(super) recorded: Arc<RecordedConversation>,
+    /// The recorded exchanges that it is expected to change.
+    pub(super) expected: Arc<BTreeSet<usize>>,
+    pub(super) run_log: Arc<Mutex<RunLog>>,
+}
+
+/// What all sessions of a run have in common.
+#[derive(Debug, Default)]
+pub(super) struct RunLog {
+    pub(super) log: ReplayLog,
+    /// How many sessions of a lane each owner has spoken in.
+    sessions: BTreeMap<(String, String), u32>,
+}
+
+pub(super) struct FaultInjector {
+    fault_context: FaultContext,
+    lane: String,
+    transport: TransportKind,
+    conversation: LiveConversation,
+    pending: Vec<PendingRequest>,
+    asked: BTreeMap<ExchangeKey, u32>,
+    /// The session of each owner.
+    ordinals: BTreeMap<String, u32>,
+    /// Whether the server gave the session an id.
+    has_session_id: bool,
+    is_over: bool,
+}
+
+/// A request that has no answer yet.
+struct PendingRequest {
+    /// Where it stands in the conversation.
+    at: usize,
+    id: Value,
+    context: RequestContext,
+    asked_at: Instant,
+    /// Whether what comes beside the answer waits for it.
+    holds: bool,
+    held: Vec<Incoming>,
+    /// How many of its replies were handed on already.
+    told: usize,
+}
+
+impl FaultInjector {
+    pub(super) fn new(fault_context: FaultContext, lane: &str, transport: TransportKind) -> Self {
+        let conversation = LiveConversation::new(Arc::clone(&fault_context.recorded));
+        Self {
+            fault_context,
+            lane: lane.to_owned(),
+            transport,
+            conversation,
+            pending: Vec::new(),
+            asked: BTreeMap::new(),
+            ordinals: BTreeMap::new(),
+            has_session_id: false,
+            is_over: false,
+        }
+    }
+
+    fn run_log(&self) -> MutexGuard<'_, RunLog> {
+        self.fault_context.run_log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Which session of its owner this is.
+    fn ordinal(&mut self, owner: &str) -> u32 {
+        if let Some(known) = self.ordinals.get(owner) {
+            return *known;
+        }
+        let mut run_log = self.run_log();
+        let next = run_log.sessions.entry((self.lane.clone(), owner.to_owned())).or_default();
+        let ordinal = *next;
+        *next += 1;
+        drop(run_log);
+        self.ordinals.insert(owner.to_owned(), ordinal);
+        ordinal
+    }
+
+    /// Takes in what the client said; one that expects no answer may be struck at once.
+    fn said(&mut self, owner: &str, said: ClientMessage, context: RequestContext) -> Vec<Scheduled> {
+        let session = self.ordinal(owner);
+        let key = ExchangeKey {
+            owner: owner.to_owned(),
+            request: RequestKey::of(&self.fault_context.recorded.without_secrets(&said)),
+        };
+        let count = self.asked.entry(key.clone()).or_default();
+        let occurrence = *count;
+        *count += 1;
+        let id = if let ClientMessage::Message { id, .. } = &said { id.clone() } else { None };
+        let freed = self.freed_by(&said);
+        let exchange =
+            MessageExchange { owner: owner.to_owned(), session, occurrence, sent: said, replies: Vec::new() };
+        let at = self.conversation.begin(&key, exchange);
+        let Some(id) = id else {
+            let struck = self.strike(at, context, Duration::ZERO, 0).unwrap_or_default();
+            return freed.into_iter().chain(struck).collect();
+        };
+        let holds = self.fault_context.expected.contains(&at);
+        self.pending.push(PendingRequest {
+            at,
+            id,
+            context,
+            asked_at: Instant::now(),
+            holds,
+            held: Vec::new(),
+            told: 0,
+        });
+        freed
+    }
+
+    /// What waited for the answer to a request that is cancelled: there may be none.
+    fn freed_by(&mut self, said: &ClientMessage) -> Vec<Scheduled> {
+        let ClientMessage::Message { id: None, method, params } = said else { return Vec::new() };
+        if method != "notifications/cancelled" {
+            return Vec::new();
+        }
+        let cancelled = self.pending.iter_mut().filter(|pending| pending.id == params["requestId"]);
+        cancelled.flat_map(PendingRequest::free).collect()
+    }
+
+    /// Applies the mutant to an exchange; `None` if it does not match.
+    fn strike(&mut self, at: usize, context: RequestContext, elapsed: Duration, told: usize) -> Option<Vec<Scheduled>> {
+        let fault = self.fault_context.fault.as_ref()?;
+        let known = self.conversation.known();
+        let struck = fault.strikes(at, &known).then(|| fault.apply(at, &known).ok()).flatten()?;
+        let exchange = &known.exchanges[at];
+        let told = &exchange.replies[..told];
+        let moment = ReplayMoment { owner: exchange.owner.clone(), frame: context.frame, session: exchange.session };
+        let encoder = ReplyEncoder::new(self.transport, &[], context);
+        let mut played = Vec::new();
+        for reply in struck.replies.iter().filter(|reply| !told.contains(reply)) {
+            played.extend(encoder.played(&ServerReply { after: reply.after.saturating_sub(elapsed), ..reply.clone() }));
+        }
+        self.is_over |=
+            struck.replies.iter().any(|reply| matches!(reply.content, ReplyContent::Stalled | ReplyContent::Ended(_)));
+        self.run_log().log.struck.push(moment);
+        Some(played)
+    }
+
+    /// Takes in a message of the server; one that answers nothing travels on at once, or waits for the answer.
+    fn message(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Vec<Scheduled> {
+        if self.fault_context.fault.is_none() {
+            return vec![at_once(original)];
+        }
+        self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
+        let json = serde_json::from_slice::<Value>(bytes).ok();
+        let answered = json.as_ref().and_then(|json| self.answered(json));
+        let Some(index) = answered.or_else(|| self.meant(json.as_ref())) else { return vec![at_once(original)] };
+        let is_request = matches!(json.as_ref().map(classify), Some(Meaning::Request { .. }));
+        let content = json.map_or_else(|| ReplyContent::Bytes(bytes.to_vec()), ReplyContent::Message);
+        let pending = &mut self.pending[index];
+        let elapsed = pending.asked_at.elapsed();
+        let reply = ServerReply { after: elapsed, content, http: http.cloned() };
+        self.conversation.add(pending.at, reply);
+        if answered.is_none() {
+            // The server waits for the answer to its own request.
+            if pending.holds && !is_request {
+                pending.held.push(original);
+                return Vec::new();
+            }
+            pending.told += usize::from(pending.held.is_empty());
+            return vec![at_once(original)];
+        }
+        let mut pending = self.pending.remove(index);
+        let struck = self.strike(pending.at, pending.context, elapsed, pending.told);
+        struck.unwrap_or_else(|| pending.free().into_iter().chain([at_once(original)]).collect())
+    }
+
+    fn answered(&self, json: &Value) -> Option<usize> {
+        let Meaning::Response { id: Some(id) } = classify(json) else { return None };
+        let id = id.to_json();
+        self.pending.iter().position(|pending| pending.id == id)
+    }
+
+    /// The request that something came for: the one that its token names, else the last one without an answer.
+    fn meant(&self, json: Option<&Value>) -> Option<usize> {
+        let token = json.and_then(|json| json["params"].get("progressToken"));
+        let named = token.and_then(|token| self.pending.iter().position(|pending| pending.id == *token));
+        named.or(self.pending.len().checked_sub(1))
+    }
+
+    fn sent(&mut self, message: &OutgoingMessage) -> Vec<Scheduled> {
+        let Some(said) = read(&message.bytes) else { return Vec::new() };
+        let context = RequestContext {
+            frame: message.frame,
+            expects_an_answer: matches!(message.role, MessageRole::Handshake | MessageRole::Request),
+            in_session: message.role != MessageRole::Handshake && self.has_session_id,
+        };
+        self.said(&message.owner, said, context)
+    }
+
+    /// A raw message is one message, or one a line.
+    fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled> {
+        let context = RequestContext { frame: 0, expects_an_answer: true, in_session: false };
+        let is_one = serde_json::from_slice::<Value>(bytes).is_ok();
+        let lines = bytes.split(|byte| *byte == b'\n' && !is_one).filter(|line| !line.trim_ascii().is_empty());
+        let said = lines.map(|line| read(line).unwrap_or_else(|| ClientMessage::Raw(line.to_vec())));
+        said.collect::<Vec<_>>().into_iter().flat_map(|said| self.said(owner, said, context)).collect()
+    }
+}
+
+impl PendingRequest {
+    /// What waited for the answer.
+    fn free(&mut self) -> Vec<Scheduled> {
+        self.holds = false;
+        self.held.drain(..).map(at_once).collect()
+    }
+}
+
+impl Interceptor for FaultInjector {
+    fn on_sent(&mut self, outgoing: &Outgoing) -> Vec<Scheduled> {
+        if self.is_over || self.fault_context.fault.is_none() {
+            return Vec::new();
+        }
+        match outgoing {
+            Outgoing::Message(message) => self.sent(message),
+            Outgoing::Raw { pieces, owner } => self.raw(owner, &pieces.concat()),
+            Outgoing::End | Outgoing::Abandon { .. } => Vec::new(),
+        }
+    }
+
+    fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled> {
+        match &incoming {
+            _ if self.is_over => Vec::new(),
+            Incoming::Line(bytes) => self.message(&bytes.clone(), None, incoming),
+            Incoming::Message { bytes, http, .. } => {
+                let (bytes, http) = (bytes.clone(), Arc::clone(http));
+                self.message(&bytes, Some(&http), incoming)
+            }
+            Incoming::Stderr(_) | Incoming::Refused { .. } | Incoming::Speaks(_) => vec![at_once(incoming)],
+            Incoming::TornLine(_)
+            | Incoming::EndlessLine
+            | Incoming::Closed
+            | Incoming::Undelivered { .. }
+            | Incoming::Lost(_)
+            | Incoming::Exited(_) => {
+                self.pending.iter_mut().flat_map(PendingRequest::free).chain([at_once(incoming)]).collect()
+            }
+        }
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<ClientMessage> {
+    serde_json::from_slice::<Value>(bytes).ok().as_ref().and_then(asked)
+}
+
+fn at_once(incoming: Incoming) -> Scheduled {
+    Scheduled { after: Duration::ZERO, incoming }
+}

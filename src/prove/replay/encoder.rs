@@ -1,0 +1,141 @@
+//! A recorded reply in the words of a transport, with the ids of the session that hears it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::session::RequestContext;
+use crate::fault::{ClientMessage, ReplyContent, ServerEnd, ServerReply};
+use crate::transport::http::{BodyKind, Posted, classify_body};
+
+use crate::transport::{Break, Delivery, HttpFailure, Incoming, Scheduled, ServerExit, TransportKind};
+use crate::wire::HttpHead;
+
+/// What was asked, in a few words.
+pub(super) fn asked_text(asked: &ClientMessage) -> String {
+    match asked {
+        ClientMessage::Raw(bytes) => format!("raw bytes, {} of them", bytes.len()),
+        ClientMessage::Message { method, params, .. } => {
+            let params: String = params.to_string().chars().take(200).collect();
+            format!("{method} {params}")
+        }
+    }
+}
+
+pub(in crate::prove) struct ReplyEncoder<'a> {
+    transport: TransportKind,
+    ids: &'a [(Value, Value)],
+    context: RequestContext,
+}
+
+impl<'a> ReplyEncoder<'a> {
+    /// `ids` are pairs of a recorded id and the one that stands for it now, the latest last.
+    pub(in crate::prove) fn new(transport: TransportKind, ids: &'a [(Value, Value)], context: RequestContext) -> Self {
+        Self { transport, ids, context }
+    }
+
+    fn is_http(&self) -> bool {
+        self.transport.is_over_http()
+    }
+
+    /// What comes for one reply.
+    pub(in crate::prove) fn played(&self, reply: &ServerReply) -> Vec<Scheduled> {
+        let played = |incoming: Incoming| Scheduled { after: reply.after, incoming };
+        let bytes = match &reply.content {
+            ReplyContent::Stderr(line) => return vec![played(Incoming::Stderr(line.clone()))],
+            ReplyContent::Ended(ended) => return self.ended(*ended).into_iter().map(played).collect(),
+            ReplyContent::Torn(line) if !self.is_http() => return vec![played(Incoming::TornLine(line.clone()))],
+            ReplyContent::Message(message) => self.with_ids(message.clone()).to_string().into_bytes(),
+            ReplyContent::Bytes(bytes) | ReplyContent::Torn(bytes) => bytes.clone(),
+            ReplyContent::Stalled => return Vec::new(),
+        };
+        if self.is_http() {
+            return vec![played(self.over_http(bytes, reply.http.as_ref()))];
+        }
+        // What stands in one line was read as one; what a fault made of it may be several.
+        bytes.split(|byte| *byte == b'\n').map(|line| played(Incoming::Line(line.to_vec()))).collect()
+    }
+
+    /// What a request gets of a server that is gone.
+    pub(super) fn gone(&self) -> Vec<Scheduled> {
+        if !self.is_http() || self.context.frame == 0 {
+            return Vec::new();
+        }
+        let failure = HttpFailure::ConnectionRefused { address: "the recorded server".to_owned() };
+        vec![Scheduled { after: Duration::ZERO, incoming: self.undelivered(failure, None) }]
+    }
+
+    fn ended(&self, ended: ServerEnd) -> Vec<Incoming> {
+        if self.is_http() {
+            let failure = HttpFailure::Reset(Break::BeforeHeaders);
+            return if self.context.frame == 0 { Vec::new() } else { vec![self.undelivered(failure, None)] };
+        }
+        let exit = match ended {
+            ServerEnd::Closed => None,
+            ServerEnd::Status(status) => Some(ServerExit::Status(status)),
+            ServerEnd::Signal(signal) => Some(ServerExit::Signal(signal)),
+        };
+        [Some(Incoming::Closed), exit.map(Incoming::Exited)].into_iter().flatten().collect()
+    }
+
+    fn undelivered(&self, failure: HttpFailure, shown: Option<(Arc<HttpHead>, Vec<u8>)>) -> Incoming {
+        Incoming::Undelivered { frame: self.context.frame, failure: Box::new(failure), shown }
+    }
+
+    fn over_http(&self, bytes: Vec<u8>, head: Option<&Arc<HttpHead>>) -> Incoming {
+        let http = head.cloned().unwrap_or_else(event_stream);
+        if self.transport == TransportKind::Sse {
+            return Incoming::Message { bytes, http, delivery: Delivery::Stream };
+        }
+        if http.is_success() && is_event_stream(&http) {
+            return Incoming::Message { bytes, http, delivery: Delivery::Event(self.context.frame) };
+        }
+        let posted = Posted {
+            expects_an_answer: self.context.expects_an_answer,
+            in_session: self.context.in_session,
+            has_token: false,
+        };
+        match classify_body(&http, &bytes, posted) {
+            Ok(BodyKind::Message | BodyKind::Nothing) => {
+                Incoming::Message { bytes, http, delivery: Delivery::Body(self.context.frame) }
+            }
+            Err(failure) => self.undelivered(failure, Some((http, bytes))),
+        }
+    }
+
+    /// The message with the ids of this session for those that were recorded.
+    fn with_ids(&self, mut message: Value) -> Value {
+        let is_response = message.get("method").is_none();
+        if is_response && let Some(id) = message.get_mut("id") {
+            self.replace(id);
+        }
+        if let Some(token) = message.get_mut("params").and_then(|params| params.get_mut("progressToken")) {
+            self.replace(token);
+        }
+        message
+    }
+
+    fn replace(&self, id: &mut Value) {
+        for (recorded, now) in self.ids.iter().rev() {
+            if id == recorded {
+                *id = now.clone();
+                return;
+            }
+            // An id whose type was changed stays changed.
+            if id.as_str().is_some_and(|text| recorded.is_i64() && text.parse().ok() == recorded.as_i64()) {
+                *id = now.to_string().into();
+                return;
+            }
+        }
+    }
+}
+
+fn event_stream() -> Arc<HttpHead> {
+    let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
+    Arc::new(HttpHead { status: 200, headers })
+}
+
+fn is_event_stream(http: &HttpHead) -> bool {
+    http.header("content-type").is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
+}

@@ -1,0 +1,92 @@
+//! Which mutants are tried, and which variants are not, with the reason.
+
+use super::ProveSettings;
+use super::injection::RecordedTarget;
+use super::live::LaunchCommands;
+use super::mutation_runner::{MutantJob, can_occur};
+use crate::event::LeftOut;
+use crate::plan::{Plan, declared};
+use crate::taxonomy::{Mutant, Tier, Variant};
+
+/// The mutants that are tried, and what is left out.
+#[derive(Debug, Default)]
+pub(super) struct MutantSelection<'a> {
+    pub(super) jobs: Vec<MutantJob<'a>>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+impl<'a> MutantSelection<'a> {
+    pub(super) fn of(
+        settings: &ProveSettings<'a>,
+        plan: &Plan,
+        (targets, launch_commands): (&[RecordedTarget<'_>], &LaunchCommands),
+    ) -> Self {
+        let has_agents = declared(plan).0.contains("agent");
+        let mut selection = Self::default();
+        for family in &settings.registry.families {
+            for (leaf, variant) in
+                family.leaves.iter().flat_map(|leaf| leaf.variants.iter().map(move |one| (leaf, one)))
+            {
+                if !targets.iter().any(|target| can_occur(variant, target)) {
+                    continue;
+                }
+                let is_picked =
+                    |mutant: &Mutant| settings.picks.as_ref().is_none_or(|picks| picks.contains(&mutant.id));
+                let is_asked_for = settings.picks.is_none() || variant.mutants().iter().any(is_picked);
+                let jobs: Vec<MutantJob<'a>> = variant
+                    .mutants()
+                    .iter()
+                    .filter(|mutant| is_picked(mutant) && is_met(mutant, variant, targets, launch_commands))
+                    .map(|mutant| MutantJob { leaf, variant, mutant })
+                    .collect();
+                let reason = if !is_asked_for {
+                    Some("`--mutant` picks others".to_owned())
+                } else if family.needs.is_some() && !has_agents {
+                    Some("it matters where a model works with the tools, and the suite has no `agents:`".to_owned())
+                } else if jobs.is_empty() {
+                    Some(unplantable(variant, settings))
+                } else {
+                    None
+                };
+                match reason {
+                    Some(reason) => {
+                        selection.left_out.push(LeftOut { id: variant.id.clone(), reason });
+                    }
+                    None => selection.jobs.extend(jobs),
+                }
+            }
+        }
+        selection
+    }
+}
+
+/// Whether a server offers what a mutant needs, or starts in a way that it can change.
+fn is_met(
+    mutant: &Mutant,
+    variant: &Variant,
+    targets: &[RecordedTarget<'_>],
+    launch_commands: &LaunchCommands,
+) -> bool {
+    let mut targets = targets.iter().filter(|target| can_occur(variant, target));
+    targets.any(|target| match &mutant.start {
+        Some(start) => !launch_commands.alterations(start, target.name).is_empty(),
+        None => mutant.needs.iter().all(|offer| offer.is_met(&target.known())),
+    })
+}
+
+fn unplantable(variant: &Variant, settings: &ProveSettings<'_>) -> String {
+    let starts = variant.mutants().iter().any(|mutant| mutant.start.is_some());
+    let reason = match (variant.tier, &variant.unplanted) {
+        (_, Some(reason)) => return reason.clone(),
+        _ if starts && settings.live => {
+            "no command of the suite has an option, variable, folder or number of that kind"
+        }
+        _ if starts => "it changes how the server starts, which a recording has not; `--live` plants it",
+        _ if !variant.mutants().is_empty() => "the server offers nothing that it could show in",
+        (Tier::Launch, None) => "it takes control over how the server starts, which a recording has not",
+        (Tier::Companion, None) => "it takes a companion of the server, such as a file outside or a second server",
+        (Tier::Impossible, None) => "it cannot be imitated from outside",
+        (Tier::Frames | Tier::Memory, None) => "the registry has no mutant for it",
+    };
+    reason.to_owned()
+}

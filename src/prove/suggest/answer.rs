@@ -1,0 +1,128 @@
+//! What a step of a suite hears of an exchange, and whether an expectation holds for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::super::recording::RequestKey;
+use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
+use crate::matching::{Answer as MatchedAnswer, Expectation};
+use crate::source::template::{Names, from_json};
+use crate::source::{SourceFile, Sources, Span};
+use crate::wire::Catalog;
+
+/// What came for a request: its answer, and what came before that.
+#[derive(Debug, Clone)]
+pub(super) struct RecordedAnswer {
+    pub(super) message: Value,
+    pub(super) notifications: Vec<Arc<Value>>,
+    pub(super) elapsed: Duration,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerKind {
+    Served,
+    /// With `isError: true`.
+    Failed,
+    /// With an error of JSON-RPC.
+    Refused,
+    /// With neither result nor error.
+    Odd,
+}
+
+impl RecordedAnswer {
+    /// What came for an exchange; `None` where nothing that could be looked at did.
+    pub(super) fn of(asked: &ClientMessage, replies: &[ServerReply]) -> Option<Self> {
+        let id = match asked {
+            ClientMessage::Message { id, .. } => id.clone()?,
+            ClientMessage::Raw(bytes) => {
+                serde_json::from_slice::<Value>(bytes).ok().and_then(|value| value.get("id").cloned())?
+            }
+        };
+        let is_answer = |message: &Value| message.get("method").is_none() && message.get("id") == Some(&id);
+        let at = replies.iter().position(|reply| message(reply).is_some_and(is_answer))?;
+        let earlier = replies[..at].iter().filter_map(message).filter(|message| message.get("method").is_some());
+        Some(Self {
+            message: message(&replies[at])?.clone(),
+            notifications: earlier.filter(|message| message.get("id").is_none()).cloned().map(Arc::new).collect(),
+            elapsed: replies[at].after,
+        })
+    }
+
+    pub(super) fn kind(&self) -> AnswerKind {
+        match (self.message.get("error"), self.message.get("result")) {
+            (Some(_), _) => AnswerKind::Refused,
+            (None, Some(result)) if result["isError"] == true => AnswerKind::Failed,
+            (None, Some(_)) => AnswerKind::Served,
+            (None, None) => AnswerKind::Odd,
+        }
+    }
+
+    /// The answer without what belongs to the envelope.
+    pub(super) fn said(&self) -> Value {
+        let mut message = self.message.clone();
+        if let Some(members) = message.as_object_mut() {
+            members.retain(|name, _| name == "result" || name == "error");
+        }
+        message
+    }
+}
+
+fn message(reply: &ServerReply) -> Option<&Value> {
+    match &reply.content {
+        ReplyContent::Message(message) => Some(message),
+        ReplyContent::Bytes(_)
+        | ReplyContent::Torn(_)
+        | ReplyContent::Stderr(_)
+        | ReplyContent::Stalled
+        | ReplyContent::Ended(_) => None,
+    }
+}
+
+/// The recorded answers to a request, as far as a fresh one would have to be like them.
+pub(super) fn elsewhere(
+    exchanges: &[MessageExchange],
+    exchange: &MessageExchange,
+    like: AnswerKind,
+) -> Vec<RecordedAnswer> {
+    let said = RequestKey::of(&exchange.sent);
+    let is_other = |other: &&MessageExchange| {
+        (&other.owner, other.session) != (&exchange.owner, exchange.session)
+            && other.method() == exchange.method()
+            // Cheaper than the whole, and tells most apart.
+            && ["name", "uri"].iter().all(|key| other.params()[key] == exchange.params()[key])
+            && RequestKey::of(&other.sent) == said
+    };
+    let others = exchanges.iter().filter(is_other).filter_map(|other| RecordedAnswer::of(&other.sent, &other.replies));
+    others.filter(|answer| answer.kind() == like).collect()
+}
+
+/// What is needed to judge an expectation without a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ExpectationChecker<'a> {
+    pub(super) method: &'a str,
+    pub(super) params: &'a Value,
+    pub(super) catalog: &'a Catalog,
+    pub(super) names: &'a Names,
+}
+
+impl ExpectationChecker<'_> {
+    /// Whether an expectation holds; `None` where it is none.
+    pub(super) fn holds(self, item: &Value, answer: &RecordedAnswer) -> Option<bool> {
+        let mut sources = Sources::default();
+        let span = Span { source: sources.add(SourceFile::new("missing", "x")), start: 0, end: 1 };
+        let expectation = Expectation::build(&from_json(item, span), &mut Vec::new())?;
+        let answer = MatchedAnswer {
+            method: self.method,
+            params: self.params,
+            message: &answer.message,
+            notifications: &answer.notifications,
+            elapsed: answer.elapsed,
+            catalog: self.catalog,
+            names: self.names,
+        };
+        Some(expectation.evaluate(&answer).is_empty())
+    }
+}

@@ -1,0 +1,173 @@
+//! What can be expected of what a server lists.
+
+use serde_json::{Map, Value, json};
+
+use super::answer::RecordedAnswer;
+use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences};
+use super::candidate::{CandidateExpectation, SuggestionContext};
+use crate::wire::{Catalog, ListKind};
+
+/// How many names a suite may list.
+const MOST: usize = 20;
+
+/// How many characters of an entry a suite may hold.
+const LONGEST: usize = 400;
+
+/// What can be expected where a page of a list differs.
+pub(super) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec<CandidateExpectation> {
+    let (was, is) = (items(&context.healthy.message, kind), items(&context.changed.message, kind));
+    let all = offered(context, kind);
+    let named = |item: &Value| item[key(kind)].as_str().map(str::to_owned);
+    let mut found = Vec::new();
+    let word = kind.word();
+    let item = |check: Value| json!({ word: check });
+    for one in &was {
+        let Some(name) = named(one) else { continue };
+        match is.iter().find(|other| named(other).as_ref() == Some(&name)) {
+            None => found.extend(context.pinned(&name.clone().into()).map(|pinned| {
+                CandidateExpectation::new(item(json!({"includes": [pinned]})), &*name, format!("leave `{name}` out"))
+            })),
+            Some(other) => found.extend(entry(context, kind, (&name, one, other))),
+        }
+    }
+    let strangers: Vec<String> = is.iter().filter_map(named).filter(|name| !all.contains(name)).collect();
+    if !strangers.is_empty() || is.len() != was.len() || next(context.healthy) != next(context.changed) {
+        let could = strangers.first().map_or("list something else".to_owned(), |name| format!("list `{name}` as well"));
+        let exact: Option<Vec<Value>> = all.iter().map(|name| context.pinned(&name.clone().into())).collect();
+        if let Some(exact) = exact.filter(|exact| !exact.is_empty() && exact.len() <= MOST) {
+            found.push(CandidateExpectation::new(item(json!({"exact": exact})), "the whole list", could.clone()));
+        }
+        found.push(CandidateExpectation::new(item(json!({"count": all.len()})), "how many there are", could));
+    }
+    found
+}
+
+/// What differs in one entry.
+fn entry(
+    context: &SuggestionContext<'_>,
+    kind: ListKind,
+    (name, one, other): (&str, &Value, &Value),
+) -> Vec<CandidateExpectation> {
+    let mut found = Vec::new();
+    for Difference { path, healthy, changed } in differences(one, other) {
+        let about = format!("{name}, {}", path.text());
+        let how = match (&healthy, &changed) {
+            (None, _) => "with an additional",
+            (_, None) => "without",
+            (Some(_), Some(_)) => "with another",
+        };
+        let could = format!("list `{name}` {how} `{}`", path.text());
+        if let Some(whole) = part(context, one, (name, key(kind)), &path) {
+            found.push(CandidateExpectation::new(
+                json!({ kind.word(): {"includes": [whole]} }),
+                about.clone(),
+                could.clone(),
+            ));
+        }
+        let quoted = name.replace('\\', "\\\\").replace('\'', "\\'");
+        let at = format!("$.result.{}[?@.{}=='{quoted}']{}", kind.member(), key(kind), query(&path));
+        let matchers = match &healthy {
+            None => json!({"at": at, "exists": false}),
+            Some(Value::String(text)) if text.chars().count() > 60 => {
+                let long = text.chars().count();
+                json!({"at": at, "each": {"length": long}})
+            }
+            Some(Value::Array(items)) => json!({"at": at, "each": {"length": items.len()}}),
+            Some(value @ Value::Object(_)) => json!({"at": at, "each": {"type": super::confidence::kind(value)}}),
+            Some(value) => match context.pinned(value) {
+                Some(value) => json!({"at": at, "each": {"equals": value}}),
+                None => continue,
+            },
+        };
+        if !crate::source::template::is_template(name) {
+            found.push(CandidateExpectation::new(matchers, about, could));
+        }
+    }
+    found
+}
+
+/// The name of an entry and what it has at a path, which is the list where the way leads through one.
+fn part(
+    context: &SuggestionContext<'_>,
+    entry: &Value,
+    (name, key): (&str, &str),
+    path: &AnswerPath,
+) -> Option<Map<String, Value>> {
+    let way: Vec<&String> = path
+        .0
+        .iter()
+        .map_while(|step| if let AnswerPathStep::Member(name) = step { Some(name) } else { None })
+        .collect();
+    let value = way.iter().try_fold(entry, |value, name| value.get(name.as_str()))?;
+    let value = context.pinned(value).filter(|value| value.to_string().len() <= LONGEST)?;
+    let inner = way.iter().rev().fold(value, |inner, name| json!({ name.as_str(): inner }));
+    let mut whole = Map::from_iter([(key.to_owned(), context.pinned(&name.into())?)]);
+    whole.extend(inner.as_object()?.clone());
+    Some(whole)
+}
+
+fn query(path: &AnswerPath) -> String {
+    let step = |step: &AnswerPathStep| match step {
+        AnswerPathStep::Member(name) => format!("['{}']", name.replace('\\', "\\\\").replace('\'', "\\'")),
+        AnswerPathStep::Index(index) => format!("[{index}]"),
+        AnswerPathStep::Json => String::new(),
+    };
+    path.0.iter().map(step).collect()
+}
+
+fn items(message: &Value, kind: ListKind) -> Vec<Value> {
+    message["result"][kind.member()].as_array().cloned().unwrap_or_default()
+}
+
+fn next(answer: &RecordedAnswer) -> Option<&Value> {
+    answer.message["result"].get("nextCursor")
+}
+
+/// The names of everything that the healthy server lists, on all pages.
+fn offered(context: &SuggestionContext<'_>, kind: ListKind) -> Vec<String> {
+    let listed = raw(context.survivor.catalog, kind);
+    listed.into_iter().filter_map(|item| item[key(kind)].as_str().map(str::to_owned)).collect()
+}
+
+fn raw(catalog: &Catalog, kind: ListKind) -> Vec<Value> {
+    match kind {
+        ListKind::Tools => catalog.tools.iter().map(|tool| tool.raw.clone()).collect(),
+        ListKind::Resources => catalog.resources.clone(),
+        ListKind::ResourceTemplates => catalog.resource_templates.clone(),
+        ListKind::Prompts => catalog.prompts.clone(),
+    }
+}
+
+/// What an entry is known by.
+fn key(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Tools | ListKind::Prompts => "name",
+        ListKind::Resources => "uri",
+        ListKind::ResourceTemplates => "uriTemplate",
+    }
+}
+
+/// The whole list instead of one of its pages, as a list step shows it: as it was, and with the changed page.
+pub(super) fn whole(
+    catalog: &Catalog,
+    kind: ListKind,
+    (was, is): (&RecordedAnswer, &RecordedAnswer),
+) -> Option<(RecordedAnswer, RecordedAnswer)> {
+    let page = items(&was.message, kind);
+    let all = raw(catalog, kind);
+    if page.len() == all.len() {
+        return None;
+    }
+    let begin = (0..=all.len().checked_sub(page.len())?).find(|at| all[*at..].starts_with(&page))?;
+    let rest = if next(is).is_some() || next(was).is_none() { &all[begin + page.len()..] } else { &[] };
+    let changed = [&all[..begin], &items(&is.message, kind), rest].concat();
+    let with = |answer: &RecordedAnswer, items: Vec<Value>| {
+        let mut message = answer.message.clone();
+        if let Some(result) = message.get_mut("result").and_then(Value::as_object_mut) {
+            result.insert(kind.member().to_owned(), items.into());
+            result.shift_remove("nextCursor");
+        }
+        RecordedAnswer { message, ..answer.clone() }
+    };
+    Some((with(was, all), with(is, changed)))
+}

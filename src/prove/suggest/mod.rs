@@ -1,0 +1,56 @@
+//! What a survivor teaches: a test that would have noticed it.
+//!
+//! The same request is made again, and one expectation says what the healthy server answered where the mutant answered
+//! otherwise; it is tried on both answers before it is offered. Pure: it sees recorded exchanges and writes YAML, and
+//! knows neither the registry nor who planted the mutant. Start reading in [`missing`].
+
+mod answer;
+mod answer_path;
+mod candidate;
+mod confidence;
+mod lists;
+mod notifications;
+mod prelude;
+mod start_timeout;
+mod step;
+mod suite_file;
+mod test;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use super::recording::TargetRecording;
+use crate::event::Missing;
+use crate::fault::{MessageExchange, ServerReply};
+use crate::wire::Catalog;
+
+pub use self::suite_file::{MISSING_MARK, MissingSuite, missing_suites};
+
+/// A survivor at one injection site: the exchange as it was, and as the mutant made it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Survivor<'a> {
+    /// The lane in which it was planted.
+    pub(super) lane: &'a TargetRecording,
+    /// How many servers the suite has; with several, tests say on which they run.
+    pub(super) lane_count: usize,
+    /// What the healthy server offers.
+    pub(super) catalog: &'a Catalog,
+    /// The exchange as it was recorded.
+    pub(super) exchange: &'a MessageExchange,
+    /// What came with the mutant.
+    pub(super) changed: &'a [ServerReply],
+    /// The fault that the mutant imitates.
+    pub(super) variant: &'a str,
+}
+
+/// The test that would have noticed; `None` where nothing that suites can say today tells the two apart.
+pub(super) fn missing(survivor: &Survivor<'_>) -> Option<Missing> {
+    let suggestion = start_timeout::suggest(survivor).or_else(|| test::suggest(survivor))?;
+    Some(Missing {
+        tool: survivor.exchange.tool().map(str::to_owned),
+        file: survivor.lane.file.clone(),
+        server: survivor.lane.server.clone(),
+        could: format!("{}, and no test would notice", suggestion.could),
+        yaml: suggestion.yaml()?,
+    })
+}

@@ -1,0 +1,206 @@
+//! What was done before a call in the same session of the same case, as steps that can be done again.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::super::recording::{RequestKey, TargetRecording};
+use super::answer::{AnswerKind, RecordedAnswer};
+use super::answer_path::{AnswerPath, scalars};
+use super::step::{KnownValue, action, filled, has_secret, whole_word};
+use crate::fault::MessageExchange;
+use crate::source::template::Names;
+use crate::wire::{Catalog, ListKind};
+
+/// How many steps may come before the one that matters.
+const MOST: usize = 7;
+
+/// Names that suites give to other things.
+const TAKEN: [&str; 9] =
+    ["env", "session", "server", "result", "error", "message", "notifications", "elapsed_ms", "loop"];
+
+/// A call, and how it came to it.
+#[derive(Debug)]
+pub(super) struct Prelude {
+    /// The steps before it, without expectations.
+    pub(super) earlier: Vec<Value>,
+    /// The step itself, still without expectations.
+    pub(super) step: Map<String, Value>,
+    /// Values that earlier steps find out.
+    pub(super) known: Vec<KnownValue>,
+    /// Whether something that was done before cannot be done again.
+    pub(super) is_cut: bool,
+}
+
+impl Prelude {
+    /// The same values as templates see them.
+    pub(super) fn names(&self) -> Names {
+        self.known.iter().cloned().collect()
+    }
+}
+
+/// A value that one step finds out and a later one needs.
+struct CapturedValue {
+    by: usize,
+    name: String,
+    path: AnswerPath,
+    value: Value,
+}
+
+/// The steps that lead to an exchange, and the exchange as the last of them.
+pub(super) fn prelude(lane: &TargetRecording, catalog: &Catalog, exchange: &MessageExchange) -> Option<Prelude> {
+    let own = action(exchange, lane)?;
+    let (kept, is_cut) = before(lane, catalog, exchange);
+    let mut told: Vec<(&MessageExchange, Value)> = kept;
+    told.push((exchange, own));
+    let captures = captures(&told);
+    let last = told.len() - 1;
+    let known = |before: usize| -> Vec<KnownValue> {
+        let earlier = captures.iter().filter(|capture| capture.by < before);
+        earlier.map(|capture| (capture.name.clone(), capture.value.clone())).collect()
+    };
+    let mut steps = Vec::new();
+    for (at, (_, action)) in told.iter().enumerate() {
+        let mut step = filled(action, &known(at))?.as_object()?.clone();
+        let found: Map<String, Value> = captures
+            .iter()
+            .filter(|capture| capture.by == at)
+            .map(|capture| (capture.name.clone(), capture.path.text().into()))
+            .collect();
+        if !found.is_empty() {
+            step.insert("capture".to_owned(), found.into());
+        }
+        if at < last && !step.contains_key("notify") {
+            step.insert("expect".to_owned(), json!([]));
+        }
+        steps.push(step);
+    }
+    let step = steps.pop()?;
+    Some(Prelude { earlier: steps.into_iter().map(Value::Object).collect(), step, known: known(last), is_cut })
+}
+
+/// What was said before in the session, and whether that is not all of it.
+fn before<'a>(
+    lane: &'a TargetRecording,
+    catalog: &Catalog,
+    exchange: &'a MessageExchange,
+) -> (Vec<(&'a MessageExchange, Value)>, bool) {
+    if exchange.owner.is_empty() {
+        return (Vec::new(), false);
+    }
+    let of_session =
+        lane.exchanges.iter().filter(|other| other.owner == exchange.owner && other.session == exchange.session);
+    let is_this = |other: &MessageExchange| other.occurrence == exchange.occurrence && other.sent == exchange.sent;
+    let earlier = of_session.take_while(|other| !is_this(other)).filter(|other| !is_by_itself(other));
+    let mut is_cut = false;
+    let mut kept: Vec<(&MessageExchange, Value)> = Vec::new();
+    for other in earlier {
+        match action(other, lane).filter(|action| action.get("send").is_none()) {
+            // The list step asks for all pages.
+            Some(action) if other.params().get("cursor").is_some() && action.get("list").is_some() => {}
+            Some(action) => kept.push((other, action)),
+            None => is_cut = true,
+        }
+    }
+    if kept.len() > MOST {
+        let said = RequestKey::of(&exchange.sent);
+        kept.retain(|(other, _)| may_write(other, catalog) || RequestKey::of(&other.sent) == said);
+    }
+    if kept.len() > MOST {
+        is_cut = true;
+        kept.drain(..kept.len() - MOST);
+    }
+    (kept, is_cut)
+}
+
+/// Whether a client says it without being told to.
+fn is_by_itself(exchange: &MessageExchange) -> bool {
+    matches!(exchange.method(), Some("notifications/cancelled" | "notifications/initialized" | "initialize"))
+}
+
+/// Whether a request may change what the server keeps.
+pub(super) fn may_write(exchange: &MessageExchange, catalog: &Catalog) -> bool {
+    let reads = ["resources/read", "prompts/get", "completion/complete", "ping", "server/discover"];
+    match (exchange.tool(), exchange.method()) {
+        (Some(tool), _) => {
+            let tool = catalog.tool(tool);
+            tool.is_some_and(|tool| tool.raw["annotations"]["readOnlyHint"] != true)
+        }
+        (None, Some(method)) => {
+            !reads.contains(&method) && !ListKind::ALL.into_iter().any(|kind| kind.method() == method)
+        }
+        (None, None) => true,
+    }
+}
+
+/// What earlier answers tell and later requests use.
+fn captures(told: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
+    let mut captures: Vec<CapturedValue> = Vec::new();
+    for (at, (exchange, _)) in told.iter().enumerate() {
+        for (path, used) in scalars(exchange.params()) {
+            let is_known = captures.iter().any(|capture| is_used(&capture.value, &used));
+            if !is_known && let Some(capture) = capture(&told[..at], (&path, &used), &captures) {
+                captures.push(capture);
+            }
+        }
+    }
+    captures
+}
+
+/// The first earlier answer that tells a value which nobody had said before.
+fn capture(
+    told: &[(&MessageExchange, Value)],
+    (path, used): (&AnswerPath, &Value),
+    known: &[CapturedValue],
+) -> Option<CapturedValue> {
+    let mut said: Vec<Value> = Vec::new();
+    for (by, (exchange, action)) in told.iter().enumerate() {
+        said.extend(scalars(exchange.params()).into_iter().map(|(_, value)| value));
+        let Some(answer) = RecordedAnswer::of(&exchange.sent, &exchange.replies) else { continue };
+        if answer.kind() != AnswerKind::Served || action.get("list").is_some() {
+            continue;
+        }
+        let tells = |(found, value): &(AnswerPath, Value)| {
+            let is_alike = value.is_string() || (is_id(found) && is_id(path) && value.is_number());
+            is_alike && is_telling(found, value) && is_used(value, used) && !said.contains(value) && !has_secret(value)
+        };
+        let mut found: Vec<_> = scalars(&answer.said()).into_iter().filter(tells).collect();
+        found.sort_by_key(|(found, _)| !found.names().any(|name| name == "structuredContent"));
+        if let Some((found, value)) = found.into_iter().next() {
+            return Some(CapturedValue { by, name: name(&found, known), path: found, value });
+        }
+    }
+    None
+}
+
+/// Whether a value is what was sent, or a word of it.
+fn is_used(value: &Value, used: &Value) -> bool {
+    let is_word = || Some(whole_word(used.as_str()?, value.as_str()?).is_some());
+    value == used || is_word().unwrap_or(false)
+}
+
+/// Whether a value is worth a name: words such as `ok` come up by accident.
+fn is_telling(path: &AnswerPath, value: &Value) -> bool {
+    is_id(path) || value.as_str().is_some_and(|text| text.len() > 1 && text.contains(|c: char| c.is_ascii_digit()))
+}
+
+fn is_id(path: &AnswerPath) -> bool {
+    path.names().next_back().is_some_and(|name| {
+        let name = name.to_ascii_lowercase();
+        ["id", "uuid", "key", "token", "cursor", "handle", "uri"].iter().any(|end| name.ends_with(end))
+    })
+}
+
+fn name(path: &AnswerPath, known: &[CapturedValue]) -> String {
+    let wanted = path.names().next_back().unwrap_or("value");
+    let mut wanted: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !wanted.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        wanted.insert_str(0, "the_");
+    }
+    let taken: BTreeSet<&str> = known.iter().map(|capture| capture.name.as_str()).chain(TAKEN).collect();
+    if !taken.contains(wanted.as_str()) {
+        return wanted;
+    }
+    let mut numbered = (2..).map(|number| format!("{wanted}_{number}"));
+    numbered.find(|name| !taken.contains(name.as_str())).unwrap_or(wanted)
+}

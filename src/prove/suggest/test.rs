@@ -1,0 +1,228 @@
+//! A test that fails with a mutant and passes without it.
+
+use serde_json::{Map, Value, json};
+
+use super::Survivor;
+use super::answer::{AnswerKind, ExpectationChecker, RecordedAnswer, elsewhere};
+use super::candidate::{CandidateExpectation, SuggestionContext, candidates};
+use super::lists;
+use super::prelude::{Prelude, may_write, prelude};
+use crate::fault::{MessageExchange, ReplyContent, ServerReply};
+use crate::source::template::is_template;
+use crate::source::visible_line;
+use crate::source::yaml_writer as yaml;
+use crate::wire::ListKind;
+
+/// How long the name of a test may be.
+const LONGEST_NAME: usize = 70;
+
+/// What a suite should say.
+#[derive(Debug)]
+pub(super) struct SuggestedTest {
+    /// What the server could do, without the end of the sentence.
+    pub(super) could: String,
+    /// A list with a test, or a part of a suite.
+    pub(super) value: Value,
+    /// What whoever reads it should know.
+    pub(super) notes: Vec<&'static str>,
+}
+
+/// The test; `None` where nothing that a suite can say today tells the two apart.
+pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
+    let exchange = survivor.exchange;
+    match exchange.method() {
+        Some("notifications/cancelled") => return cancelled(survivor),
+        Some("initialize") => return None,
+        // Before there was such a thing it is only asked to find out.
+        Some("server/discover") if exchange.owner.is_empty() && *survivor.lane.revision < *"2026" => return None,
+        _ => {}
+    }
+    let prelude = prelude(survivor.lane, survivor.catalog, exchange)?;
+    let healthy = RecordedAnswer::of(&exchange.sent, &exchange.replies)?;
+    let changed = RecordedAnswer::of(&exchange.sent, survivor.changed)?;
+    let list = ListKind::ALL.into_iter().find(|kind| prelude.step.get("list") == Some(&json!(kind.word())));
+    let whole = list.and_then(|kind| lists::whole(survivor.catalog, kind, (&healthy, &changed)));
+    let (healthy, changed) = whole.unwrap_or((healthy, changed));
+    let others = match list {
+        // A list that has several pages is one list in the suite, and the others are not put together here.
+        Some(_) if exchange.params().get("cursor").is_some() => Vec::new(),
+        _ => elsewhere(&survivor.lane.exchanges, exchange, healthy.kind()),
+    };
+    let others: Vec<RecordedAnswer> =
+        others.into_iter().filter(|other| other.message["result"].get("nextCursor").is_none()).collect();
+    let writes =
+        survivor.lane.exchanges.iter().any(|other| other.tool().is_some() && may_write(other, survivor.catalog));
+    let (healthy, changed, known) = (&healthy, &changed, &prelude.known);
+    let context = SuggestionContext { survivor, healthy, changed, others: &others, known, writes, list };
+    let candidate = telling(&context, &prelude)?;
+    let may_depend_on_state = candidate.may_depend_on_state;
+    let could = format!("{} could {}", subject(exchange), candidate.could);
+    let name = format!("{}: {}", title(exchange), candidate.about);
+    let expect = expectations(&context, candidate);
+    Some(SuggestedTest {
+        could,
+        value: json!([test(survivor, &prelude, &name, expect)]),
+        notes: notes(&prelude, may_depend_on_state),
+    })
+}
+
+fn notes(prelude: &Prelude, may_depend_on_state: bool) -> Vec<&'static str> {
+    let cut = "more was done before this when it was recorded, and not all of it can be repeated here";
+    let stateful = "this is what was recorded; it may depend on what was done before";
+    [(prelude.is_cut, cut), (may_depend_on_state, stateful)]
+        .into_iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, note)| note)
+        .collect()
+}
+
+/// The first expectation that holds for the healthy answer and its likes, and not for the changed one.
+fn telling(context: &SuggestionContext<'_>, prelude: &Prelude) -> Option<CandidateExpectation> {
+    let exchange = context.survivor.exchange;
+    let names = prelude.names();
+    let checker = ExpectationChecker {
+        method: exchange.method().unwrap_or("send"),
+        params: exchange.params(),
+        catalog: context.survivor.catalog,
+        names: &names,
+    };
+    let tells = |candidate: &CandidateExpectation| {
+        let holds = |answer: &RecordedAnswer| checker.holds(&candidate.item, answer);
+        holds(context.healthy) == Some(true)
+            && holds(context.changed) == Some(false)
+            && context.others.iter().all(|other| holds(other) == Some(true))
+    };
+    candidates(context).into_iter().find(tells)
+}
+
+/// The expectation, after one that says why where the tool simply fails.
+fn expectations(context: &SuggestionContext<'_>, candidate: CandidateExpectation) -> Value {
+    let looks_inside = ["at", "text", "readable_error"].iter().any(|key| candidate.item.get(key).is_some());
+    let kind = match context.healthy.kind() {
+        AnswerKind::Served => Some(false),
+        AnswerKind::Failed => Some(true),
+        AnswerKind::Refused | AnswerKind::Odd => None,
+    };
+    let before = kind.filter(|_| looks_inside && context.is_call()).map(|kind| json!({"is_error": kind}));
+    before.into_iter().chain([candidate.item]).collect::<Vec<_>>().into()
+}
+
+fn test(survivor: &Survivor<'_>, prelude: &Prelude, name: &str, expect: Value) -> Value {
+    let server = (survivor.lane_count > 1).then(|| Value::from(survivor.lane.server.as_str()));
+    let mut test = Map::from_iter([("name".to_owned(), Value::from(named(name)))]);
+    test.extend(server.map(|server| ("server".to_owned(), server)));
+    let mut step = prelude.step.clone();
+    step.insert("expect".to_owned(), expect);
+    if prelude.earlier.is_empty() {
+        test.extend(step);
+    } else {
+        let steps: Vec<Value> = prelude.earlier.iter().cloned().chain([step.into()]).collect();
+        test.insert("steps".to_owned(), steps.into());
+    }
+    test.into()
+}
+
+/// A name that is one line, not too long, and no template.
+fn named(name: &str) -> String {
+    let name = visible_line(name).into_owned();
+    let mut name: String = name.chars().take(LONGEST_NAME).collect();
+    while is_template(&name) {
+        name = name.replace("{{", "{").replace("{%", "{");
+    }
+    name.trim().to_owned()
+}
+
+/// What is asked, in a few words.
+fn title(exchange: &MessageExchange) -> String {
+    let params = exchange.params();
+    let text = |name: &str| params[name].as_str().unwrap_or_default().to_owned();
+    match exchange.method() {
+        Some("tools/call") => {
+            let args = params["arguments"].as_object().into_iter().flatten();
+            let args = args.filter(|(_, value)| !value.is_object() && !value.is_array()).take(3);
+            let args = args.map(|(name, value)| match value.as_str() {
+                Some(text) => format!("{name}={}", text.chars().take(20).collect::<String>()),
+                None => format!("{name}={value}"),
+            });
+            [text("name")].into_iter().chain(args).collect::<Vec<_>>().join(" ")
+        }
+        Some("resources/read") => format!("reading {}", text("uri")),
+        Some("prompts/get") => format!("prompt {}", text("name")),
+        Some("completion/complete") => "completion".to_owned(),
+        Some(method) => {
+            let listed = ListKind::ALL.into_iter().find(|kind| kind.method() == method);
+            listed.map_or(method.to_owned(), |kind| format!("list of {}", kind.word().replace('_', " ")))
+        }
+        None => "a raw message".to_owned(),
+    }
+}
+
+/// Who could do wrong.
+fn subject(exchange: &MessageExchange) -> String {
+    let params = exchange.params();
+    let text = |name: &str| params[name].as_str().unwrap_or_default();
+    let quoted = |name: &str| format!("`{}`", visible_line(text(name)));
+    match exchange.method() {
+        Some("tools/call") if text("name").is_empty() => "a call without the name of a tool".to_owned(),
+        Some("tools/call") => quoted("name"),
+        Some("resources/read") => format!("reading {}", quoted("uri")),
+        Some("prompts/get") => format!("the prompt {}", quoted("name")),
+        Some(method) => format!("`{}`", visible_line(method)),
+        None => "a raw message".to_owned(),
+    }
+}
+
+/// A request that is taken back must stay without an answer.
+fn cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
+    let (lane, notice) = (survivor.lane, survivor.exchange);
+    let id = notice.params().get("requestId")?;
+    let is_meant = |other: &&MessageExchange| {
+        let asked_with = matches!(&other.sent, crate::fault::ClientMessage::Message { id: Some(own), .. } if own == id);
+        other.owner == notice.owner && other.session == notice.session && asked_with
+    };
+    let request = lane.exchanges.iter().rfind(is_meant)?;
+    let mut prelude = prelude(lane, survivor.catalog, request)?;
+    let strays = |replies: &[ServerReply]| -> (usize, usize) {
+        let count = |is: &dyn Fn(&Value) -> bool| {
+            replies
+                .iter()
+                .filter(|reply| matches!(&reply.content, ReplyContent::Message(message) if is(message)))
+                .count()
+        };
+        let progress = count(&|message| message["method"] == "notifications/progress");
+        (count(&|message| message.get("method").is_none() && message.get("id") == Some(id)), progress)
+    };
+    let (was, is) = (strays(&notice.replies), strays(survivor.changed));
+    let (expected, about, could) = if was.0 == 0 && is.0 > 0 {
+        (json!({"at": "answered", "equals": false}), "no answer once cancelled", "answer what was cancelled")
+    } else if was.1 == 0 && is.1 > 0 {
+        let could = "report progress of what was cancelled";
+        (json!({"at": "progress_after", "equals": 0}), "no progress once cancelled", could)
+    } else {
+        return None;
+    };
+    let reports = request
+        .replies
+        .iter()
+        .any(|reply| matches!(&reply.content, ReplyContent::Message(message) if message["method"] == "notifications/progress"));
+    let is_asked_for = prelude.step.remove("progress").is_some();
+    let when = if reports && is_asked_for { json!({"progress": 1}) } else { json!({"after": WAIT}) };
+    prelude.step.insert("cancel".to_owned(), when);
+    let name = format!("{}: {about}", title(request));
+    let value = json!([test(survivor, &prelude, &name, json!([expected]))]);
+    Some(SuggestedTest { could: format!("{} could {could}", subject(request)), value, notes: notes(&prelude, false) })
+}
+
+/// When a request is taken back of whose progress nothing is told.
+const WAIT: &str = "50ms";
+
+impl SuggestedTest {
+    /// The suggestion as YAML; `None` where it would not be read as it is meant.
+    pub(super) fn yaml(&self) -> Option<String> {
+        let text = yaml::block(&self.value, 0);
+        (yaml::read(&text).as_ref() == Some(&self.value)).then(|| {
+            let notes = self.notes.iter().flat_map(|note| ["# ", note, "\n"]);
+            notes.chain([text.as_str()]).collect()
+        })
+    }
+}
