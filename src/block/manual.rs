@@ -77,6 +77,6 @@ fn probes() -> String {
         let _ = writeln!(text, "| `{}` | {} | {example} |", kind.key.name, probes.join(", "));
     }
     let keys: Vec<String> = UNAVAILABLE_TEST_KEYS.iter().map(|key| format!("`{key}`")).collect();
-    let _ = writeln!(text, "\nCases with the test keys {} are planned and skipped too.", keys.join(", "),);
+    let _ = writeln!(text, "\nCases with the test keys {} are planned and skipped too.", keys.join(", "));
     text
 }

@@ -190,13 +190,11 @@ fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
 fn nested(typed: &Located<String>, value: &Node, node: &Node, object: &Object) -> Option<String> {
     node.entries().iter().find_map(|(name, sibling)| {
         let key = object.all_keys().find(|key| key.name == name.value)?;
-        let inner = match key.shape {
-            Shape::Object(inner) => inner,
-            Shape::Either(shapes) => shapes.iter().find_map(|shape| match shape {
-                Shape::Object(inner) => Some(*inner),
-                _ => None,
-            })?,
-            _ => return None,
+        let object_of = |shape: &Shape| if let Shape::Object(inner) = shape { Some(*inner) } else { None };
+        let inner = if let Shape::Either(shapes) = key.shape {
+            shapes.iter().find_map(object_of)?
+        } else {
+            object_of(&key.shape)?
         };
         inner.all_keys().find(|key| key.name == typed.value)?;
         let first = sibling.entries().first().map_or(inner.all_keys().next()?.name, |(first, _)| first.value.as_str());
