@@ -1,4 +1,4 @@
-//! What the client answers when the server asks.
+//! The client's answers to requests of the server.
 
 use serde_json::{Map, Value, json};
 

@@ -41,7 +41,7 @@ pub struct SessionReply {
     pub answer_frame: u32,
     /// From the first request to the last answer.
     pub elapsed: Duration,
-    /// What came in between.
+    /// The notifications in between.
     pub notifications: Vec<Arc<Value>>,
 }
 

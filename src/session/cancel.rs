@@ -26,7 +26,7 @@ pub struct Cancellation<'a> {
     pub watch: Duration,
 }
 
-/// What comes before a cancellation.
+/// The event that triggers a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelTrigger {
     /// This time.
@@ -35,7 +35,7 @@ pub enum CancelTrigger {
     Progress(usize),
 }
 
-/// What came of it.
+/// The outcome of a cancellation.
 #[derive(Debug)]
 pub struct Cancelled {
     /// The frame of the request.
@@ -52,7 +52,7 @@ pub struct Cancelled {
     pub elapsed: Duration,
 }
 
-/// What is known of a request that is under way.
+/// A pending request that is watched for its cancellation.
 struct CancelWatch {
     id: Id,
     heard: MessageReceiver,
@@ -117,7 +117,7 @@ impl Session {
         Ok(Cancelled { is_cancelled: true, late: watched.answers, progress_after: watched.progress, ..early })
     }
 
-    /// What came before the cancellation: an answer, or the reason why there is none.
+    /// Handles an outcome before the cancellation: an answer, or the reason why there is none.
     fn finish_early(&self, arrived: Option<Arrival>, (method, frame): (&str, u32)) -> Result<(), CallFailure> {
         let mut state = self.peer.lock();
         state.listener = None;

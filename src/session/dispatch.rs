@@ -1,4 +1,4 @@
-//! Takes in what the server sends, in order, for as long as it sends.
+//! Dispatches the server's messages in order until it ends.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::transport::{Incoming, MessageRole, Outgoing};
 /// How long after the end of its output a process may take to say how it ended.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
 
-/// What comes from a server, and whether more can come.
+/// The incoming messages of a server, and whether more can come.
 #[derive(Debug)]
 pub(super) struct Intake {
     incoming: mpsc::Receiver<Incoming>,
@@ -26,7 +26,7 @@ impl Intake {
         Self { incoming, output: OutputState::Open }
     }
 
-    /// What comes next; `None` where nothing does.
+    /// Waits for the next item; `None` where none can come.
     pub(super) async fn next(&mut self) -> Option<Incoming> {
         match self.output {
             OutputState::Open => self.incoming.recv().await,
@@ -34,7 +34,7 @@ impl Intake {
         }
     }
 
-    /// What has come already.
+    /// Returns an event that has arrived already.
     pub(super) fn ready(&mut self) -> Option<Incoming> {
         self.incoming.try_recv().ok()
     }

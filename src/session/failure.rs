@@ -44,14 +44,14 @@ pub struct SessionEnd {
     pub at: Duration,
 }
 
-/// What went wrong.
+/// The reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureReason {
     /// No answer within the time that was allowed.
     Timeout(Duration),
     /// The process ended.
     Exited(ServerExit),
-    /// What came is not the protocol; the sentence says what.
+    /// The output broke the protocol; holds a sentence.
     Protocol(String),
     /// It came, and is not read.
     NotRead(ReadLimit),
@@ -64,7 +64,7 @@ pub enum FailureReason {
 /// A request that got no usable answer.
 #[derive(Debug, Clone)]
 pub struct CallFailure {
-    /// What went wrong.
+    /// The reason.
     pub reason: FailureReason,
     /// The method.
     pub method: String,
@@ -72,7 +72,7 @@ pub struct CallFailure {
     pub frame: Option<u32>,
     /// The last lines of standard error.
     pub stderr: Vec<String>,
-    /// What came instead of an answer.
+    /// Stray output that came instead of an answer.
     pub stray: Vec<String>,
     /// Whether the server was still there.
     pub alive: bool,
@@ -95,7 +95,7 @@ impl fmt::Display for CallFailure {
                 let words: String = error["message"].as_str().unwrap_or_default().chars().take(200).collect();
                 write!(
                     formatter,
-                    "the whole message was refused with the error {} \"{}\", which has no id",
+                    "the server refused the whole message with error {} \"{}\", without an id",
                     error["code"],
                     visible_line(&words)
                 )
@@ -122,16 +122,16 @@ pub enum OpenFailure {
     Handshake(CallFailure),
     /// The server answered the handshake, and the answer is wrong.
     Refused {
-        /// What the server answered.
+        /// The refusal, as a sentence.
         message: String,
         /// The last lines of standard error.
         stderr: Vec<String>,
     },
     /// The server does not speak the revision that was asked for.
     NotSpoken {
-        /// What was asked for.
+        /// The requested revision.
         asked: Revision,
-        /// What it speaks instead, in its own words.
+        /// The revisions that the server offers instead.
         speaks: String,
     },
 }
@@ -172,9 +172,9 @@ pub struct UnreportedExit {
 impl fmt::Display for UnreportedExit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(if self.pending.is_empty() {
-            "the server ended by itself after its last answer; nobody asked it to"
+            "the server ended by itself after its last answer"
         } else {
-            "the server ended while requests of several cases were under way"
+            "the server ended while requests of several cases were pending"
         })
     }
 }
@@ -223,7 +223,7 @@ impl SessionState {
             }
             Some(EndReason::Flooded) => FailureReason::Protocol(self.flood().unwrap_or_default()),
             Some(EndReason::Closed) | None => {
-                FailureReason::Protocol(format!("the server closed its output {}, and runs on", moment(method)))
+                FailureReason::Protocol(format!("the server closed its output {} and is still running", moment(method)))
             }
         };
         CallFailure { method: method.to_owned(), ..self.failure(failure, Some(frame)) }

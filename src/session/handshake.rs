@@ -14,7 +14,7 @@ use super::{
 };
 use crate::wire::{Era, Revision};
 
-/// The owner of handshakes and listings in the transcript.
+/// The owner of handshakes and listings in the transcript: no case.
 pub(super) const NO_OWNER: &str = "";
 
 /// The error of a server that does not speak the revision it was addressed in (2026-07-28, basic/versioning).
@@ -155,7 +155,7 @@ pub(super) fn identity_of_discovery(peer: &Connection, message: &Value) -> Optio
     })
 }
 
-/// What a server that refused the newer era speaks, as far as its refusal tells.
+/// The revisions that a refusal of the newer era names.
 fn supported_revisions(message: &Value) -> String {
     let supported = &message["error"]["data"]["supported"];
     let named: Vec<&str> = supported.as_array().into_iter().flatten().filter_map(Value::as_str).collect();

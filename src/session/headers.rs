@@ -10,12 +10,12 @@ use crate::wire::{Catalog, Era, Revision};
 /// A parameter that travels in a header as well: the path to it, and the header's name.
 type Mirrored = (Vec<String>, String);
 
-/// What headers depend on beyond the message itself.
+/// The state on which headers depend beyond the message itself.
 #[derive(Debug, Default)]
 pub(super) struct Headers {
     /// The revision, once it is settled.
     revision: Option<Revision>,
-    /// What each tool wants to see in headers.
+    /// The arguments that each tool wants in headers.
     mirrored: BTreeMap<String, Vec<Mirrored>>,
 }
 
@@ -71,7 +71,7 @@ impl Headers {
     }
 }
 
-/// What a request is about, where the specification wants it in a header.
+/// The subject of a request that the specification requires in a header.
 fn subject<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     let member = match method {
         "tools/call" | "prompts/get" => "name",

@@ -22,7 +22,7 @@ const MOST_CURSORS: usize = 1 << 20;
 /// How many times as long as one request a list may take as a whole.
 const LIST_FACTOR: u32 = 6;
 
-/// What came of a list so far.
+/// The pages of a list so far.
 #[derive(Default)]
 struct Pages {
     count: usize,

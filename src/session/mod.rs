@@ -3,7 +3,7 @@
 //! [`Session::open`] finds out which era the server speaks and shakes hands; [`Session::request`] sends one request
 //! and waits for its answer, while others are under way. Every line lands in the transcript before anybody looks at
 //! it, and the scanner looks first.
-//! Never adds what it was not asked to add, but for what the era demands of every request. Start reading in
+//! Adds nothing to a request but the members that its era requires. Start reading in
 //! [`Session`].
 
 mod answers;
@@ -46,18 +46,18 @@ pub use self::pipeline::{Pipeline, PipelineEvent, PreparedCall, ReceivedLine};
 pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
 
-/// What a session needs to know before it opens.
+/// The settings of a session.
 #[derive(Debug, Clone)]
 pub struct SessionSettings {
     /// The revision to speak; `None` finds out.
     pub revision: Option<Revision>,
-    /// What is already known of the server's era, so that it is asked only once.
+    /// The revision that an earlier session negotiated, so that it is negotiated only once.
     pub known: Option<Revision>,
     /// The time for start and handshake together.
     pub start_timeout: Duration,
     /// The time for one request.
     pub request_timeout: Duration,
-    /// What the client answers.
+    /// The client's answers to requests of the server.
     pub answers: ClientAnswers,
     /// Whether the session begins with a handshake.
     pub performs_handshake: bool,
@@ -70,22 +70,22 @@ pub struct SessionSettings {
 pub struct Session {
     peer: Connection,
     settings: SessionSettings,
-    /// What the server said of itself.
+    /// The server's identity and capabilities.
     pub server: ServerIdentity,
-    /// What is left of connections that ended before this one, because of the first question.
+    /// Connections that ended during the negotiation before this one.
     pub earlier: Vec<ClosedSession>,
     /// Held while a server starts that no handshake waited for.
     starting: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
-/// What a server said of itself in the handshake.
+/// A server's identity and capabilities, from the handshake.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerIdentity {
     /// The revision that both speak.
     pub revision: Revision,
     /// Its name and version, as one text.
     pub implementation: Option<String>,
-    /// What it says it can do.
+    /// Its capabilities.
     pub capabilities: Value,
     /// The whole result that says so.
     pub result: Arc<Value>,
@@ -108,12 +108,12 @@ impl Session {
         self.peer.lock().headers.learn(catalog);
     }
 
-    /// Whether requests of several owners were under way when the server ended, so that nobody knows whose ended it.
+    /// Whether requests of several owners were pending when the server ended, so that its exit cannot be attributed.
     pub fn has_several_pending_at_exit(&self) -> bool {
         self.peer.lock().pending_at_exit.len() > 1
     }
 
-    /// Says whether it was a request of one owner that ended the server; where it was nobody's, its end is still to be told.
+    /// Records whether the exit was attributed to one owner; otherwise it is still to be reported.
     pub fn attribute_exit(&self, is_theirs: bool) {
         let mut state = self.peer.lock();
         state.is_exit_attributed |= is_theirs;
@@ -177,7 +177,7 @@ impl Session {
         state.ended.is_none() && state.frames.keys().all(String::is_empty)
     }
 
-    /// Takes note that somebody tells of the end of the server, so that it is not told again.
+    /// Marks the exit of the server as reported, so that it is not reported again.
     pub fn mark_exit_reported(&self) {
         self.peer.lock().is_exit_reported = true;
     }
@@ -206,7 +206,7 @@ impl Session {
     }
 }
 
-/// What is left of a conversation.
+/// The frames and violations of a closed conversation.
 #[derive(Debug, Clone)]
 pub struct ClosedSession {
     /// Violations that belong to no case.
@@ -230,6 +230,6 @@ pub struct ClosedSession {
 pub struct NotOpened {
     /// Why.
     pub failure: OpenFailure,
-    /// What is left of its connections, in order: one, or two where the server was started again.
+    /// Its connections in order: one, or two where the server was started again.
     pub connections: Vec<ClosedSession>,
 }

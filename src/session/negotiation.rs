@@ -20,7 +20,7 @@ use crate::wire::{Era, Revision};
 /// How long the question for the newer era may go unanswered before the older handshake is tried as well.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What an answer to `server/discover` tells.
+/// The era that an answer to `server/discover` shows.
 enum ServerEra {
     Newer(ServerIdentity),
     Older,

@@ -1,4 +1,4 @@
-//! What comes over HTTP: a message belongs to the POST in whose response it came, and a POST can fail by itself.
+//! Messages over HTTP: each belongs to the POST in whose response it came, and a POST can fail by itself.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ pub(super) const MOST_VIOLATIONS: usize = 100;
 pub struct OwnedViolation {
     /// The case; `None` where that cannot be told.
     pub owner: Option<String>,
-    /// What was broken.
+    /// The violation.
     pub violation: ProtocolViolation,
 }
 

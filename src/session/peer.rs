@@ -1,4 +1,4 @@
-//! Our side of the conversation: sends lines, waits for answers by id.
+//! Our side of a connection: sends messages, waits for answers by id.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) struct Connection {
     pub(super) endpoint: Option<Endpoint>,
 }
 
-/// What it takes to close a conversation.
+/// The handles that close a conversation.
 #[derive(Debug)]
 struct Closing {
     stop: Stopper,
@@ -71,7 +71,7 @@ impl Connection {
         peer
     }
 
-    /// What comes from the server, for whoever listens from here on; `None` where nothing comes any more.
+    /// Takes over the incoming messages; `None` where no more can come.
     pub(super) async fn take_intake(&self) -> Option<Intake> {
         let dispatching = self.lock_closing().as_mut().and_then(|closing| closing.dispatching.take())?;
         self.wanted.notify_one();

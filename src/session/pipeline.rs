@@ -31,25 +31,25 @@ pub struct PreparedCall {
     head: Vec<u8>,
 }
 
-/// Something that was heard.
+/// An event of a pipeline.
 #[derive(Debug)]
 pub enum PipelineEvent {
     /// A request was answered.
     Answer {
-        /// What the request was sent with.
+        /// The tag of the request.
         tag: u64,
         /// The message; `None` where it cannot be read.
         message: Option<Arc<Value>>,
-        /// What it is about.
+        /// The line that carried it.
         line: ReceivedLine,
     },
-    /// Something that answers no request broke the protocol.
+    /// A line that answers no request broke the protocol.
     Violations(ReceivedLine),
-    /// Nobody will answer any more.
+    /// No further answer can come.
     Over,
 }
 
-/// A line, and what is wrong with it.
+/// A received line with its violations.
 #[derive(Debug)]
 pub struct ReceivedLine {
     /// The line.
@@ -185,7 +185,7 @@ impl Pipeline<'_> {
         self.session.peer.lock().ended_failure("tools/call", 0)
     }
 
-    /// What comes next.
+    /// Waits for the next event.
     pub async fn next_event(&mut self) -> PipelineEvent {
         loop {
             let Some(intake) = self.intake.as_mut() else { return PipelineEvent::Over };
@@ -196,7 +196,7 @@ impl Pipeline<'_> {
         }
     }
 
-    /// What has come already.
+    /// Returns an event that has arrived already.
     pub fn next_ready(&mut self) -> Option<PipelineEvent> {
         loop {
             let item = self.intake.as_mut()?.ready()?;

@@ -24,11 +24,11 @@ const EXIT_GRACE: Duration = Duration::from_millis(300);
 pub struct RawMessage<'a> {
     /// The case id.
     pub owner: &'a str,
-    /// What is written, message by message, without what ends them.
+    /// The messages, without their line breaks.
     pub lines: Vec<Vec<u8>>,
     /// The same with everything that ends them, in separate writes.
     pub pieces: Vec<Vec<u8>>,
-    /// What is waited for.
+    /// The awaited answers.
     pub awaited: Awaited,
     /// The time for that; the session's default without one.
     pub timeout: Option<Duration>,
@@ -36,7 +36,7 @@ pub struct RawMessage<'a> {
     pub watch: Duration,
 }
 
-/// What a raw message waits for.
+/// The answers that a raw message waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Awaited {
     /// An answer to each of these ids; one that stands twice is answered twice.
@@ -49,7 +49,7 @@ pub enum Awaited {
     End,
 }
 
-/// What came for a raw message.
+/// The answers to a raw message.
 #[derive(Debug)]
 pub struct RawReply {
     /// Everything that the server sent meanwhile, in order of arrival.
@@ -68,7 +68,7 @@ pub struct RawReply {
     pub refused: Option<HttpRefusal>,
 }
 
-/// Whoever hears everything that the server sends.
+/// Receives every message of the server.
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) owner: String,
@@ -284,7 +284,7 @@ fn empty(frame: u32) -> RawReply {
     RawReply { messages, answers, frame, answer_frame: None, elapsed, is_ended: false, refused: None }
 }
 
-/// What came so far, and what is awaited.
+/// Collects messages until the awaited ones have arrived.
 struct ReplyCollector {
     heard: MessageReceiver,
     reply: RawReply,

@@ -36,7 +36,7 @@ impl RawExchange {
         }
     }
 
-    /// What the response says where it holds no message.
+    /// The failure of a response that holds no message.
     pub(super) fn refusal(&self) -> Option<HttpFailure> {
         let head = self.response.head.as_ref()?;
         let code = head.http.status;

@@ -1,4 +1,4 @@
-//! What is under way on a connection: who waits for what, who owns which frame, what was broken.
+//! The state of a connection: pending requests, owners of frames, violations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,10 +26,10 @@ const MAX_UNREQUESTED: usize = 100_000;
 /// How much memory they may take.
 const MAX_UNREQUESTED_BYTES: usize = 160 << 20;
 
-/// What an answer earns: messages and memory.
+/// The messages and the memory that each answer allows in addition.
 const EARNED: (usize, usize) = (100, 1 << 20);
 
-/// What a waiting request gets.
+/// The outcome of a pending request.
 #[derive(Debug)]
 pub(super) enum Arrival {
     Answer {
@@ -57,11 +57,11 @@ pub(super) struct WaitingRequest {
 /// The method and the parameters of a message.
 pub(super) type Said<'a> = (&'a str, Option<&'a Value>);
 
-/// What follows from a message of the server.
+/// The consequences of a message of the server.
 pub(super) struct Replies {
     /// Answers to its requests, with their frames.
     pub(super) lines: Vec<(u32, String)>,
-    /// Whose request it answered.
+    /// The owner of the request that it answered.
     pub(super) answered: Option<String>,
 }
 
@@ -71,18 +71,18 @@ pub(super) struct SessionState {
     pub(super) ended: Option<EndReason>,
     /// When it did, counted from the beginning.
     pub(super) ended_at: Duration,
-    /// Whether somebody has told of the end of the server.
+    /// Whether the exit of the server was reported.
     pub(super) is_exit_reported: bool,
-    /// Whose requests were under way when the server ended; nobody's names where nothing was.
+    /// The owners of the requests that were pending when the server ended.
     pub(super) pending_at_exit: BTreeSet<String>,
-    /// Whether it is known which of them ended it.
+    /// Whether the exit was attributed to one of them.
     pub(super) is_exit_attributed: bool,
-    /// Whether the end of the server is our doing.
+    /// Whether we asked the server to end.
     pub(super) is_end_requested: bool,
     pub(super) violations_left_out: usize,
     pub(super) headers: Headers,
     pub(super) scanner: Scanner,
-    /// Whoever hears everything that comes.
+    /// Receives every message of the server, where set.
     pub(super) listener: Option<Listener>,
     /// `stdio`, `memory`, `http` or `sse`.
     pub(super) transport: TransportKind,
@@ -331,7 +331,7 @@ impl SessionState {
         owners.all(|owner| owner == first).then(|| first.to_owned())
     }
 
-    /// Nobody will answer any more.
+    /// No further answer can come.
     pub(super) fn end_with(&mut self, end: EndReason) {
         if self.ended.is_none() {
             self.ended = Some(end);
@@ -342,12 +342,12 @@ impl SessionState {
         self.listener = None;
     }
 
-    /// What the suite answers to a question that came inside a result; `None` where it has no answer to give.
+    /// The client's answer to an input request inside a result; `None` where it has none.
     pub(super) fn answer_input_request(&mut self, method: &str) -> Option<Value> {
         self.answers.answer(method).ok()
     }
 
-    /// Whoever was still waiting for the answer; nobody is from here on.
+    /// Removes a pending request and returns it.
     pub(super) fn forget(&mut self, id: &Id) -> Option<WaitingRequest> {
         self.waiting.remove(id)
     }
@@ -364,11 +364,11 @@ impl SessionState {
     /// Says how the server sends more than anybody can look at; `None` where it does not.
     pub(super) fn flood(&self) -> Option<String> {
         let what = if self.violations_left_out > MOST_VIOLATIONS * 10 {
-            format!("more than {} lines are no messages", self.violations_left_out)
+            format!("more than {} lines are not messages", self.violations_left_out)
         } else if self.unasked.0 > MAX_UNREQUESTED {
-            "it sent more than 100,000 messages that nobody asked for".to_owned()
+            "it sent more than 100,000 messages that answer no request".to_owned()
         } else if self.unasked.1 > MAX_UNREQUESTED_BYTES {
-            "what it sent and nobody asked for takes more than 160 MiB of memory".to_owned()
+            "its messages that answer no request take more than 160 MiB of memory".to_owned()
         } else {
             return None;
         };

@@ -269,7 +269,7 @@ async fn a_batch_that_is_refused_as_a_whole_was_answered() {
     })
     .await;
     let failure = session.send_raw(batch()).await.expect_err("the batch is refused");
-    let expected = "the whole message was refused with the error -32600 \"no batches here\", which has no id";
+    let expected = "the server refused the whole message with error -32600 \"no batches here\", without an id";
     assert_eq!(failure.to_string(), expected);
 }
 

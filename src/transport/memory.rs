@@ -124,7 +124,7 @@ mod tests {
 
     type ServerEnding = fn() -> Result<(), String>;
 
-    /// What comes from a server that says hello and then ends in some way.
+    /// The output of a server that writes a line and then ends.
     async fn seen(end: ServerEnding) -> Vec<Incoming> {
         let mut link = host(move |mut stream| async move {
             stream.write_all(b"hello\n").await.map_err(|error| error.to_string())?;

@@ -33,9 +33,9 @@ use crate::wire::{Era, HttpHead};
 /// One connection to a server.
 #[derive(Debug)]
 pub struct Link {
-    /// What goes to the server; closing it closes the server's input.
+    /// Messages to the server; closing it closes the server's input.
     pub outgoing: mpsc::UnboundedSender<Outgoing>,
-    /// What comes back.
+    /// Output of the server.
     pub incoming: mpsc::Receiver<Incoming>,
     /// The way to end it.
     pub stop: Stopper,
@@ -45,7 +45,7 @@ pub struct Link {
     pub endpoint: Option<http::Endpoint>,
 }
 
-/// What goes to a server.
+/// Input of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outgoing {
     /// A message.
@@ -59,7 +59,7 @@ pub enum Outgoing {
     },
     /// Nothing more: ends the server's input, where it has one of its own.
     End,
-    /// Nobody waits for the answer to the request of that frame any more.
+    /// The request of that frame was given up; its answer is not awaited.
     Abandon {
         /// The frame.
         frame: u32,
@@ -77,13 +77,13 @@ pub struct OutgoingMessage {
     pub frame: u32,
     /// Headers that the era demands where there are headers.
     pub headers: Vec<(String, String)>,
-    /// What it is in the conversation.
+    /// Its role in the conversation.
     pub role: MessageRole,
     /// The era in which it speaks.
     pub era: Era,
 }
 
-/// What a message is in a conversation.
+/// The role of a message in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageRole {
     /// `initialize`: its answer opens a session.
@@ -109,7 +109,7 @@ pub enum Delivery {
     Stream,
 }
 
-/// What comes from a server.
+/// Output of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     /// A line of the protocol stream without its line break.
@@ -207,7 +207,7 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// There is no such program.
-    #[error("there is no program `{program}`")]
+    #[error("the program `{program}` was not found")]
     NotFound {
         /// The program as it was asked for.
         program: String,
@@ -224,7 +224,7 @@ pub enum ConnectError {
     #[error("there is no certificate in PEM among the trusted ones")]
     NoCertificate,
     /// Something listens at the address of a server that is yet to be started.
-    #[error("something listens at `{address}` already, so the server's `command` was not started")]
+    #[error("`{address}` is already in use, so the server's `command` was not started")]
     PortTaken {
         /// Host and port.
         address: String,

@@ -1,4 +1,4 @@
-//! Writes that are meant to travel apart.
+//! Pauses between separate writes.
 
 use std::time::Duration;
 

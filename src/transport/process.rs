@@ -11,10 +11,10 @@ use tokio::time::timeout;
 use super::strays::{self, RunningServer};
 use super::{Incoming, ServerExit};
 
-/// How long a server may take to end after its input was closed (2025-11-25, transports, stdio shutdown).
+/// The time for a server to exit after its input was closed (2025-11-25, transports, stdio shutdown).
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// How long it may take after SIGTERM.
+/// The time for it to exit after SIGTERM.
 const SIGTERM_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long the rest of the output may take once the process is gone; a grandchild may hold the stream open.
@@ -103,7 +103,7 @@ enum Termination {
     Asked(Option<oneshot::Sender<()>>),
 }
 
-/// Politely first where somebody waits for it, then by force.
+/// Closes the input, then sends SIGTERM, then kills; `politely` is false where nobody waits.
 async fn end(group: &mut ServerProcess, politely: bool, has_input: bool) -> Option<ExitStatus> {
     if politely {
         if has_input && let Ok(status) = timeout(SHUTDOWN_TIMEOUT, group.wait()).await {

@@ -1,20 +1,20 @@
-//! A link with somebody in the middle, who sees everything and may change what comes.
+//! A link with an interceptor that sees every message and may change the server's.
 
 use tokio::sync::mpsc;
 
 use super::schedule::{Schedule, Scheduled};
 use super::{Incoming, Link, Outgoing, lines};
 
-/// Stands between a client and its server.
+/// Sees the messages between a client and its server.
 pub trait Interceptor: Send + 'static {
-    /// Sees what is sent; returns what comes because of it beside what the server sends.
+    /// Sees a sent message; returns items to deliver in addition to the server's.
     fn on_sent(&mut self, outgoing: &Outgoing) -> Vec<Scheduled>;
 
-    /// Sees what comes; returns what comes instead.
+    /// Sees a received item; returns the items to deliver instead.
     fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled>;
 }
 
-/// The same link with somebody in the middle.
+/// Returns the link with an interceptor in the middle.
 pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
     let Link { outgoing: to_server, incoming: mut from_server, stop, transport, endpoint } = link;
     let (outgoing, mut asked) = mpsc::unbounded_channel();

@@ -1,4 +1,4 @@
-//! A server that is played back: what it says was written down before, and time is only ever that of the clock.
+//! Replays a recorded server in virtual time.
 //!
 //! Knows nothing of what is played: whoever has a recording is a [`Player`].
 
@@ -9,14 +9,14 @@ use super::{Incoming, Link, Outgoing, OutgoingMessage, Stopper, TransportKind, l
 
 /// Says what comes for what is sent.
 pub trait RecordedServer: Send + 'static {
-    /// What comes because of a message.
+    /// Returns the answers to a message.
     fn on_message(&mut self, message: &OutgoingMessage) -> Vec<Scheduled>;
 
-    /// What comes because of bytes that a case wrote as they are.
+    /// Returns the answers to raw bytes of a case.
     fn on_raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled>;
 }
 
-/// Connects to a server that is played back; `transport` is what it was recorded over.
+/// Connects to a recorded server; `transport` names the one of the recording.
 pub fn connect(transport: TransportKind, player: impl RecordedServer) -> Link {
     let (outgoing, asked) = mpsc::unbounded_channel();
     let (told, incoming) = mpsc::channel(lines::QUEUED_LINES);

@@ -1,4 +1,4 @@
-//! What is still to be said, soonest first; what is due at the same time in the order in which it was added.
+//! A queue of scheduled messages, soonest first; those due at the same time keep their order.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -8,12 +8,12 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Incoming;
 
-/// Something that comes.
+/// An item to deliver later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scheduled {
-    /// How long from now.
+    /// The delay from now.
     pub after: Duration,
-    /// What it is.
+    /// The item.
     pub incoming: Incoming,
 }
 
@@ -42,7 +42,7 @@ impl Schedule {
         self.waiting.is_empty()
     }
 
-    /// Returns when something is due; never where nothing is to be said.
+    /// Waits until an item is due; never returns where none is scheduled.
     pub(super) async fn due(&self) {
         match self.waiting.peek() {
             Some(Reverse(due)) => sleep_until(due.at).await,
@@ -50,7 +50,7 @@ impl Schedule {
         }
     }
 
-    /// What is due next.
+    /// Removes the item that is due next.
     pub(super) fn next(&mut self) -> Option<Incoming> {
         self.waiting.pop().map(|Reverse(due)| due.incoming)
     }

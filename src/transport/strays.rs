@@ -173,10 +173,10 @@ mod adopted {
 
     pub(in crate::transport) fn end_unless_needed() {}
 
-    /// What is ended is the groups, and by others.
+    /// Process groups are ended where servers are stopped.
     pub fn end_everything() {}
 
-    /// Nobody knows of any.
+    /// Orphans are not known on this system.
     pub fn ended() -> BTreeMap<String, usize> {
         BTreeMap::new()
     }

@@ -61,7 +61,7 @@ const ABOUT_OTHERS: [&str; 22] = [
     "task",
 ];
 
-/// What a result that is not flagged with `isError: true` says of its own failure, as JSON: `"success": false` and the
+/// The failure that a result without `isError: true` admits, as JSON: `"success": false` and the
 /// reason beside it. `None` where it says nothing, or reports on something else.
 pub fn admitted_failure(result: &Value) -> Option<String> {
     let is_final = result.member("resultType").is_none_or(|kind| kind == "complete") && result.member("task").is_none();

@@ -1,4 +1,4 @@
-//! What a server offers, as it said so.
+//! The lists of a server, as it sent them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ pub struct Catalog {
 /// Something that is listed more than once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repeated {
-    /// What it is: `tool`, `resource`, `resource template` or `prompt`.
+    /// `tool`, `resource`, `resource template` or `prompt`.
     pub noun: &'static str,
     /// The name, or the address of a resource.
     pub name: String,
@@ -151,7 +151,7 @@ impl Catalog {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// What is listed more than once, all pages together, list by list.
+    /// Entries that are listed more than once, list by list over all pages.
     pub fn repeated(&self) -> Vec<Repeated> {
         let tools = self.tools.iter().map(|tool| &tool.raw);
         let mut found = repeated_in("tool", tools, "name");

@@ -72,11 +72,11 @@ pub struct Frame {
     pub bytes: Arc<[u8]>,
     /// The head of the response that carried it, where HTTP did.
     pub http: Option<Arc<HttpHead>>,
-    /// What is known of the JSON in the bytes.
+    /// The JSON in the bytes, as far as it is known.
     pub(super) content: Content,
 }
 
-/// What is known of the JSON in a frame.
+/// The JSON in a frame, as far as it is known.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     /// It is read when somebody looks.
@@ -121,7 +121,7 @@ impl Content {
             Err(_) => {
                 let shown: String = text.chars().take(PROBLEM_QUOTE).collect();
                 let rest = if shown.len() < text.len() { " …" } else { "" };
-                Self::None(format!("the {what} is no JSON: {shown:?}{rest}"))
+                Self::None(format!("the {what} is not JSON: {shown:?}{rest}"))
             }
         }
     }
@@ -158,7 +158,7 @@ impl Frame {
         !matches!(self.content, Content::LeftOut(_) | Content::NotRead(ReadLimit::Memory))
     }
 
-    /// What the bytes are: a line, or a message over HTTP.
+    /// The noun for the bytes: a line, or a message over HTTP.
     pub(super) fn what(&self) -> &'static str {
         if self.http.is_some() { "message" } else { "line" }
     }

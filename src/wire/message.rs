@@ -1,4 +1,4 @@
-//! What a JSON value means in JSON-RPC 2.0, and how our own messages are written.
+//! Classifies JSON values as messages of JSON-RPC 2.0, and writes our own messages.
 
 use crate::wire::Members;
 use serde::Deserialize;
@@ -43,16 +43,16 @@ pub enum RpcMessage<'a> {
     Request {
         /// Pairs it with its response.
         id: Id,
-        /// What to do.
+        /// The method.
         method: &'a str,
-        /// With what.
+        /// The parameters.
         params: Option<&'a Value>,
     },
     /// Expects none.
     Notification {
-        /// What happened.
+        /// The method.
         method: &'a str,
-        /// With what.
+        /// The parameters.
         params: Option<&'a Value>,
     },
     /// Answers a request, well or badly formed; `id` is `None` where it is null or absent.

@@ -1,4 +1,4 @@
-//! What travels between a client and a server, and what can be said about it without knowing why it was sent.
+//! Messages between a client and a server, and checks that need no knowledge of why they were sent.
 //!
 //! A [`Frame`] is what was seen, byte for byte; a [`Message`] is what it means in JSON-RPC, broken ones included; a
 //! [`Transcript`] is every frame of a session in order; [`Scanner`] finds what no server may send; [`sse`] reads event

@@ -48,7 +48,7 @@ pub struct SseParser {
     empty: Empty,
 }
 
-/// What becomes of events without data.
+/// The treatment of events without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Empty {
     /// To a browser they are none.

@@ -1,6 +1,6 @@
 //! All frames of a session, in order.
 //!
-//! What is kept are bytes, of which only so many; what they hold is read once on arrival, and again by whoever looks later.
+//! Bytes are kept up to a limit; their JSON is parsed on arrival, and again on demand.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{Channel, Direction, Frame, HttpHead, ReadLimit, RpcMessage, classify
 /// How much of a session is kept, in bytes; a server that never stops talking would fill the memory.
 const MOST_KEPT: usize = 24 << 20;
 
-/// What a frame takes beyond its bytes, at a guess.
+/// The estimated memory of a frame beyond its bytes.
 const FRAME_WEIGHT: usize = 512;
 
 /// How much memory messages may take that stay as they were read, so that whoever looks need not read them again.

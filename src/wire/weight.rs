@@ -14,7 +14,7 @@ const MAX_MESSAGE_MEMORY: usize = 96 << 20;
 /// Texts shorter than this are read whatever is in them.
 const SURELY_SMALL: usize = 64 << 10;
 
-/// What a text takes for each byte where nobody looks at it: ordinary messages take less.
+/// Estimated memory per byte of a short text; ordinary messages take less.
 const USUAL_FACTOR: usize = 16;
 
 /// A value in a list or an object, which keep room for more.
@@ -51,18 +51,18 @@ impl ReadLimit {
 impl fmt::Display for ReadLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Depth => "is nested more than 127 levels deep, and is not read",
-            Self::Memory => "would take more than 96 MiB of memory, and is not read",
+            Self::Depth => "is nested more than 127 levels deep, so it is not read",
+            Self::Memory => "would take more than 96 MiB of memory, so it is not read",
         })
     }
 }
 
-/// What the JSON in a text takes once it is read, at a guess.
+/// Estimates the memory that the JSON in a text takes once it is read.
 pub(super) fn memory_estimate(text: &[u8]) -> usize {
     if text.len() < SURELY_SMALL { text.len() * USUAL_FACTOR } else { exact_memory_estimate(text) }
 }
 
-/// The same, looked at whatever its length.
+/// The same, from the structure of the text whatever its length.
 pub fn exact_memory_estimate(text: &[u8]) -> usize {
     let mut weight = text.len();
     let mut rest = text;
@@ -80,7 +80,7 @@ pub fn exact_memory_estimate(text: &[u8]) -> usize {
     weight
 }
 
-/// What follows the text that has begun.
+/// Returns the bytes after the string that has begun.
 fn after_text(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
         let is_end = rest[at] == b'"';
@@ -92,7 +92,7 @@ fn after_text(mut rest: &[u8]) -> &[u8] {
     &[]
 }
 
-/// What a value takes, at a guess.
+/// Estimates the memory that a value takes.
 pub fn value_memory(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -67,7 +67,7 @@ fn many_answers_are_not_all_kept() {
 
 #[test]
 fn what_nobody_asked_for_is_bounded() {
-    let told = "the server floods its output: what it sent and nobody asked for takes more than 160 MiB of memory";
+    let told = "the server floods its output: its messages that answer no request take more than 160 MiB of memory";
     shows(&run("talks-meanwhile", 20, 3), &[told]);
 }
 

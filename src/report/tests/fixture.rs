@@ -101,7 +101,7 @@ fn start(result: &CaseResult, attempt: u32) -> Event {
 }
 
 fn judged(frame: u32) -> SessionJudged {
-    let message = "the server wrote something to stdout that is no message: expected value";
+    let message = "the server wrote a line to stdout that is not a message: expected value";
     let found = Finding { frame: Some(frame), ..Finding::new("stray-output", message) };
     SessionJudged {
         file: "examples/users.yml".into(),

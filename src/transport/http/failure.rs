@@ -1,6 +1,6 @@
-//! What can go wrong with an exchange over HTTP, named as precisely as the evidence allows.
+//! Failures of exchanges over HTTP, named as precisely as the evidence allows.
 //!
-//! Says what happened in words; how grave it is, is for others to say.
+//! Describes a failure; its severity is decided above.
 
 use std::error::Error;
 use std::io;
@@ -79,7 +79,7 @@ pub enum HttpFailure {
     },
     /// A redirect that is not followed; the sentence says why.
     Redirect(String),
-    /// What came is not HTTP; the reason in words.
+    /// The response is not HTTP; holds the reason.
     NotHttp(String),
     /// The way to an older server is broken; the sentence says how.
     Endpoint(String),
@@ -99,9 +99,9 @@ pub enum Break {
 /// Why there is no token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoToken {
-    /// Who answered what, or what else is wrong, as half a sentence.
+    /// The answer that gave no token, or another problem, as half a sentence.
     pub reason: String,
-    /// Everybody who was asked, and the answers.
+    /// The requests for a token, and their answers.
     pub asked: Vec<String>,
     /// The beginning of the last answer.
     pub excerpt: String,
@@ -123,55 +123,51 @@ pub struct HttpRefusal {
 }
 
 impl HttpFailure {
-    /// What happened to the message of that name, as a sentence.
+    /// Describes the failure of the message named `method`, as a sentence.
     pub fn message(&self, method: &str) -> String {
         match self {
             Self::ConnectionRefused { address } => format!("nothing listens at `{address}`"),
-            Self::Dns { host } => format!("the host `{host}` is not known"),
+            Self::Dns { host } => format!("the host name `{host}` could not be resolved"),
             Self::Unreachable { address, reason } => format!("`{address}` cannot be reached: {reason}"),
             Self::Reset(Break::BeforeHeaders) => {
                 format!("the server closed the connection before it answered `{method}`")
             }
             Self::Reset(Break::AfterHeaders) => {
-                format!("the connection broke within the answer to `{method}`: its headers came, not all of its body")
+                format!(
+                    "the connection broke during the answer to `{method}`: the headers arrived, the body is incomplete"
+                )
             }
             Self::Reset(Break::InEvent) => {
                 format!("the connection broke in the middle of an event, before the answer to `{method}` was complete")
             }
             Self::Status(refusal) => format!("the server answered `{method}` with HTTP {}", refusal.status),
             Self::AuthRequired(refusal) => {
-                format!("the server wants credentials: it answered `{method}` with HTTP {}", refusal.status)
+                format!("the server requires credentials: it answered `{method}` with HTTP {}", refusal.status)
             }
             Self::TokenRefused(refusal) => {
-                format!(
-                    "the server refuses the token that was fetched for it: it answered `{method}` with HTTP {}",
-                    refusal.status
-                )
+                format!("the server rejects the fetched token: it answered `{method}` with HTTP {}", refusal.status)
             }
-            Self::NoToken(none) => format!("there is no token for the server: {}", none.reason),
+            Self::NoToken(none) => format!("no token could be fetched for the server: {}", none.reason),
             Self::SessionLost(refusal) => {
-                format!(
-                    "the server does not know the session any more: it answered `{method}` with HTTP {}",
-                    refusal.status
-                )
+                format!("the server no longer knows the session: it answered `{method}` with HTTP {}", refusal.status)
             }
             Self::ContentType { status, got, .. } if got.is_empty() => format!(
                 "the server answered `{method}` with HTTP {status} and no content type; \
-                 MCP has `application/json` or `text/event-stream`"
+                 MCP allows `application/json` and `text/event-stream`"
             ),
             Self::ContentType { status, got, .. } => format!(
                 "the server answered `{method}` with HTTP {status} and the content type `{}`; \
-                 MCP has `application/json` or `text/event-stream`",
+                 MCP allows `application/json` and `text/event-stream`",
                 visible(got)
             ),
             Self::NotJson { reason, .. } => {
                 format!("the answer to `{method}` has the content type `application/json`, but {reason}")
             }
             Self::NotAMessage { reason, .. } => {
-                format!("the answer to `{method}` is JSON and no message of JSON-RPC: {reason}")
+                format!("the answer to `{method}` is JSON but not a JSON-RPC message: {reason}")
             }
             Self::Encoded(encoding) => format!(
-                "the server compressed its answer to `{method}` with `{}`, which nobody asked for; it was not unpacked",
+                "the server compressed its answer to `{method}` with `{}`, which the request did not allow; it was not decompressed",
                 visible(encoding)
             ),
             Self::TooLarge(what) => format!("the server's answer to `{method}` is too large: {what}"),
@@ -179,7 +175,7 @@ impl HttpFailure {
                 format!("the response to `{method}` (HTTP {status}) ended without an answer in it")
             }
             Self::Tls(sentence) | Self::Redirect(sentence) | Self::Endpoint(sentence) => sentence.clone(),
-            Self::NotHttp(reason) => format!("what came back for `{method}` is not HTTP: {reason}"),
+            Self::NotHttp(reason) => format!("the response to `{method}` is not HTTP: {reason}"),
         }
     }
 

@@ -121,7 +121,7 @@ pub(super) async fn send(client: &Client, request: HttpRequest<'_>) -> Result<(R
         }
     }
     Err(HttpFailure::Redirect(format!(
-        "the server redirects `{}` again and again; {MAX_REDIRECTS} redirects were followed, the last to `{url}`",
+        "the server keeps redirecting `{}`; {MAX_REDIRECTS} redirects were followed, the last to `{url}`",
         request.method
     )))
 }
@@ -138,7 +138,7 @@ fn redirect_target(method: &Method, url: &Url, head: &HttpHead) -> Result<Option
     let status = status_text(head.status);
     let refused = |why: String| Err(HttpFailure::Redirect(format!("the server redirects `{method}` with {why}")));
     let Ok(next) = url.join(location) else {
-        return refused(format!("HTTP {status} to `{location}`, which is no address"));
+        return refused(format!("HTTP {status} to `{location}`, which is not a URL"));
     };
     if next.origin() != url.origin() {
         return refused(format!("HTTP {status} to another origin, `{next}`; it is not followed"));

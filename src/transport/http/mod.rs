@@ -62,7 +62,7 @@ pub struct HttpAddress {
     pub tokens: Option<Arc<TokenSource>>,
     /// Which of the two transports.
     pub flavour: HttpTransport,
-    /// Whose signatures count.
+    /// The trusted certificate authorities.
     pub tls: TrustedRoots,
 }
 
@@ -77,7 +77,7 @@ pub enum HttpTransport {
     OldSse,
 }
 
-/// Whose signatures count for `https`.
+/// The certificate authorities that are trusted for `https`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustedRoots {
     /// The authorities that the system trusts.
@@ -86,7 +86,7 @@ pub enum TrustedRoots {
     Roots(Vec<u8>),
 }
 
-/// What every request of a connection needs.
+/// State shared by all requests of a connection.
 struct HttpConnection {
     client: Client,
     url: Url,
@@ -101,7 +101,7 @@ struct HttpConnection {
     streams: Mutex<JoinSet<()>>,
 }
 
-/// What the server said in the handshake.
+/// The state of the session that the handshake opened.
 #[derive(Default, Clone)]
 struct HttpSession {
     id: Option<String>,

@@ -72,7 +72,7 @@ fn endpoint(base: &Url, event: &SseEvent) -> Result<Url, HttpFailure> {
     let text = String::from_utf8_lossy(&event.data).trim().to_owned();
     let shown = visible_line(&text);
     let Ok(url) = base.join(&text) else {
-        return Err(HttpFailure::Endpoint(format!("the server names the endpoint `{shown}`, which is no address")));
+        return Err(HttpFailure::Endpoint(format!("the server names the endpoint `{shown}`, which is not a URL")));
     };
     if url.origin() != base.origin() {
         return Err(HttpFailure::Endpoint(format!(

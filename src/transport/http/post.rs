@@ -35,7 +35,7 @@ struct PostResponse<'a> {
     in_session: bool,
 }
 
-/// What failed, with the head and the body that show it.
+/// A failed exchange, with the response that shows it.
 struct PostFailure {
     failure: HttpFailure,
     shown: Option<(Arc<HttpHead>, Vec<u8>)>,

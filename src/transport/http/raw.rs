@@ -46,7 +46,7 @@ pub struct RawRequest {
     pub pieces: Vec<Vec<u8>>,
     /// Its method; a response to `HEAD` has no body.
     pub method: String,
-    /// What follows the last byte.
+    /// The action after the last byte.
     pub after: AfterRequest,
     /// How much of the response is read.
     pub until: ReadUntil,
@@ -56,7 +56,7 @@ pub struct RawRequest {
     pub enough: Option<Arc<Notify>>,
 }
 
-/// What follows the last byte of a request.
+/// The action after the last byte of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterRequest {
     /// Nothing.
@@ -78,7 +78,7 @@ pub enum ExchangeEnd {
     TimedOut,
     /// We cut it off.
     Aborted,
-    /// What came cannot be read.
+    /// The response cannot be read.
     Failed(HttpFailure),
 }
 
@@ -140,7 +140,7 @@ impl Endpoint {
     pub async fn exchange(&self, request: &RawRequest) -> Result<(RawResponse, ExchangeEnd), HttpFailure> {
         let mut response = RawResponse::new(request.until, &request.method);
         let Ok(connected) = timeout_at(request.deadline, self.connect()).await else {
-            let reason = "it did not answer in time".to_owned();
+            let reason = "it did not accept the connection in time".to_owned();
             return Err(HttpFailure::Unreachable { address: self.socket_address(), reason });
         };
         let stream = connected?;

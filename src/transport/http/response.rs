@@ -29,15 +29,15 @@ pub enum ReadUntil {
 /// The beginning of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// What follows `HTTP/`, such as `1.1`.
+    /// The HTTP version, such as `1.1`.
     pub version: String,
-    /// What follows the status.
+    /// The reason phrase.
     pub reason: String,
     /// Status and headers.
     pub http: HttpHead,
 }
 
-/// What came so far.
+/// A response as far as it has arrived.
 #[derive(Debug)]
 pub struct RawResponse {
     /// Every byte.
@@ -318,13 +318,9 @@ mod tests {
 
     #[test]
     fn what_is_not_http_is_told() {
-        check(
-            "SSH-2.0\r\n",
-            ReadUntil::Body,
-            "0  what came back for `GET` is not HTTP: it does not begin with `HTTP/`",
-        );
+        check("SSH-2.0\r\n", ReadUntil::Body, "0  the response to `GET` is not HTTP: it does not begin with `HTTP/`");
         let broken = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n";
-        let expected = "200  what came back for `GET` is not HTTP: a chunk of its body does not say how long it is";
+        let expected = "200  the response to `GET` is not HTTP: a chunk of its body does not say how long it is";
         check(broken, ReadUntil::Body, expected);
     }
 

@@ -50,7 +50,7 @@ pub async fn start(command: &ServerCommand, address: &HttpAddress, within: Durat
     link(address, (from_server, incoming), Some(process))
 }
 
-/// What a server said before it listened.
+/// The output of a server before it listened.
 #[derive(Default)]
 struct StartupLog {
     lines: VecDeque<Vec<u8>>,

@@ -13,7 +13,7 @@ pub(super) fn error_in(cause: &(dyn Error + 'static)) -> Option<rustls::Error> {
     own.or_else(|| error_in(io_error(cause)?.get_ref()?))
 }
 
-/// What is wrong with the connection to a host, as a sentence.
+/// Describes the problem of a secure connection to a host, as a sentence.
 #[expect(clippy::wildcard_enum_match_arm, reason = "both enums are open, and the rest speaks for itself")]
 pub(super) fn sentence(error: &rustls::Error, host: &str) -> String {
     use CertificateError as Bad;

@@ -21,20 +21,20 @@ use crate::redact::Redactor;
 use crate::source::visible_line;
 use crate::transport::ConnectError;
 
-/// What a client says of itself to get a token.
+/// The client credentials and parameters of a token request.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct ClientCredentialsGrant {
-    /// The authorization server whose metadata say where tokens are given.
+    /// The authorization server whose metadata names the token endpoint.
     pub issuer: Option<String>,
-    /// Where tokens are given.
+    /// The token endpoint.
     pub token_url: Option<String>,
-    /// Who asks.
+    /// The id of the client.
     pub client_id: String,
-    /// What proves it.
+    /// The secret of the client.
     pub client_secret: String,
-    /// What the token is to allow; empty for what the server asks for.
+    /// The requested scopes; empty for those that the server requests.
     pub scopes: Vec<String>,
-    /// What the token is for; the address of the server without one.
+    /// The resource for which the token is requested; defaults to the address of the server.
     pub resource: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct TokenSource {
     held: tokio::sync::Mutex<Option<String>>,
 }
 
-/// What a token is asked for, and how.
+/// A request for a token.
 pub(super) struct TokenRequest<'a> {
     pub(super) url: &'a Url,
     pub(super) client: &'a Client,

@@ -4,7 +4,7 @@ use reqwest::Url;
 
 use crate::redact::{base64, is_secret};
 
-/// What an address says of who asks.
+/// The credentials in an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserInfo {
     /// The address without it.

@@ -1,4 +1,4 @@
-//! What a whole response says to the message that was posted; pure, so that recorded responses are weighed alike.
+//! Classifies the response to a posted message; pure, so that recorded responses are classified alike.
 
 use super::failure::{HttpFailure, HttpRefusal, excerpt, status_text};
 use crate::wire::{HttpHead, response_of};
@@ -6,7 +6,7 @@ use crate::wire::{HttpHead, response_of};
 /// Code of JSON-RPC for a method that does not exist.
 const NO_METHOD: i64 = -32601;
 
-/// What matters of a message that was posted.
+/// The properties of a posted message on which the meaning of its response depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posted {
     /// Whether it is a request.
@@ -17,7 +17,7 @@ pub struct Posted {
     pub has_token: bool,
 }
 
-/// What a body is.
+/// The kind of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
     /// A message, or what should be one.

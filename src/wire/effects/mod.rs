@@ -1,4 +1,4 @@
-//! What a call of a tool does to the world, as far as the tool's hints, name and description say.
+//! The effects of calling a tool, as far as its hints, name and description tell.
 //!
 //! Hints are what the specification has for it (`ToolAnnotations`), and most servers give none. A tool without them may
 //! destroy something, by the specification's defaults; only one whose own words leave no doubt counts as a reader.

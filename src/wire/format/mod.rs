@@ -52,7 +52,7 @@ impl StringFormat {
         Self::NAMES.iter().position(|known| *known == name).map(|at| Self::ALL[at])
     }
 
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Base64 => "base64",

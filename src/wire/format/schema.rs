@@ -45,7 +45,7 @@ const MOST_TOLD: usize = 4_000;
 /// How many values a schema may hold; compiling what holds more takes longer than anybody would wait.
 const LARGEST: usize = 50_000;
 
-/// What is wrong with schemas, by their hashes: servers list the same ones in every session, and every lint asks.
+/// The errors of schemas by their hashes: servers list the same schemas in every session, and every lint checks them.
 static KNOWN: LazyLock<Mutex<BTreeMap<u64, Option<SchemaError>>>> = LazyLock::new(Mutex::default);
 
 /// How deep a schema may nest that is looked at without the validator.
@@ -95,7 +95,7 @@ fn fits_into(value: &Value, left: &mut usize) -> bool {
     }
 }
 
-/// What is wrong with a schema; `None` where it compiles.
+/// The error of a schema; `None` where it compiles.
 pub fn flaw(schema: &Value) -> Option<SchemaError> {
     // Most schemas are plain, and to compile their dialect's own schema takes longer than many a run.
     if is_plain(schema, DEEPEST_PLAIN) {

@@ -1,4 +1,4 @@
-//! A look at one message: what can be counted and told about it.
+//! The check of one message against the rules.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::table::{CORRELATION, Rule, SCANS};
 /// How often each rule could have been broken.
 pub(super) type RuleCounts = [u32; SCANS.len()];
 
-/// What was told that belongs to no exchange: codes and sentences.
+/// Reported violations outside of exchanges, as codes and messages; each is reported once.
 pub(super) type ReportedMessages = BTreeSet<(&'static str, String)>;
 
 /// Which stream brought a message, and whether its place in there can be trusted.
@@ -24,7 +24,7 @@ pub enum MessageStream {
     Response(u32),
 }
 
-/// One message under the eyes of the rules.
+/// One message that is checked against the rules.
 pub(super) struct MessageCheck<'a> {
     pub(super) frame: &'a Frame,
     pub(super) stream: MessageStream,
@@ -42,7 +42,7 @@ impl MessageCheck<'_> {
         SCANS[code as usize].section(self.revision).is_some()
     }
 
-    /// Counts one thing that could break a rule, and tells of it where it does.
+    /// Counts one check of a rule, and reports a violation where it fails.
     pub(super) fn require(&mut self, code: Rule, is_right: bool, message: impl FnOnce() -> String) {
         if !self.holds(code) {
             return;
@@ -54,7 +54,7 @@ impl MessageCheck<'_> {
         }
     }
 
-    /// Tells of a broken rule; what belongs to no exchange is told once in the same words, unless it is no message.
+    /// Reports a violation; one outside of exchanges is reported once per message text, unless it is stray output.
     fn tell(&mut self, code: Rule, message: String) {
         let Self { frame, request, .. } = self;
         let is_noise = matches!(code, Rule::StrayOutput | Rule::SplitMessage | Rule::MalformedEnvelope);

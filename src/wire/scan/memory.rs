@@ -1,4 +1,4 @@
-//! What the scanner remembers of both directions: who was asked what, who may do what, what was handed out.
+//! The scanner's memory: requests, capabilities, tokens and tasks of both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ const METHODS: [&str; 15] = [
     "tools/list",
 ];
 
-/// What a client offers to servers.
+/// The capabilities that a client declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub(super) struct ClientCapabilities {
@@ -120,7 +120,7 @@ pub(super) struct Subscription {
     pub(super) has_token: bool,
 }
 
-/// What a server said that it can do.
+/// The capabilities that a server declares.
 #[derive(Debug, Clone)]
 pub(super) struct ServerCapabilities {
     pub(super) logging: bool,

@@ -1,4 +1,4 @@
-//! What no server may send, whatever was asked: found in every run, in every frame.
+//! Rules that no server may break, checked in every frame of every run.
 //!
 //! [`SCANS`] is the table of the rules, `rules/` holds what decides them, by subject. One [`Scanner`] watches one session,
 //! frame by frame; what it has to remember of both directions is in `memory`. A rule that might accuse a server that keeps

@@ -7,7 +7,7 @@ use super::super::Revision;
 pub struct Scan {
     /// A stable kebab-case name, as findings have it.
     pub code: &'static str,
-    /// What a server must not do, as the end of that sentence.
+    /// The forbidden behaviour; completes the sentence "a server must not …".
     pub forbids: &'static str,
     /// The variant of the fault taxonomy that breaking it is.
     pub variant: &'static str,

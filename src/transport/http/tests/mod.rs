@@ -92,7 +92,7 @@ fn refusal(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// What came, as a line.
+/// An incoming item as a line.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no test expects anything else")]
 fn shown(incoming: Incoming) -> String {
     match incoming {
@@ -141,7 +141,7 @@ async fn refusals_are_named() {
             "401 Unauthorized",
             "www-authenticate: Bearer\r\n",
             "",
-            "the server wants credentials: it answered `ping` with HTTP 401 Unauthorized",
+            "the server requires credentials: it answered `ping` with HTTP 401 Unauthorized",
         ),
         ("403 Forbidden", "", "", "the server answered `ping` with HTTP 403 Forbidden"),
         ("404 Not Found", "", "<h1>", "the server answered `ping` with HTTP 404 Not Found"),
@@ -182,15 +182,15 @@ async fn broken_answers_are_named() {
     for (script, expected) in [
         (String::new(), "the server closed the connection before it answered `ping`".to_owned()),
         ("HTTP/1.1 200 OK\r\ncont".to_owned(), "the server closed the connection before it answered `ping`".to_owned()),
-        ("SSH-2.0-OpenSSH\r\n\r\n".to_owned(), "what came back for `ping` is not HTTP: invalid HTTP version parsed".to_owned()),
-        (format!("{head}{{"), "the connection broke within the answer to `ping`: its headers came, not all of its body".to_owned()),
+        ("SSH-2.0-OpenSSH\r\n\r\n".to_owned(), "the response to `ping` is not HTTP: invalid HTTP version parsed".to_owned()),
+        (format!("{head}{{"), "the connection broke during the answer to `ping`: the headers arrived, the body is incomplete".to_owned()),
         (stream("data: {"), "the connection broke in the middle of an event, before the answer to `ping` was complete".to_owned()),
         (stream(": only a comment\n\n"), "the response to `ping` (HTTP 200 OK) ended without an answer in it".to_owned()),
         (answer("application/json", ""), "the response to `ping` (HTTP 200 OK) ended without an answer in it".to_owned()),
         ("HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_owned(), "the response to `ping` (HTTP 202 Accepted) ended without an answer in it".to_owned()),
-        (answer("text/html", "<html>"), "the server answered `ping` with HTTP 200 OK and the content type `text/html`; MCP has `application/json` or `text/event-stream`".to_owned()),
-        ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".to_owned(), "the server answered `ping` with HTTP 200 OK and no content type; MCP has `application/json` or `text/event-stream`".to_owned()),
-        (refusal("200 OK", "content-type: application/json\r\ncontent-encoding: gzip\r\n", "bomb"), "the server compressed its answer to `ping` with `gzip`, which nobody asked for; it was not unpacked".to_owned()),
+        (answer("text/html", "<html>"), "the server answered `ping` with HTTP 200 OK and the content type `text/html`; MCP allows `application/json` and `text/event-stream`".to_owned()),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}".to_owned(), "the server answered `ping` with HTTP 200 OK and no content type; MCP allows `application/json` and `text/event-stream`".to_owned()),
+        (refusal("200 OK", "content-type: application/json\r\ncontent-encoding: gzip\r\n", "bomb"), "the server compressed its answer to `ping` with `gzip`, which the request did not allow; it was not decompressed".to_owned()),
         (format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 20)), "the server's answer to `ping` is too large: its headers are longer than any server needs".to_owned()),
     ] {
         check(&[script], &format!("failed 1: {expected}")).await;
@@ -206,7 +206,7 @@ async fn nobody_listens() {
     for (url, expected) in [
         (format!("http://{place}/mcp"), format!("nothing listens at `{place}`")),
         // Too long for a name, so nobody is asked for it.
-        (format!("http://{long}.invalid/"), format!("the host `{long}.invalid` is not known")),
+        (format!("http://{long}.invalid/"), format!("the host name `{long}.invalid` could not be resolved")),
     ] {
         let mut link = connect(&address(&url)).unwrap();
         link.outgoing.send(message(1, MessageRole::Request, Era::Session)).unwrap();
@@ -221,8 +221,7 @@ async fn nobody_listens() {
 async fn redirects_are_followed_up_to_a_limit() {
     let again = refusal("307 Temporary Redirect", "location: /mcp\r\n", "");
     check(&[again.clone(), answer("application/json", RESULT)], &format!("body 1: {RESULT}")).await;
-    let expected =
-        "failed 1: the server redirects `POST` again and again; 5 redirects were followed, the last to `URL`";
+    let expected = "failed 1: the server keeps redirecting `POST`; 5 redirects were followed, the last to `URL`";
     check(&vec![again; 6], expected).await;
 }
 
@@ -245,7 +244,7 @@ async fn a_session_is_kept_resumed_and_ended() {
     link.outgoing.send(message(3, MessageRole::Request, Era::Session)).unwrap();
     assert_eq!(shown(link.incoming.recv().await.unwrap()), format!("event 3: {RESULT}"));
     link.outgoing.send(message(4, MessageRole::Request, Era::Session)).unwrap();
-    let lost = "failed 4: the server does not know the session any more: it answered `ping` with HTTP 404 Not Found";
+    let lost = "failed 4: the server no longer knows the session: it answered `ping` with HTTP 404 Not Found";
     assert_eq!(shown(link.incoming.recv().await.unwrap()), lost);
     link.stop.stop().await;
     let heard = server.heard();

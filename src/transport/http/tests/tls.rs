@@ -112,7 +112,7 @@ async fn the_wrong_scheme_is_said() {
     let expected =
         "failed 1: what answers at `127.0.0.1` does not speak TLS; is the address `http://` rather than `https://`?";
     check_from(&root, "https", plain, expected).await;
-    let expected = "failed 1: what came back for `ping` is not HTTP: invalid HTTP version parsed";
+    let expected = "failed 1: the response to `ping` is not HTTP: invalid HTTP version parsed";
     check_from(&root, "http", secure("127.0.0.1", VALID, Some(&issuer)), expected).await;
     let hung_up = server(drop);
     let expected = "failed 1: `127.0.0.1` closed the connection while a secure one was being made";

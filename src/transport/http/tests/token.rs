@@ -74,8 +74,7 @@ async fn a_token_is_fetched_once_and_again_where_it_is_refused() {
     {
         assert!(said.contains(part), "{part}: {said}");
     }
-    let twice =
-        "failed 1: the server refuses the token that was fetched for it: it answered `ping` with HTTP 401 Unauthorized";
+    let twice = "failed 1: the server rejects the fetched token: it answered `ping` with HTTP 401 Unauthorized";
     let scripts = vec![token("t1"), unauthorized("Bearer"), token("t2"), unauthorized("Bearer")];
     let heard = ["POST /token", "POST /mcp with t1", "POST /token", "POST /mcp with t2"];
     check(Some("/token"), scripts, &[twice], &heard).await;
@@ -117,7 +116,7 @@ async fn a_secret_is_not_sent_where_others_can_read_it() {
         ];
         let heard = ["POST /mcp", "GET /about", "GET /.well-known/oauth-authorization-server/as"];
         let expected = format!(
-            "failed 1: there is no token for the server: tokens are said to be given at `{at}`, and the secret is sent \
+            "failed 1: no token could be fetched for the server: tokens are said to be given at `{at}`, and the secret is sent \
              nowhere without TLS but on this machine"
         );
         check(None, scripts, &[&expected], &heard).await;
@@ -140,7 +139,7 @@ async fn whoever_gives_no_token_is_named() {
         ),
         (String::new(), "got no answer: the server closed the connection before it answered `POST ROOT/token`"),
     ] {
-        let expected = format!("failed 1: there is no token for the server: `POST ROOT/token` {expected}");
+        let expected = format!("failed 1: no token could be fetched for the server: `POST ROOT/token` {expected}");
         check(Some("/token"), vec![script], &[&expected], &["POST /token"]).await;
     }
 }

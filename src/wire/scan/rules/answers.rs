@@ -20,16 +20,20 @@ pub(super) fn judge(
     // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
     let may_be_nameless = memory.is_raw || json.member("error").is_some() && refuses;
     look.require(Rule::AnswerWithoutId, id.is_some() || may_be_nameless, || {
-        "an answer carries no usable `id`, so nobody can tell what it answers".to_owned()
+        "an answer has no usable `id`, so it matches no request".to_owned()
     });
     let id = id?;
     if !memory.asked.contains_key(&id) {
         let twin = memory.twin(&id);
         let message = || match &twin {
             Some(twin) => {
-                format!("the id changed its type: asked with {}, answered with {}", twin.to_json(), id.to_json())
+                format!(
+                    "the type of the id changed: the request has {}, the answer has {}",
+                    twin.to_json(),
+                    id.to_json()
+                )
             }
-            None => format!("an answer came with the id {}, which nobody asked", id.to_json()),
+            None => format!("the server answered with id {}, which matches no request", id.to_json()),
         };
         look.request.clone_from(&twin);
         look.require(Rule::WrongId, false, message);
@@ -38,7 +42,7 @@ pub(super) fn judge(
     look.require(Rule::WrongId, true, String::new);
     let asked = memory.asked.get_mut(&id)?;
     look.require(Rule::AnsweredTwice, asked.is_raw || !asked.is_answered, || {
-        format!("the request with the id {} was answered a second time", id.to_json())
+        format!("the server answered the request with id {} twice", id.to_json())
     });
     if asked.is_answered && !asked.is_raw {
         return None;

@@ -26,11 +26,11 @@ fn judge_block(look: &mut MessageCheck<'_>, block: &Value) {
         "image" | "audio" => {
             let data = block.member("data");
             look.require(Rule::BadBase64, data.and_then(Value::as_str).is_some_and(is_base64), || {
-                format!("the `data` of a block of type `{kind}` is no base64: {}", shown(data))
+                format!("the `data` of a block of type `{kind}` is not base64: {}", shown(data))
             });
             let media = block.member("mimeType");
             look.require(Rule::BadMediaType, media.and_then(Value::as_str).is_some_and(is_media_type), || {
-                format!("the `mimeType` of a block of type `{kind}` is no media type: {}", shown(media))
+                format!("the `mimeType` of a block of type `{kind}` is not a media type: {}", shown(media))
             });
         }
         "resource" => {
@@ -53,7 +53,7 @@ fn judge_contents(look: &mut MessageCheck<'_>, contents: &Value) {
     });
     if let Some(blob) = contents.member("blob") {
         look.require(Rule::BadBase64, blob.as_str().is_some_and(is_base64), || {
-            format!("the `blob` of a resource is no base64: {}", shown(Some(blob)))
+            format!("the `blob` of a resource is not base64: {}", shown(Some(blob)))
         });
     }
 }
@@ -61,5 +61,5 @@ fn judge_contents(look: &mut MessageCheck<'_>, contents: &Value) {
 /// Judges the address of a resource; one that is missing is judged elsewhere.
 pub(super) fn address(look: &mut MessageCheck<'_>, uri: Option<&Value>) {
     let Some(uri) = uri.and_then(Value::as_str) else { return };
-    look.require(Rule::BadUri, is_uri(uri), || format!("a resource is named by `{uri}`, which is no URI"));
+    look.require(Rule::BadUri, is_uri(uri), || format!("a resource is named by `{uri}`, which is not a URI"));
 }

@@ -70,7 +70,7 @@ pub(super) fn completed(look: &mut MessageCheck<'_>, memory: &SessionMemory, par
     let is_known = id.and_then(Value::as_str).is_some_and(|id| is_full || memory.elicitations.contains(id));
     look.require(Rule::UnknownElicitation, is_known, || {
         format!(
-            "`notifications/elicitation/complete` names the elicitation {}, which the server never asked for",
+            "`notifications/elicitation/complete` names the elicitation {}, which the server never requested",
             shown(id)
         )
     });

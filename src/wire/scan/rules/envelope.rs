@@ -61,7 +61,7 @@ pub(super) fn outcome(look: &mut MessageCheck<'_>, json: &Value) {
     });
     if let Some(result) = result {
         look.require(Rule::BadResult, result.is_object(), || {
-            format!("`result` is no object, it is {}", shown(Some(result)))
+            format!("`result` must be an object, it is {}", shown(Some(result)))
         });
     }
     let Some(error) = error else { return };

@@ -89,7 +89,7 @@ pub(in super::super) fn unreadable(look: &mut MessageCheck<'_>, reason: &str) {
     }
     if look.frame.http.is_some() {
         look.require(Rule::MalformedEnvelope, false, || {
-            format!("the server sent an event that is no message: {reason}")
+            format!("the server sent an event that is not a message: {reason}")
         });
     } else {
         stray(look, reason);
@@ -98,6 +98,6 @@ pub(in super::super) fn unreadable(look: &mut MessageCheck<'_>, reason: &str) {
 
 pub(super) fn stray(look: &mut MessageCheck<'_>, reason: &str) {
     look.require(Rule::StrayOutput, false, || {
-        format!("the server wrote something to stdout that is no message: {reason}")
+        format!("the server wrote a line to stdout that is not a message: {reason}")
     });
 }

@@ -12,7 +12,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
     if !asked.method.is_empty() {
         let is_allowed = matches!(asked.method, "tools/call" | "prompts/get" | "resources/read");
         look.require(Rule::InputRequiredElsewhere, is_allowed, || {
-            format!("`{}` was answered with `input_required`, which it may not be", asked.method)
+            format!("`{}` was answered with `input_required`, which it does not allow", asked.method)
         });
     }
     let asks = result.member("inputRequests");
@@ -31,7 +31,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
         });
         if let Some(need) = need {
             need.judge(look, (method, Rule::UndeclaredInput), || {
-                format!("the server asks for the input `{method}`{}, which the client does not offer", need.manner)
+                format!("the server asks for the input `{method}`{}, which the client did not declare", need.manner)
             });
         }
         match method {

@@ -1,4 +1,4 @@
-//! What `subscriptions/listen` brings.
+//! Rules about notifications on subscriptions (`subscriptions/listen`).
 
 use serde_json::Value;
 

@@ -16,13 +16,13 @@ pub(super) fn cancelled(look: &mut MessageCheck<'_>, memory: &SessionMemory, par
     let is_of_server = id.as_ref().is_some_and(|id| memory.server_ids.contains(id));
     if look.revision < Revision::V2026_07_28 {
         look.require(Rule::ForeignCancel, is_of_server, || {
-            format!("the server cancelled the request {}, which is none of its own", shown(named))
+            format!("the server cancelled request {}, which it did not send", shown(named))
         });
     } else if !memory.is_mixed {
         let asked = id.as_ref().and_then(|id| memory.asked.get(id));
         let is_listen = asked.is_some_and(|asked| asked.method == "subscriptions/listen");
         look.require(Rule::ForeignCancel, is_listen, || {
-            format!("the server cancelled the request {}, which is no `subscriptions/listen`", shown(named))
+            format!("the server cancelled request {}, which is not a `subscriptions/listen`", shown(named))
         });
     }
 }

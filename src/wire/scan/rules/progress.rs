@@ -15,7 +15,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, par
     let id = named.and_then(Id::from_json);
     let token = id.as_ref().and_then(|id| memory.tokens.get_mut(id));
     look.require(Rule::ProgressUnknownToken, token.is_some(), || {
-        format!("progress came under the token {}, which no request gave", shown(named))
+        format!("the server reported progress with token {}, which matches no request", shown(named))
     });
     let Some(token) = token.filter(|token| !token.is_loose) else { return };
     // Streams overtake each other; what came on one of them is in its order.
@@ -26,12 +26,12 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, par
     };
     let request = token.request.to_json();
     look.require(Rule::ProgressAfterAnswer, !is_late, || {
-        format!("progress came for the request with the id {request}, which was answered before")
+        format!("the server reported progress for request {request} after answering it")
     });
     let Some(progress) = params.member("progress").and_then(Value::as_f64) else { return };
     if let Some((last, _)) = token.last.filter(|(_, stream)| *stream == look.stream) {
         look.require(Rule::ProgressNotIncreasing, progress > last, || {
-            format!("the progress of the request with the id {request} went from {last} to {progress}")
+            format!("the progress of request {request} went from {last} to {progress}")
         });
     }
     token.last = Some((progress, look.stream));

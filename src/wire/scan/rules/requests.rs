@@ -1,4 +1,4 @@
-//! What the server asks of the client.
+//! Rules about requests of the server.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(super) fn judge(
     let (id, method) = said;
     // A server that was made to speak the older era as well may ask.
     look.require(Rule::ServerRequest, memory.is_mixed, || {
-        format!("the server sent the request `{method}`; since 2026-07-28 servers send none")
+        format!("the server sent the request `{method}`; servers must not send requests since 2026-07-28")
     });
     if look.revision >= Revision::V2026_07_28 {
         return;
@@ -38,7 +38,7 @@ pub(super) fn judge(
         && let Some(need) = need(offers, method, params, look.revision)
     {
         need.judge(look, (method, Rule::UndeclaredRequest), || {
-            format!("the server sent the request `{method}`{}, which the client does not offer", need.manner)
+            format!("the server sent the request `{method}`{}, which the client did not declare", need.manner)
         });
     }
     match method {
@@ -53,10 +53,10 @@ fn has_huge_id(look: &MessageCheck<'_>) -> bool {
     look.frame.json().is_ok_and(|json| super::envelope::is_whole(&json["id"]))
 }
 
-/// What a request needs of the client.
+/// The client capability that a request needs.
 pub(super) struct CapabilityNeed {
     pub(super) is_offered: bool,
-    /// What is special about the request, where that is what is not offered.
+    /// The manner of the request, where only that is not declared.
     pub(super) manner: &'static str,
 }
 
@@ -84,7 +84,7 @@ impl CapabilityNeed {
     }
 }
 
-/// What a request needs; `None` where it is none that needs anything.
+/// The capability that a request needs; `None` where it needs none.
 pub(super) fn need(
     offers: ClientCapabilities,
     method: &str,

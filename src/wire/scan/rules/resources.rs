@@ -17,7 +17,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
             let listed = items(result, "resourceTemplates").filter_map(|one| one.member("uriTemplate"));
             for template in listed.filter_map(Value::as_str) {
                 look.require(Rule::BadUriTemplate, is_uri_template(template), || {
-                    format!("a resource template is `{template}`, which is no URI template")
+                    format!("a resource template is `{template}`, which is not a URI template")
                 });
             }
         }

@@ -37,7 +37,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
     let Some(kind) = kind else { return };
     if let Some(is_known) = is_known(kind, memory.promised.as_ref()) {
         look.require(Rule::UnknownResultType, is_known, || {
-            format!("the result has the `resultType` {}, which nothing defines", shown(Some(kind)))
+            format!("the result has the `resultType` {}, which is not defined", shown(Some(kind)))
         });
     }
     match kind.as_str() {
@@ -105,7 +105,7 @@ pub(super) fn refused(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, a
     }
     let is_reserved = (-32099..=-32020).contains(&code);
     look.require(Rule::RetiredErrorCode, !matches!(code, -32002 | -32042), || {
-        format!("the server answered with the error {code}, which no revision since 2026-07-28 has")
+        format!("the server answered with the error {code}, which was removed in 2026-07-28")
     });
     look.require(Rule::UndefinedErrorCode, !is_reserved || code >= -32022 || code == -32042, || {
         format!("the server answered with the error {code}, which is reserved and not defined")

@@ -37,7 +37,7 @@ fn compiles(look: &mut MessageCheck<'_>, (tool, member): (&str, &str), schema: &
     match flaw(schema) {
         None => look.require(Rule::InvalidSchema, true, String::new),
         Some(SchemaError::Broken(reason)) => look.require(Rule::InvalidSchema, false, || {
-            format!("the `{member}` of the tool `{tool}` is no valid JSON Schema: {reason}")
+            format!("the `{member}` of the tool `{tool}` is not a valid JSON Schema: {reason}")
         }),
         Some(SchemaError::Unjudged(_)) => {}
     }

@@ -1,4 +1,4 @@
-//! What HTTP changes: several streams that overtake each other, and answers that belong to a request by their stream.
+//! Scans over HTTP: several streams that overtake each other, and answers that belong to a request by their stream.
 
 use super::*;
 
