@@ -95,7 +95,7 @@ impl Session {
         let (params, elapsed) = (params.unwrap_or_default(), begun.elapsed());
         let early = Cancelled { frame, params, is_cancelled: false, late: Vec::new(), progress_after: 0, elapsed };
         if let Some(arrived) = arrived {
-            return self.finish_early(arrived.ok(), (request.method, frame)).map(|()| early);
+            return self.finish_early(arrived.ok(), request.method, frame).map(|()| early);
         }
         watched.reset();
         // Nobody waits any more, so nobody has to be told when `pending` goes.
@@ -105,7 +105,7 @@ impl Session {
             self.peer.lock().listener = None;
             return Ok(early);
         }
-        self.send_cancellation(request.owner, &watched.id, (frame, reason));
+        self.send_cancellation(request.owner, &watched.id, frame, reason);
         let is_ended = watched.watch_until(Instant::now() + watch).await;
         // What is left of the response is of no use.
         let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
@@ -118,7 +118,7 @@ impl Session {
     }
 
     /// Handles an outcome before the cancellation: an answer, or the reason why there is none.
-    fn finish_early(&self, arrived: Option<Arrival>, (method, frame): (&str, u32)) -> Result<(), CallFailure> {
+    fn finish_early(&self, arrived: Option<Arrival>, method: &str, frame: u32) -> Result<(), CallFailure> {
         let mut state = self.peer.lock();
         state.listener = None;
         let failure = match arrived {
@@ -139,7 +139,7 @@ impl Session {
     }
 
     /// Closes the response where that cancels; everywhere else a notification does.
-    fn send_cancellation(&self, owner: &str, id: &Id, (frame, reason): (u32, Option<String>)) {
+    fn send_cancellation(&self, owner: &str, id: &Id, frame: u32, reason: Option<String>) {
         if self.cancels_by_closing() {
             // A closed channel shows as an ended server.
             let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });

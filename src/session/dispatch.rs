@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::failure::EndReason;
 use super::handshake::NO_OWNER;
-use super::state::SessionState;
+use super::state::{OutgoingLine, SessionState};
 use crate::transport::{Incoming, MessageRole, Outgoing};
 
 /// How long after the end of its output a process may take to say how it ended.
@@ -75,7 +75,8 @@ pub(super) enum Flow {
 pub(super) async fn run(
     mut intake: Intake,
     outgoing: mpsc::UnboundedSender<Outgoing>,
-    (state, wanted): (Arc<Mutex<SessionState>>, Arc<Notify>),
+    state: Arc<Mutex<SessionState>>,
+    wanted: Arc<Notify>,
 ) -> Option<Intake> {
     loop {
         let item = tokio::select! {
@@ -109,9 +110,11 @@ pub(super) async fn run(
 }
 
 pub(super) fn answer(state: &SessionState, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
-    for reply in replies {
+    for (frame, line) in replies {
+        let role = MessageRole::Response;
+        let line = OutgoingLine { owner: NO_OWNER, role, frame, line, method: "", params: None };
         // A server that is gone needs no answer.
-        let _ = outgoing.send(state.outgoing_message(NO_OWNER, MessageRole::Response, reply, ("", None)));
+        let _ = outgoing.send(state.outgoing_message(line));
     }
 }
 

@@ -30,7 +30,7 @@ impl SessionState {
         };
         let found = self.scanner.watch_on(frame, stream);
         let (seq, json) = (frame.seq, frame.json());
-        let replies = self.handle_message(seq, (&json, bytes), found, post);
+        let replies = self.handle_message(seq, &json, bytes, found, post);
         self.count_unrequested(bytes, replies.answered.as_deref());
         replies.lines
     }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::dispatch::{self, Intake};
 use super::failure::FailureReason;
 use super::handshake::NO_OWNER;
-use super::state::{Arrival, SessionState};
+use super::state::{Arrival, OutgoingLine, SessionState};
 use super::{CallFailure, ClientAnswers, ClosedSession};
 use crate::transport::http::Endpoint;
 use crate::transport::{self, Link, MessageRole, Stopper, TransportKind};
@@ -80,8 +80,8 @@ impl Connection {
 
     /// Listens again.
     pub(super) fn listen(&self, intake: Intake) {
-        let watched = (Arc::clone(&self.state), Arc::clone(&self.wanted));
-        let dispatching = tokio::spawn(dispatch::run(intake, self.outgoing.clone(), watched));
+        let (state, wanted) = (Arc::clone(&self.state), Arc::clone(&self.wanted));
+        let dispatching = tokio::spawn(dispatch::run(intake, self.outgoing.clone(), state, wanted));
         if let Some(closing) = self.lock_closing().as_mut() {
             closing.dispatching = Some(dispatching);
         }
@@ -151,16 +151,18 @@ impl Connection {
         }
         let message = wire::request(&id, request.method, params.clone());
         let line = message.to_string();
-        let (frame, waiting) = state.register(&id, request, (message, line.as_bytes()));
+        let (frame, waiting) = state.register(&id, request, message, line.as_bytes());
         // The lock is held, so lines leave in the order of their frames. A closed channel shows as an ended server.
         let is_handshake = request.owner == NO_OWNER && request.method == "initialize";
-        let kind = if is_handshake { MessageRole::Handshake } else { MessageRole::Request };
-        let _ = self.outgoing.send(state.outgoing_message(
-            request.owner,
-            kind,
-            (frame, line),
-            (request.method, params.as_ref()),
-        ));
+        let role = if is_handshake { MessageRole::Handshake } else { MessageRole::Request };
+        let _ = self.outgoing.send(state.outgoing_message(OutgoingLine {
+            owner: request.owner,
+            role,
+            frame,
+            line,
+            method: request.method,
+            params: params.as_ref(),
+        }));
         (id, params, frame, waiting)
     }
 
@@ -170,8 +172,8 @@ impl Connection {
         let mut state = self.lock();
         let frame = state.record_sent(Some(owner), line.as_bytes());
         let is_last = owner == NO_OWNER && method == "notifications/initialized";
-        let kind = if is_last { MessageRole::Initialized } else { MessageRole::Notification };
-        let _ = self.outgoing.send(state.outgoing_message(owner, kind, (frame, line), (method, params)));
+        let role = if is_last { MessageRole::Initialized } else { MessageRole::Notification };
+        let _ = self.outgoing.send(state.outgoing_message(OutgoingLine { owner, role, frame, line, method, params }));
         frame
     }
 

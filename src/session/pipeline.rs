@@ -246,7 +246,7 @@ impl Pipeline<'_> {
         }
         state.count_unrequested(line, None);
         if !matches!(meaning, RpcMessage::Invalid(_)) {
-            let replies = state.handle_message(seq, (&json, line), Vec::new(), None);
+            let replies = state.handle_message(seq, &json, line, Vec::new(), None);
             dispatch::answer(state, replies.lines, &self.session.peer.outgoing);
         }
         drop(guard);

@@ -202,7 +202,7 @@ impl Session {
         } else {
             ReadUntil::Answer
         };
-        let exchanged = self.post(message.owner, &message.pieces, (until, deadline)).await?;
+        let exchanged = self.post(message.owner, &message.pieces, until, deadline).await?;
         collected.reply.frame = exchanged.frame;
         collected.reply.answer_frame = exchanged.answer_frame;
         for value in exchanged.messages() {

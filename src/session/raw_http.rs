@@ -121,7 +121,8 @@ impl Session {
         &self,
         owner: &str,
         body: &[Vec<u8>],
-        (until, deadline): (ReadUntil, Instant),
+        until: ReadUntil,
+        deadline: Instant,
     ) -> Result<RawExchange, CallFailure> {
         let headers = self.usual_headers(Some(&body.concat()));
         let target = self.endpoint().map(Endpoint::target).unwrap_or_default();

@@ -54,8 +54,16 @@ pub(super) struct WaitingRequest {
     notifications: Vec<Arc<Value>>,
 }
 
-/// The method and the parameters of a message.
-pub(super) type Said<'a> = (&'a str, Option<&'a Value>);
+/// A line to send.
+pub(super) struct OutgoingLine<'a> {
+    pub(super) owner: &'a str,
+    pub(super) role: MessageRole,
+    pub(super) frame: u32,
+    pub(super) line: String,
+    /// The method; empty for a response.
+    pub(super) method: &'a str,
+    pub(super) params: Option<&'a Value>,
+}
 
 /// The consequences of a message of the server.
 pub(super) struct Replies {
@@ -139,16 +147,11 @@ impl SessionState {
     }
 
     /// A line as it goes to the transport, with the headers of its era where there are headers.
-    pub(super) fn outgoing_message(
-        &self,
-        owner: &str,
-        kind: MessageRole,
-        (frame, line): (u32, String),
-        said: Said<'_>,
-    ) -> Outgoing {
-        let (era, headers) = if self.is_http() { self.headers.of(said.0, said.1) } else { (self.era(), Vec::new()) };
+    pub(super) fn outgoing_message(&self, line: OutgoingLine<'_>) -> Outgoing {
+        let OutgoingLine { owner, role, frame, line, method, params } = line;
+        let (era, headers) = if self.is_http() { self.headers.of(method, params) } else { (self.era(), Vec::new()) };
         let (bytes, owner) = (line.into_bytes(), owner.to_owned());
-        Outgoing::Message(transport::OutgoingMessage { bytes, owner, frame, headers, role: kind, era })
+        Outgoing::Message(transport::OutgoingMessage { bytes, owner, frame, headers, role, era })
     }
 
     pub(super) fn fresh_id(&mut self) -> Id {
@@ -168,7 +171,8 @@ impl SessionState {
         &mut self,
         id: &Id,
         request: &peer::OutgoingRequest<'_>,
-        (message, line): (Value, &[u8]),
+        message: Value,
+        line: &[u8],
     ) -> (u32, oneshot::Receiver<Arrival>) {
         let (owner, progress) = (request.owner, request.progress);
         let sent = self.transcript.record_written(self.started.elapsed(), Arc::new(message), line);
@@ -206,7 +210,7 @@ impl SessionState {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
         let found = self.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json());
-        let replies = self.handle_message(seq, (&json, line), found, None);
+        let replies = self.handle_message(seq, &json, line, found, None);
         self.count_unrequested(line, replies.answered.as_deref());
         replies.lines
     }
@@ -215,7 +219,8 @@ impl SessionState {
     pub(super) fn handle_message(
         &mut self,
         seq: u32,
-        (json, bytes): (&Result<Arc<Value>, String>, &[u8]),
+        json: &Result<Arc<Value>, String>,
+        bytes: &[u8],
         found: Vec<ProtocolViolation>,
         post: Option<u32>,
     ) -> Replies {
@@ -237,7 +242,7 @@ impl SessionState {
             self.notify_listener(seq, json);
             match classify(json) {
                 RpcMessage::Response { id } => {
-                    guilty = self.handle_response(id, (json, seq), &found, (asked, post));
+                    guilty = self.handle_response(id, json, seq, &found, asked, post);
                     owner = guilty.clone().or(owner);
                 }
                 RpcMessage::Notification { method, params } => {
@@ -268,9 +273,11 @@ impl SessionState {
     fn handle_response(
         &mut self,
         id: Option<Id>,
-        (json, seq): (&Arc<Value>, u32),
+        json: &Arc<Value>,
+        seq: u32,
         found: &[ProtocolViolation],
-        (asked, post): (Option<Id>, Option<u32>),
+        asked: Option<Id>,
+        post: Option<u32>,
     ) -> Option<String> {
         // An error without an id answers what its response answers.
         let nameless = asked.clone().filter(|_| id.is_none() && json.member("error").is_some());

@@ -28,7 +28,7 @@ pub(super) struct ServerProcess {
 }
 
 impl ServerProcess {
-    pub(super) fn new((child, server): (Box<dyn ChildWrapper>, RunningServer)) -> Self {
+    pub(super) fn new(child: Box<dyn ChildWrapper>, server: RunningServer) -> Self {
         Self { child, _server: server }
     }
 
@@ -138,8 +138,8 @@ mod tests {
         let mut command = CommandWrap::with_new("sh", |process| {
             process.args(["-c", "exit 7"]);
         });
-        let group =
-            ServerProcess::new(RunningServer::started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap());
+        let (child, server) = RunningServer::started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap();
+        let group = ServerProcess::new(child, server);
         let streams = StreamTasks {
             writing: tokio::spawn(async {}),
             reading: tokio::spawn(async {}),

@@ -80,7 +80,7 @@ fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, Connect
     });
     wrapped.wrap(ProcessGroup::leader());
     let started = RunningServer::started(|| wrapped.spawn());
-    started.map(ServerProcess::new).map_err(|error| {
+    started.map(|(child, server)| ServerProcess::new(child, server)).map_err(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             let denied = error.kind() == io::ErrorKind::PermissionDenied;
             return not_started(command, if denied { "it is not executable".to_owned() } else { error.to_string() });

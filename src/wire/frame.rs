@@ -102,7 +102,7 @@ pub(super) enum OmittedBytes {
 
 impl Content {
     /// Reads what is in bytes.
-    pub(super) fn of((bytes, weight): (&[u8], usize), what: &str) -> Self {
+    pub(super) fn of(bytes: &[u8], weight: usize, what: &str) -> Self {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -132,7 +132,7 @@ impl Frame {
     pub fn json(&self) -> Result<Arc<Value>, String> {
         let what = self.what();
         match &self.content {
-            Content::Unread => match Content::of((&self.bytes, memory_estimate(&self.bytes)), what) {
+            Content::Unread => match Content::of(&self.bytes, memory_estimate(&self.bytes), what) {
                 Content::Read(message) => Ok(message),
                 Content::None(reason) => Err(reason),
                 Content::NotRead(beyond) => Err(format!("the {what} {beyond}")),

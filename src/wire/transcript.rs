@@ -57,6 +57,16 @@ pub struct Transcript {
     most: Option<usize>,
 }
 
+/// A message on the protocol stream that is about to be recorded.
+struct NewFrame<'a> {
+    at: Duration,
+    direction: Direction,
+    http: Option<Arc<HttpHead>>,
+    bytes: &'a [u8],
+    /// The estimated memory of its JSON.
+    weight: usize,
+}
+
 impl Transcript {
     /// Keeps only the first frames and the last from here on: so many in all, and up to twice as many now and then.
     pub fn keep_last(&mut self, frames: usize) {
@@ -65,19 +75,27 @@ impl Transcript {
 
     /// Adds a message of ours that nobody needs to read now, and returns its number.
     pub fn record_unread(&mut self, at: Duration, bytes: &[u8]) -> u32 {
-        self.record_content((at, Direction::Sent, None), (bytes, memory_estimate(bytes)), Content::Unread).seq
+        self.record_content(
+            NewFrame { at, direction: Direction::Sent, http: None, bytes, weight: memory_estimate(bytes) },
+            Content::Unread,
+        )
+        .seq
     }
 
     /// Adds a message of ours, whose line is what it was written as, and returns its frame.
     pub fn record_written(&mut self, at: Duration, message: Arc<Value>, line: &[u8]) -> &Frame {
-        self.record_content((at, Direction::Sent, None), (line, memory_estimate(line)), Content::Read(message))
+        self.record_content(
+            NewFrame { at, direction: Direction::Sent, http: None, bytes: line, weight: memory_estimate(line) },
+            Content::Read(message),
+        )
     }
 
     /// Adds a line that travelled and returns its frame.
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
         if channel == Channel::Protocol {
-            let weighed = (bytes, memory_estimate(bytes));
-            return self.record_content((at, direction, None), weighed, Content::of(weighed, "line"));
+            let weight = memory_estimate(bytes);
+            let content = Content::of(bytes, weight, "line");
+            return self.record_content(NewFrame { at, direction, http: None, bytes, weight }, content);
         }
         let content = Content::None(String::new());
         let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), http: None, content };
@@ -86,16 +104,13 @@ impl Transcript {
 
     /// Adds what came over HTTP and returns its frame.
     pub fn record_http(&mut self, at: Duration, http: &Arc<HttpHead>, bytes: &[u8]) -> &Frame {
-        let (http, weighed) = (Some(Arc::clone(http)), (bytes, memory_estimate(bytes)));
-        self.record_content((at, Direction::Received, http), weighed, Content::of(weighed, "message"))
+        let (http, weight) = (Some(Arc::clone(http)), memory_estimate(bytes));
+        let content = Content::of(bytes, weight, "message");
+        self.record_content(NewFrame { at, direction: Direction::Received, http, bytes, weight }, content)
     }
 
-    fn record_content(
-        &mut self,
-        (at, direction, http): (Duration, Direction, Option<Arc<HttpHead>>),
-        (bytes, weight): (&[u8], usize),
-        content: Content,
-    ) -> &Frame {
+    fn record_content(&mut self, new: NewFrame<'_>, content: Content) -> &Frame {
+        let NewFrame { at, direction, http, bytes, weight } = new;
         let is_cut = weight > MOST_WHOLE;
         let bytes = if is_cut { ends(bytes) } else { bytes.into() };
         let frame = Frame { seq: self.next_seq(), at, direction, channel: Channel::Protocol, bytes, http, content };

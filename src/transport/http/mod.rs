@@ -114,12 +114,13 @@ struct HttpSession {
 /// Connects to a server that runs already; the first request opens a socket.
 pub fn connect(address: &HttpAddress) -> Result<Link, ConnectError> {
     let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
-    link(address, (from_server, incoming), None)
+    link(address, from_server, incoming, None)
 }
 
 fn link(
     address: &HttpAddress,
-    (from_server, incoming): (mpsc::Sender<Incoming>, mpsc::Receiver<Incoming>),
+    from_server: mpsc::Sender<Incoming>,
+    incoming: mpsc::Receiver<Incoming>,
     process: Option<Stopper>,
 ) -> Result<Link, ConnectError> {
     let url = parsed(&address.url)?;

@@ -47,7 +47,7 @@ pub async fn start(command: &ServerCommand, address: &HttpAddress, within: Durat
     }
     early.take(&mut incoming);
     early.give(&from_server);
-    link(address, (from_server, incoming), Some(process))
+    link(address, from_server, incoming, Some(process))
 }
 
 /// The output of a server before it listened.

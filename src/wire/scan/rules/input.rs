@@ -30,7 +30,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
             )
         });
         if let Some(need) = need {
-            need.judge(look, (method, Rule::UndeclaredInput), || {
+            need.judge(look, method, Rule::UndeclaredInput, || {
                 format!("the server asks for the input `{method}`{}, which the client did not declare", need.manner)
             });
         }

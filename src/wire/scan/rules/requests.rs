@@ -37,7 +37,7 @@ pub(super) fn judge(
     if let Some(offers) = memory.offers
         && let Some(need) = need(offers, method, params, look.revision)
     {
-        need.judge(look, (method, Rule::UndeclaredRequest), || {
+        need.judge(look, method, Rule::UndeclaredRequest, || {
             format!("the server sent the request `{method}`{}, which the client did not declare", need.manner)
         });
     }
@@ -65,7 +65,8 @@ impl CapabilityNeed {
     pub(super) fn judge(
         &self,
         look: &mut MessageCheck<'_>,
-        (method, of_all): (&str, Rule),
+        method: &str,
+        of_all: Rule,
         words: impl FnOnce() -> String,
     ) {
         let of_manner = match method {

@@ -21,7 +21,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
         });
         for member in ["inputSchema", "outputSchema"] {
             if let Some(schema) = tool.get(member).filter(|schema| schema.is_object()) {
-                compiles(look, (name, member), schema);
+                judge_schema(look, name, member, schema);
             }
         }
         if let Some(input) = input {
@@ -30,7 +30,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
     }
 }
 
-fn compiles(look: &mut MessageCheck<'_>, (tool, member): (&str, &str), schema: &Value) {
+fn judge_schema(look: &mut MessageCheck<'_>, tool: &str, member: &str, schema: &Value) {
     if !look.holds(Rule::InvalidSchema) {
         return;
     }

@@ -79,11 +79,11 @@ fn judge_task(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, task: &Va
         let is_made = memory.tasks.get(id).is_some_and(|task| task.is_made);
         look.require(Rule::ReusedTaskId, !is_made, || format!("two tasks have the id `{id}`"));
     }
-    life(look, memory, (id, status), told);
+    judge_status(look, memory, id, status, told);
 }
 
 /// Judges what became of a task since it ended; an answer may have been made before, unless its request came after.
-fn life(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, (id, status): (&str, &str), told: TaskSource) {
+fn judge_status(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, id: &str, status: &str, told: TaskSource) {
     if memory.tasks.len() >= MAX_NAMES {
         return;
     }
