@@ -7,9 +7,9 @@ use crate::source::file;
 use crate::suite::Files;
 
 /// Reads suites and what they include.
-pub(super) struct Disk;
+pub(super) struct SuiteFiles;
 
-impl Files for Disk {
+impl Files for SuiteFiles {
     fn read(&self, path: &Path) -> io::Result<String> {
         file::read_text(path, file::WRITTEN)
     }

@@ -37,16 +37,16 @@ pub use self::exit::Exit;
 /// Runs test suites against MCP servers and scores which faults they look at.
 #[derive(Debug, Parser)]
 #[command(name = "mcprove", version, disable_help_subcommand = true, max_term_width = 100)]
-struct Arguments {
+struct CliArguments {
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
-    color: output::When,
+    color: output::ColorWhen,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     Run(commands::run::RunArgs),
     #[command(mut_arg("paths", server::positional))]
     Compliance(Box<commands::compliance::ComplianceArgs>),
@@ -68,7 +68,7 @@ enum Command {
     Completions(commands::completions::CompletionsArgs),
 }
 
-impl Command {
+impl CliCommand {
     /// Whether its words are the command that starts a server.
     fn takes_a_server(&self) -> bool {
         matches!(self, Self::Compliance(_) | Self::Lint(_) | Self::Fuzz(_) | Self::Snapshot(_) | Self::Ci(_))
@@ -93,7 +93,7 @@ impl Command {
 /// Does what the command line says; the only caller is the program.
 pub fn main() -> ExitCode {
     let environment = Environment::read();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match CliArguments::try_parse() {
         Ok(arguments) => arguments,
         Err(mut error) => {
             suggest_run(&mut error);
@@ -106,32 +106,36 @@ pub fn main() -> ExitCode {
     let output = Output::new(arguments.color, &environment, arguments.command.undone());
     if arguments.command.takes_a_server() {
         let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        dashes::misplaced(&Arguments::command(), &typed).inspect(|warning| output.note(warning));
+        dashes::misplaced(&CliArguments::command(), &typed).inspect(|warning| output.note(warning));
     }
     if matches!(
         arguments.command,
-        Command::Run(_) | Command::Prove(_) | Command::Plan(_) | Command::Check(_) | Command::FaultCoverage(_)
+        CliCommand::Run(_)
+            | CliCommand::Prove(_)
+            | CliCommand::Plan(_)
+            | CliCommand::Check(_)
+            | CliCommand::FaultCoverage(_)
     ) {
         // Reading the registry takes as long as reading a large suite; it is wanted after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
     }
     strays::adopt_orphans();
     let exit = match arguments.command {
-        Command::Run(args) => commands::run::run(&args, &environment, &output),
-        Command::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
-        Command::Lint(args) => commands::lint::lint(*args, &environment, &output),
-        Command::Fuzz(args) => commands::fuzz::fuzz(*args, &environment, &output),
-        Command::Snapshot(args) => commands::snapshot::snapshot(&args, &environment, &output),
-        Command::Prove(args) => commands::prove::prove(args, &environment, &output),
-        Command::Check(args) => commands::check::check(&args, &environment, &output),
-        Command::Plan(args) => commands::plan::plan(&args, &output),
-        Command::Report(args) => commands::report::report(&args, &output),
-        Command::Ci(args) => commands::ci::ci(*args, &environment, &output),
-        Command::Findings(args) => commands::findings::findings(&args, &environment, &output),
-        Command::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, &output),
-        Command::Schema(args) => commands::schema::schema(&args, &output),
-        Command::Serve(args) => commands::serve::serve(&args, &environment, &output),
-        Command::Completions(args) => commands::completions::completions(&args, &output),
+        CliCommand::Run(args) => commands::run::run(&args, &environment, &output),
+        CliCommand::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
+        CliCommand::Lint(args) => commands::lint::lint(*args, &environment, &output),
+        CliCommand::Fuzz(args) => commands::fuzz::fuzz(*args, &environment, &output),
+        CliCommand::Snapshot(args) => commands::snapshot::snapshot(&args, &environment, &output),
+        CliCommand::Prove(args) => commands::prove::prove(args, &environment, &output),
+        CliCommand::Check(args) => commands::check::check(&args, &environment, &output),
+        CliCommand::Plan(args) => commands::plan::plan(&args, &output),
+        CliCommand::Report(args) => commands::report::report(&args, &output),
+        CliCommand::Ci(args) => commands::ci::ci(*args, &environment, &output),
+        CliCommand::Findings(args) => commands::findings::findings(&args, &environment, &output),
+        CliCommand::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, &output),
+        CliCommand::Schema(args) => commands::schema::schema(&args, &output),
+        CliCommand::Serve(args) => commands::serve::serve(&args, &environment, &output),
+        CliCommand::Completions(args) => commands::completions::completions(&args, &output),
     };
     tell_strays(&output);
     exit.into()
@@ -158,7 +162,7 @@ fn suggest_run(error: &mut clap::Error) {
 
 /// The help text of every command, for the manual.
 pub fn help() -> Vec<(String, String)> {
-    let mut root = Arguments::command().term_width(100);
+    let mut root = CliArguments::command().term_width(100);
     root.build();
     let whole = (String::from("mcprove"), root.render_help().to_string());
     let each = root.get_subcommands_mut().map(|command| {

@@ -11,7 +11,7 @@ use crate::source::{Color, Diagnostic, Sources, Style, render, render_all};
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum When {
+pub(super) enum ColorWhen {
     /// On a terminal, unless `NO_COLOR` is set or `CLICOLOR` is 0.
     Auto,
     /// Always.
@@ -35,12 +35,12 @@ pub(super) struct Output {
 const WIDTH_OF_FILES: usize = 100;
 
 impl Output {
-    pub(super) fn new(when: When, environment: &Environment, undone: &'static str) -> Self {
+    pub(super) fn new(when: ColorWhen, environment: &Environment, undone: &'static str) -> Self {
         let style = |is_terminal: bool| {
             let color = match when {
-                When::Always => Color::Always,
-                When::Auto if wants_color(environment, is_terminal) => Color::Always,
-                When::Auto | When::Never => Color::Never,
+                ColorWhen::Always => Color::Always,
+                ColorWhen::Auto if wants_color(environment, is_terminal) => Color::Always,
+                ColorWhen::Auto | ColorWhen::Never => Color::Never,
             };
             Style::new(color, environment.width.unwrap_or(WIDTH_OF_FILES))
         };

@@ -14,7 +14,7 @@ const PASSED_OVER: [&str; 3] = ["node_modules", "target", "venv"];
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundSuites {
     /// Suite files in the order in which they were named; those of a folder or a glob in alphabetical order.
     pub(super) files: Vec<PathBuf>,
     /// Lines that were asked for.
@@ -26,8 +26,8 @@ pub(super) struct Found {
 }
 
 /// Looks for the suites that the words name; no words name the current folder.
-pub(super) fn find(words: &[String]) -> Found {
-    let mut found = Found::default();
+pub(super) fn find(words: &[String]) -> FoundSuites {
+    let mut found = FoundSuites::default();
     // One file has many spellings; the first one that was typed names it from then on.
     let mut named: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let here = [".".to_owned()];

@@ -49,7 +49,7 @@ pub(super) struct Verb {
 
 /// A server, and how it was asked for.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct AdHocServer {
     verb: Verb,
     /// As a suite has it.
     server: Value,
@@ -70,7 +70,7 @@ pub(super) fn positional(arg: clap::Arg) -> clap::Arg {
 
 impl ServerArgs {
     /// The server that the words name.
-    pub(super) fn target(&self, verb: Verb, words: &[String]) -> Result<Target, Mistake> {
+    pub(super) fn target(&self, verb: Verb, words: &[String]) -> Result<AdHocServer, Mistake> {
         let mut server = named(verb, words)?;
         self.filled_in(words)?;
         if !self.header.is_empty() {
@@ -101,7 +101,7 @@ impl ServerArgs {
         // What is printed is not what is sent.
         let shown = shell_words::join(words.iter().map(|word| public(word)));
         let hidden = words.iter().map(|word| (word.clone(), public(word))).filter(|(word, shown)| word != shown);
-        Ok(Target { verb, server, shown, hidden: hidden.collect(), flags: self.public_flags() })
+        Ok(AdHocServer { verb, server, shown, hidden: hidden.collect(), flags: self.public_flags() })
     }
 
     /// Refuses what an earlier run printed in the place of secrets.
@@ -131,7 +131,7 @@ impl ServerArgs {
     }
 }
 
-impl Target {
+impl AdHocServer {
     /// Says that the server's data may be changed.
     pub(super) fn say_scratch(&mut self) {
         self.server["scratch"] = true.into();

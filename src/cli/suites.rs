@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::environment::Environment;
 use super::exit::Exit;
-use super::files::Disk;
+use super::files::SuiteFiles;
 use super::output::Output;
 use super::{paths, state};
 use crate::block;
@@ -62,7 +62,7 @@ pub(super) struct Beside {
     /// What is in it.
     pub(super) text: String,
     /// Everything else.
-    pub(super) disk: Disk,
+    pub(super) disk: SuiteFiles,
 }
 
 impl Files for Beside {
@@ -81,7 +81,7 @@ impl SuiteArgs {
     /// Loads and plans everything that is named; what is wrong is shown, and the exit code says so.
     pub(super) fn plan(&self, registry: ChosenRegistry, output: &Output) -> Result<Plan, Exit> {
         let found = match &self.given {
-            Some(given) => paths::Found { files: vec![given.name.clone()], ..paths::Found::default() },
+            Some(given) => paths::FoundSuites { files: vec![given.name.clone()], ..paths::FoundSuites::default() },
             None => paths::find(&self.paths),
         };
         let doubtful: Vec<Diagnostic> = found.doubtful.iter().map(|file| passed_over(file)).collect();
@@ -162,7 +162,7 @@ fn load_given(
     sources: &mut Sources,
     mistakes: &mut Vec<Diagnostic>,
 ) -> Vec<LoadedSuite<Arc<dyn CaseSource>>> {
-    let files = Beside { name: given.name.clone(), text: given.text.clone(), disk: Disk };
+    let files = Beside { name: given.name.clone(), text: given.text.clone(), disk: SuiteFiles };
     match block::load(&given.name, &files, sources, &mut Vec::new()) {
         Ok(mut loaded) => {
             loaded.suite.asked = Some(given.asked.clone());
@@ -194,7 +194,7 @@ fn load_all(
     let mut suites = Vec::new();
     let mut warnings = Vec::new();
     for file in files {
-        match block::load(file, &Disk, sources, &mut warnings) {
+        match block::load(file, &SuiteFiles, sources, &mut warnings) {
             Ok(loaded) => suites.push(loaded),
             Err(found) => mistakes.extend(found),
         }

@@ -70,7 +70,7 @@ impl Totals {
 
 /// The cases of one file.
 #[derive(Debug)]
-pub(super) struct Suite<'a> {
+pub(super) struct SuiteReport<'a> {
     /// The file as the user knows it.
     pub(super) file: &'a str,
     /// The suite's name.
@@ -83,7 +83,7 @@ pub(super) struct Suite<'a> {
     pub(super) totals: Totals,
 }
 
-impl Suite<'_> {
+impl SuiteReport<'_> {
     /// The time spent on its cases, which overlap when they run in parallel; a suite takes no longer than its run.
     pub(super) fn duration(&self, report: &Report) -> Duration {
         let sum = Duration::from_micros(self.cases.iter().map(|result| result.duration_us).sum());
@@ -188,8 +188,8 @@ impl Report {
     }
 
     /// The suites in the order of the command line; cases of files that it does not name follow, by name.
-    pub(super) fn suites(&self) -> Vec<Suite<'_>> {
-        let mut suites: Vec<Suite<'_>> = Vec::new();
+    pub(super) fn suites(&self) -> Vec<SuiteReport<'_>> {
+        let mut suites: Vec<SuiteReport<'_>> = Vec::new();
         for info in self.started().iter().flat_map(|started| &started.suites) {
             find_or_add(&mut suites, &info.file, &info.name);
         }
@@ -217,9 +217,9 @@ impl Report {
     }
 }
 
-fn find_or_add<'s, 'a>(suites: &'s mut Vec<Suite<'a>>, file: &'a str, name: &'a str) -> &'s mut Suite<'a> {
+fn find_or_add<'s, 'a>(suites: &'s mut Vec<SuiteReport<'a>>, file: &'a str, name: &'a str) -> &'s mut SuiteReport<'a> {
     let at = suites.iter().position(|suite| suite.file == file).unwrap_or_else(|| {
-        suites.push(Suite { file, name, cases: Vec::new(), sessions: Vec::new(), totals: Totals::default() });
+        suites.push(SuiteReport { file, name, cases: Vec::new(), sessions: Vec::new(), totals: Totals::default() });
         suites.len() - 1
     });
     &mut suites[at]

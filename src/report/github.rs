@@ -10,7 +10,7 @@ use crate::event::{CaseResult, MutantResult, Outcome};
 use crate::source;
 
 use super::fold::Report;
-use super::terminal::{self, Groups, Shown};
+use super::terminal::{self, CaseDetail, Groups};
 use super::{Format, limit, proven, wording};
 
 pub(super) const FORMAT: Format = Format {
@@ -48,7 +48,7 @@ fn render(report: &Report) -> String {
 fn annotations(report: &Report, cases: Vec<(&CaseResult, bool)>, level: &str) -> (String, usize) {
     let mut groups = Groups::default();
     let (all, mut told, mut text) = (cases.len(), 0, String::new());
-    let firsts: Vec<_> = cases.into_iter().filter(|(case, _)| groups.admit(case) != Shown::Name).collect();
+    let firsts: Vec<_> = cases.into_iter().filter(|(case, _)| groups.admit(case) != CaseDetail::Name).collect();
     for (case, several) in firsts.into_iter().take(SHOWN) {
         let more = groups.count_more(case);
         text += &annotation(report, case, &wording::name(&case.case, several), (level, more));

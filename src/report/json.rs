@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::event::{CaseResult, Compliance, Coverage, Event, Isolation, Review, ServerReady, SessionJudged};
 
 use super::Format;
-use super::fold::{Report, Suite, Totals};
+use super::fold::{Report, SuiteReport, Totals};
 use super::json_text::{self, Layout};
 use super::parity::{self, Parity};
 use super::proven;
@@ -26,7 +26,7 @@ const VERSION: u32 = 1;
 /// A run with all of its cases, in declared order.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "mcprove report")]
-struct Document<'a> {
+struct ReportDocument<'a> {
     /// The version of this document; a higher one may mean something else.
     format: u32,
     /// The program and its version.
@@ -66,7 +66,7 @@ struct Document<'a> {
     reviews: &'a [Review],
     /// What the suite would catch, where that was proven.
     #[serde(skip_serializing_if = "Option::is_none")]
-    proof: Option<proven::Document<'a>>,
+    proof: Option<proven::ProofDocument<'a>>,
 }
 
 /// The cases of one file.
@@ -88,9 +88,9 @@ struct SuiteDocument<'a> {
     parity: Option<Parity>,
 }
 
-fn document(report: &Report) -> Document<'_> {
+fn document(report: &Report) -> ReportDocument<'_> {
     let (started, finished) = (report.started(), report.finished());
-    Document {
+    ReportDocument {
         format: VERSION,
         program: started.map_or("", |run| run.program.as_str()),
         started_unix_ms: started.map_or(0, |run| run.started_unix_ms),
@@ -107,20 +107,20 @@ fn document(report: &Report) -> Document<'_> {
         isolation: finished.and_then(|run| run.isolation.as_ref()),
         compliance: finished.map_or(&[], |run| run.compliance.as_slice()),
         reviews: finished.map_or(&[], |run| run.reviews.as_slice()),
-        proof: finished.and_then(|run| run.proof.as_deref()).map(proven::Document::of),
+        proof: finished.and_then(|run| run.proof.as_deref()).map(proven::ProofDocument::of),
     }
 }
 
-fn suite_document<'a>(report: &'a Report, suite: Suite<'a>) -> SuiteDocument<'a> {
+fn suite_document<'a>(report: &'a Report, suite: SuiteReport<'a>) -> SuiteDocument<'a> {
     let parity = parity::of(&suite);
-    let Suite { file, name, cases, totals, sessions: _ } = suite;
+    let SuiteReport { file, name, cases, totals, sessions: _ } = suite;
     let sessions = report.judgements().filter(|judged| judged.file == file).collect();
     SuiteDocument { file, name, totals, cases, sessions, parity }
 }
 
 /// The JSON Schema of the JSON report.
 pub fn schema_of_report() -> Value {
-    schema::<Document<'static>>()
+    schema::<ReportDocument<'static>>()
 }
 
 /// The JSON Schema of one line of a recording.

@@ -12,7 +12,7 @@ use crate::source::{Color, Style};
 
 use super::fold::protocol_case;
 use super::progress::{Progress, name_of};
-use super::terminal::{self, Cases, Failures, Groups, Shown};
+use super::terminal::{self, CaseDetail, Cases, Failures, Groups};
 
 /// How often the bar is redrawn while nothing happens, so that a hang can be told from a crash of ours.
 const TICK: Duration = Duration::from_millis(200);
@@ -150,9 +150,9 @@ impl Live {
             return;
         }
         let text = match self.groups.admit(result) {
-            Shown::Full(known) => terminal::further(result, &known, &self.style),
-            Shown::Line => terminal::line(result, &self.style),
-            Shown::Name => return,
+            CaseDetail::Full(known) => terminal::further(result, &known, &self.style),
+            CaseDetail::Line => terminal::line(result, &self.style),
+            CaseDetail::Name => return,
         };
         self.print_above(&text);
     }

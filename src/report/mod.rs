@@ -36,7 +36,7 @@ pub use self::fold::{Report, Totals};
 pub use self::json::{schema_of_event, schema_of_report};
 pub use self::limit::{TEXT_LIMIT, cut};
 pub use self::live::Live;
-pub use self::ndjson::{Recording, read_events};
+pub use self::ndjson::{EventRecording, read_events};
 pub use self::progress::Ticker;
 pub(crate) use self::terminal::without_commands;
 pub use self::terminal::{Cases, Failures, Families, ProofView, Survivors, View, failure, proof, summary};

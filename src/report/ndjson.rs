@@ -22,7 +22,7 @@ const PROBLEMS: usize = 10;
 
 /// Events that were read back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recording {
+pub struct EventRecording {
     /// In order.
     pub events: Vec<Event>,
     /// What is odd about the recording and does not keep it from being used.
@@ -39,10 +39,10 @@ pub fn line(event: &Event) -> String {
 /// # Errors
 ///
 /// Fails on every other line that is no event, on a recording of a newer format, and on text that is no recording.
-pub fn read_events(source: SourceId, sources: &Sources) -> Result<Recording, Vec<Diagnostic>> {
+pub fn read_events(source: SourceId, sources: &Sources) -> Result<EventRecording, Vec<Diagnostic>> {
     let file = sources.file(source);
     let mut reader =
-        Reader { source, text: &file.text, events: Vec::new(), warnings: Vec::new(), problems: Vec::new() };
+        RecordingReader { source, text: &file.text, events: Vec::new(), warnings: Vec::new(), problems: Vec::new() };
     reader.check_first()?;
     for (at, _) in file.text.match_indices('\n').chain([(file.text.len(), "")]) {
         reader.line_ending_at(at);
@@ -53,7 +53,7 @@ pub fn read_events(source: SourceId, sources: &Sources) -> Result<Recording, Vec
     reader.finish(&file.name)
 }
 
-struct Reader<'a> {
+struct RecordingReader<'a> {
     source: SourceId,
     text: &'a str,
     events: Vec<Event>,
@@ -73,7 +73,7 @@ struct Version {
     format: u32,
 }
 
-impl Reader<'_> {
+impl RecordingReader<'_> {
     fn line_ending_at(&mut self, end: usize) {
         let start = self.text[..end].rfind('\n').map_or(0, |line_break| line_break + 1);
         let line = &self.text[start..end];
@@ -138,7 +138,7 @@ impl Reader<'_> {
         Span { source: self.source, start: offset(start), end: offset(end) }
     }
 
-    fn finish(mut self, name: &str) -> Result<Recording, Vec<Diagnostic>> {
+    fn finish(mut self, name: &str) -> Result<EventRecording, Vec<Diagnostic>> {
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
@@ -146,6 +146,6 @@ impl Reader<'_> {
             let message = format!("`{name}` ends before the run does; what is missing is not in the document");
             self.warnings.push(Diagnostic::without_place("recording-unfinished", message).into_warning());
         }
-        Ok(Recording { events: self.events, warnings: self.warnings })
+        Ok(EventRecording { events: self.events, warnings: self.warnings })
     }
 }

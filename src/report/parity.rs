@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fold::Suite;
+use super::fold::SuiteReport;
 use crate::event::{CaseInfo, CaseResult, Outcome};
 
 /// The cases of one suite compared across its lanes.
@@ -44,7 +44,7 @@ impl ParityRow {
 type Lane<'a> = (&'a str, &'a str);
 
 /// Compares the lanes of a suite; `None` where there is only one.
-pub(super) fn of(suite: &Suite<'_>) -> Option<Parity> {
+pub(super) fn of(suite: &SuiteReport<'_>) -> Option<Parity> {
     let lanes = lanes(suite);
     if lanes.len() < 2 {
         return None;
@@ -70,7 +70,7 @@ fn lane(info: &CaseInfo) -> Lane<'_> {
 }
 
 /// The lanes in the order in which the suite has them, which is that in which their first cases are reported.
-fn lanes<'a>(suite: &Suite<'a>) -> Vec<Lane<'a>> {
+fn lanes<'a>(suite: &SuiteReport<'a>) -> Vec<Lane<'a>> {
     let mut lanes: Vec<Lane<'a>> = Vec::new();
     for case in &suite.cases {
         let of_case = lane(&case.case);
@@ -92,7 +92,7 @@ fn labels(lanes: &[Lane<'_>]) -> Vec<String> {
     lanes.iter().map(label).collect()
 }
 
-fn rows(suite: &Suite<'_>, lanes: &[Lane<'_>]) -> Vec<ParityRow> {
+fn rows(suite: &SuiteReport<'_>, lanes: &[Lane<'_>]) -> Vec<ParityRow> {
     let mut rows: Vec<ParityRow> = Vec::new();
     // Cases are in declared order, so those of one test follow one another.
     let mut first = 0;

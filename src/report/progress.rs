@@ -13,7 +13,7 @@ use crate::event::CaseResult;
 use crate::source::{Style, duration_text, visible_line};
 
 use super::fold::Totals;
-use super::terminal::{self, Groups, Shown};
+use super::terminal::{self, CaseDetail, Groups};
 use super::wording;
 
 /// How often something is written.
@@ -59,12 +59,12 @@ impl Drop for Ticker {
 /// What a log is told of a run while it lasts.
 #[derive(Debug)]
 pub(super) struct Progress {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProgressState>>,
     _ticker: Ticker,
 }
 
 #[derive(Debug)]
-struct State {
+struct ProgressState {
     style: Style,
     total: usize,
     totals: Totals,
@@ -79,7 +79,7 @@ struct State {
 impl Progress {
     /// Begins to write about a run of that many cases.
     pub(super) fn begin(style: Style, total: usize) -> Self {
-        let state = Arc::new(Mutex::new(State::new(style, total)));
+        let state = Arc::new(Mutex::new(ProgressState::new(style, total)));
         let told = Arc::clone(&state);
         let text = move |elapsed| told.lock().unwrap_or_else(PoisonError::into_inner).take_text(elapsed);
         Self { state, _ticker: Ticker::start(text) }
@@ -105,12 +105,12 @@ impl Progress {
         self.with(|state| state.tell(result));
     }
 
-    fn with(&self, change: impl FnOnce(&mut State)) {
+    fn with(&self, change: impl FnOnce(&mut ProgressState)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-impl State {
+impl ProgressState {
     fn new(style: Style, total: usize) -> Self {
         let (totals, running, suite) = (Totals::default(), Vec::new(), None);
         Self { style, total, totals, running, suite, groups: Groups::default(), news: String::new() }
@@ -141,7 +141,7 @@ impl State {
 
     /// What went wrong, each cause once.
     fn tell(&mut self, result: &CaseResult) {
-        if !terminal::is_trouble(result) || self.groups.admit(result) == Shown::Name {
+        if !terminal::is_trouble(result) || self.groups.admit(result) == CaseDetail::Name {
             return;
         }
         let place = wording::line(&result.case).map(|place| format!("{place} ")).unwrap_or_default();
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_log_is_told_what_is_new() {
-        let mut state = State::new(Style::PLAIN, 0);
+        let mut state = ProgressState::new(Style::PLAIN, 0);
         let text = state.take_text(Duration::from_secs(5));
         assert_eq!(text, "… 5 s: waiting for the server to start, and to say what it offers\n");
         state.total = 2;

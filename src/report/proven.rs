@@ -16,14 +16,14 @@ use super::coverage;
 /// A proof with what it adds up to.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ProofReport")]
-pub(super) struct Document<'a> {
+pub(super) struct ProofDocument<'a> {
     /// What the run without any mutant showed.
     control: &'a Control,
     /// What the run in front of the real servers showed, without any mutant; absent where none was wanted or needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<&'a Control>,
     /// How many mutants ended in which way.
-    totals: Mutants,
+    totals: MutantCounts,
     /// The mutants in the order of the registry.
     mutants: &'a [MutantResult],
     /// Tool by tool, the leaves whose mutants were planted in its calls.
@@ -38,11 +38,11 @@ pub(super) struct Document<'a> {
     duration_us: u64,
 }
 
-impl<'a> Document<'a> {
+impl<'a> ProofDocument<'a> {
     /// Everything about a proof.
     pub(super) fn of(proof: &'a Proof) -> Self {
         let Proof { control, live, mutants, left_out, proven, gates, duration_us } = proof;
-        let (totals, tools) = (Mutants::of(mutants), tool_rows(mutants));
+        let (totals, tools) = (MutantCounts::of(mutants), tool_rows(mutants));
         let live = live.as_ref();
         Self { control, live, totals, mutants, tools, left_out, proven, gates, duration_us: *duration_us }
     }
@@ -50,7 +50,7 @@ impl<'a> Document<'a> {
 
 /// How many mutants ended in which way; every mutant is counted once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct Mutants {
+pub(super) struct MutantCounts {
     /// Killed by something that the suite asked for.
     pub(super) killed_by_expectations: usize,
     /// Killed by nothing but the scans that every run makes.
@@ -67,7 +67,7 @@ pub(super) struct Mutants {
     pub(super) live_only: usize,
 }
 
-impl Mutants {
+impl MutantCounts {
     /// Counts them.
     pub(super) fn of(mutants: &[MutantResult]) -> Self {
         let mut totals = Self::default();
@@ -121,7 +121,7 @@ impl Mutants {
 /// Those that were tried in front of the real servers, in words; nothing where there was none.
 pub(super) fn live(mutants: &[MutantResult]) -> Option<String> {
     let tried: Vec<MutantResult> = mutants.iter().filter(|mutant| mutant.live).cloned().collect();
-    let told = Mutants::of(&tried).brief();
+    let told = MutantCounts::of(&tried).brief();
     (!tried.is_empty()).then(|| format!("{} of them in front of the real servers: {told}", tried.len()))
 }
 
@@ -193,7 +193,7 @@ pub(super) fn could(mutant: &MutantResult) -> &str {
 
 /// The figures in one sentence: `64% of variants proven (18/28); mutants: 3 killed, 1 survived`.
 pub(super) fn sentence(proof: &Proof) -> String {
-    let (score, totals) = (&proof.proven, Mutants::of(&proof.mutants));
+    let (score, totals) = (&proof.proven, MutantCounts::of(&proof.mutants));
     let missed = coverage::missed(&proof.gates, Figure::Plain);
     let percent = coverage::percent(score.percent, missed);
     format!("{percent} of variants proven ({}); mutants: {}", score.variants, totals.brief())
@@ -234,7 +234,7 @@ mod tests {
             ..mutant("L", Verdict::Killed, &[])
         };
         let all = [killed(&[By::Scan]), killed(&[By::Scan, By::Expectation]), mutant("L", Verdict::Redundant, &[])];
-        let totals = Mutants::of(&all);
+        let totals = MutantCounts::of(&all);
         assert_eq!((totals.killed_by_expectations, totals.killed_by_scans, totals.redundant), (1, 1, 1));
         let told = "2 killed (1 by the suite's expectations, 1 by the scans that every run makes), 0 survived, \
                     1 redundant";

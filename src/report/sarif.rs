@@ -14,7 +14,7 @@ use crate::source::{FNV, fnv};
 
 use super::fold::Report;
 use super::json_text::{self, Layout};
-use super::wording::{self, Place};
+use super::wording::{self, SourceLocation};
 use super::{Format, limit, proven};
 
 pub(super) const FORMAT: Format = Format {
@@ -34,7 +34,7 @@ const MOST_RESULTS: usize = 25_000;
 const VALUE: usize = 400;
 
 fn document(report: &Report) -> Value {
-    let mut rules = Rules::default();
+    let mut rules = SarifRules::default();
     let mut fingerprints = Fingerprints::default();
     let mut results = Vec::new();
     for suite in report.suites() {
@@ -82,7 +82,7 @@ fn invocation(successful: bool, left_out: usize) -> Value {
     invocation
 }
 
-fn of_case(report: &Report, case: &CaseResult, rules: &mut Rules, fingerprints: &mut Fingerprints) -> Vec<Value> {
+fn of_case(report: &Report, case: &CaseResult, rules: &mut SarifRules, fingerprints: &mut Fingerprints) -> Vec<Value> {
     match case.outcome {
         Outcome::Passed | Outcome::Skipped => return Vec::new(),
         Outcome::Failed | Outcome::Warned | Outcome::Errored | Outcome::Inconclusive => {}
@@ -99,7 +99,7 @@ fn result(
     report: &Report,
     case: &CaseResult,
     finding: &Finding,
-    rules: &mut Rules,
+    rules: &mut SarifRules,
     fingerprints: &mut Fingerprints,
 ) -> Value {
     let level = match (case.outcome, finding.level, finding.how_bad()) {
@@ -139,7 +139,7 @@ fn result(
 }
 
 /// A mutant that nobody noticed: nothing is wrong with the server, so it is no more than a note.
-fn survivor(report: &Report, mutant: &MutantResult, rules: &mut Rules) -> Value {
+fn survivor(report: &Report, mutant: &MutantResult, rules: &mut SarifRules) -> Value {
     let file = wording::suite_of(report, mutant).unwrap_or_default();
     let mut text = format!("the mutant {} survived: {}", mutant.id, proven::could(mutant));
     if let Some(missing) = mutant.missing.first() {
@@ -153,7 +153,7 @@ fn survivor(report: &Report, mutant: &MutantResult, rules: &mut Rules) -> Value 
         "kind": "fail",
         "level": "note",
         "message": {"text": plain(&text)},
-        "locations": [location(&Place { file, line: 1, column: None, end_column: None }, (&mutant.id, &mutant.id))],
+        "locations": [location(&SourceLocation { file, line: 1, column: None, end_column: None }, (&mutant.id, &mutant.id))],
         "partialFingerprints": {"mcproveMutant/v1": format!("{:016x}", fnv(FNV, format!("{file}#{}", mutant.id).as_bytes()))},
         "properties": {"mutant": mutant.id, "leaf": mutant.leaf, "tools": tools},
     })
@@ -177,7 +177,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Where something is written, or what it is called where nobody wrote it.
-fn location(place: &Place<'_>, (id, name): (&str, &str)) -> Value {
+fn location(place: &SourceLocation<'_>, (id, name): (&str, &str)) -> Value {
     if place.file.is_empty() {
         return json!({
             "logicalLocations": [{"name": visible(name), "fullyQualifiedName": visible(id), "kind": "member"}],
@@ -218,14 +218,14 @@ fn encoded(path: &str) -> String {
 }
 
 /// What a finding is, and how bad.
-struct Weight {
+struct SarifSeverity {
     kind: Kind,
     severity: Severity,
     /// Whether it is about security: only such a rule may say how bad it is for that.
     is_of_security: bool,
 }
 
-impl Weight {
+impl SarifSeverity {
     fn of(case: &CaseResult, finding: &Finding) -> Self {
         let variants = &case.case.variants;
         let is_of_security = !variants.is_empty() && variants.iter().all(|variant| variant.starts_with("SECURITY-"));
@@ -244,7 +244,7 @@ impl Weight {
 
 /// The rules in the order in which they were met.
 #[derive(Default)]
-struct Rules {
+struct SarifRules {
     codes: Vec<Met>,
 }
 
@@ -254,17 +254,17 @@ struct Met {
     help: String,
     link: Option<String>,
     /// What its first finding is and how bad; `None` where it is about no finding of a server.
-    weight: Option<Weight>,
+    weight: Option<SarifSeverity>,
 }
 
-impl Rules {
+impl SarifRules {
     fn index(&mut self, case: &CaseResult, finding: &Finding) -> usize {
         let rule = case.case.rule.as_deref();
         let at = self
             .place(&rule_id(case, finding), || rule.map_or_else(|| help(finding), |rule| format!("“{}”", rule.quote)));
         self.codes[at].link = rule.map(|rule| rule.link.clone());
         if case.outcome == Outcome::Failed {
-            self.codes[at].weight.get_or_insert_with(|| Weight::of(case, finding));
+            self.codes[at].weight.get_or_insert_with(|| SarifSeverity::of(case, finding));
         }
         at
     }

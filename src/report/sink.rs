@@ -48,10 +48,10 @@ pub fn parse_target(typed: &str) -> Result<(Format, PathBuf), String> {
 /// Fails where the system refuses.
 pub fn write(path: &Path, document: &str) -> Result<(), SinkError> {
     let written = match place(path) {
-        Place::Output if is_output_closed() => Err(io::Error::other("standard output is closed")),
-        Place::Output => io::stdout().lock().write_all(document.as_bytes()),
-        Place::Device => fs::write(path, document),
-        Place::File(file) => write_file(&file, document),
+        WriteTarget::Output if is_output_closed() => Err(io::Error::other("standard output is closed")),
+        WriteTarget::Output => io::stdout().lock().write_all(document.as_bytes()),
+        WriteTarget::Device => fs::write(path, document),
+        WriteTarget::File(file) => write_file(&file, document),
     };
     written.map_err(|reason| SinkError { path: path.to_owned(), reason })
 }
@@ -123,22 +123,22 @@ fn is_output_closed() -> bool {
     false
 }
 
-enum Place {
+enum WriteTarget {
     Output,
     /// A pipe or `/dev/null`, which nothing may be moved onto.
     Device,
     File(PathBuf),
 }
 
-fn place(path: &Path) -> Place {
+fn place(path: &Path) -> WriteTarget {
     if path == Path::new("-") {
-        return Place::Output;
+        return WriteTarget::Output;
     }
     // A link stays a link; what it points at is written.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     match fs::metadata(&target) {
-        Ok(found) if !found.is_file() && !found.is_dir() => Place::Device,
-        Ok(_) | Err(_) => Place::File(target),
+        Ok(found) if !found.is_file() && !found.is_dir() => WriteTarget::Device,
+        Ok(_) | Err(_) => WriteTarget::File(target),
     }
 }
 

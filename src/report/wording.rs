@@ -41,7 +41,7 @@ pub(super) fn message(findings: &[Finding], reason: Option<&Reason>) -> String {
 
 /// Where something is written, for programs that open files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place<'a> {
+pub(super) struct SourceLocation<'a> {
     pub(super) file: &'a str,
     /// Counted from one, like the columns, which count characters.
     pub(super) line: usize,
@@ -52,21 +52,25 @@ pub(super) struct Place<'a> {
 
 /// The line of the expectation, or that of the test; of what is built in, the suite that includes it. The file is empty
 /// where nobody wrote any of them.
-pub(super) fn place<'a>(report: &'a Report, result: &'a CaseResult, finding: Option<&'a Finding>) -> Place<'a> {
+pub(super) fn place<'a>(
+    report: &'a Report,
+    result: &'a CaseResult,
+    finding: Option<&'a Finding>,
+) -> SourceLocation<'a> {
     let info = &result.case;
     if let Some(quote) = finding.and_then(|finding| finding.quote.as_ref()).filter(|quote| is_file(&quote.file)) {
         let (start, end) = quote.marked;
         let marked = quote.text.get(start..end).map_or(0, |text| text.chars().count());
         let end_column = (marked > 0).then_some(quote.column + marked);
-        return Place { file: &quote.file, line: quote.line, column: Some(quote.column), end_column };
+        return SourceLocation { file: &quote.file, line: quote.line, column: Some(quote.column), end_column };
     }
     if is_file(&info.file) && !info.from_command_line {
-        return Place { file: &info.file, line: info.line, column: Some(info.column), end_column: None };
+        return SourceLocation { file: &info.file, line: info.line, column: Some(info.column), end_column: None };
     }
     let suites =
         || report.started().into_iter().flat_map(|run| &run.suites).filter(|suite| is_written(report, &suite.file));
     let named = suites().find(|suite| suite.name == info.suite).or_else(|| suites().next());
-    Place { file: named.map_or("", |suite| &suite.file), line: 1, column: None, end_column: None }
+    SourceLocation { file: named.map_or("", |suite| &suite.file), line: 1, column: None, end_column: None }
 }
 
 /// The suite that does not notice a mutant: the one that has to grow, or the only one.

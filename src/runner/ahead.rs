@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::pool::{Starting, Turn};
+use super::pool::{SessionUse, StartingServer};
 use super::resolve::Starts;
 use super::target::{SessionError, TargetSessions};
 use crate::plan::{Body, Case};
@@ -20,12 +20,12 @@ impl TargetSessions {
         self: &Arc<Self>,
         known: Option<Revision>,
         case: &Case,
-        turn: Turn,
+        turn: SessionUse,
     ) -> Result<Session, SessionError> {
         if self.may_be_ahead(case) {
             let ahead = self.pool.take(turn, || {
                 let target = Arc::clone(self);
-                Starting::new(tokio::spawn(async move {
+                StartingServer::new(tokio::spawn(async move {
                     let answers = &target.planned().suite.answers;
                     target.open(known, (answers, Handshake::Made), &Names::new()).await
                 }))
@@ -86,7 +86,7 @@ impl TargetSessions {
     /// Ends the servers that were started ahead and not used, all at once.
     pub(super) async fn end_unused(self: &Arc<Self>) {
         let mut ending = JoinSet::new();
-        for unused in self.pool.drain().into_iter().filter(Starting::is_decided) {
+        for unused in self.pool.drain().into_iter().filter(StartingServer::is_decided) {
             let target = Arc::clone(self);
             ending.spawn(async move {
                 if let Some(Ok(session)) = unused.session().await {

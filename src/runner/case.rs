@@ -10,14 +10,14 @@ use tokio::time::{Instant, timeout};
 
 use super::case_result::{of_check, to_attempt};
 use super::conversation::Conversation;
-use super::exchange::{Speaker, blank};
+use super::exchange::{CaseSpeaker, blank};
 use super::options::Stop;
-use super::pool::Turn;
+use super::pool::SessionUse;
 use super::precondition::{precondition_failed, valid_call_refused};
 use super::raw::expects_the_end;
 use super::reuse::run_in_reused_session;
 use super::rule::downgrade_should;
-use super::snapshot::{self, Recorder};
+use super::snapshot::{self, SnapshotRecorder};
 use super::target::{OpenSession, SessionError, TargetSessions};
 use super::witness::ValidCallError;
 use super::{Options, check, conversation, crash, finding, rerun, rounds};
@@ -59,7 +59,7 @@ pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: A
             let timeout = options.timeout.or(planned.suite.options.timeout).unwrap_or(CASE_TIMEOUT);
             let retries = options.retries.unwrap_or(case.retries);
             let is_once = options.repeat <= 1 && retries == 0;
-            let limits = CaseLimits { timeout, left: timeout, stop: &options.stop, turn: Turn::First, is_once };
+            let limits = CaseLimits { timeout, left: timeout, stop: &options.stop, turn: SessionUse::First, is_once };
             let run = CaseRun { target: &target, case: &case, script, limits };
             let mut result =
                 if options.repeat > 1 { Box::pin(run.repeat(options.repeat)).await } else { run.retry(retries).await };
@@ -107,7 +107,7 @@ pub(super) struct CaseLimits<'a> {
     pub(super) left: Duration,
     pub(super) stop: &'a Stop,
     /// Whether the case was counted on for this session.
-    pub(super) turn: Turn,
+    pub(super) turn: SessionUse,
     /// Whether the case is attempted once, however it ends.
     pub(super) is_once: bool,
 }
@@ -116,7 +116,7 @@ impl CaseRun<'_> {
     /// Attempts the case until it passes, as often as retries allow.
     async fn retry(&self, mut retries: u32) -> CaseResult {
         let mut earlier: Vec<Attempt> = Vec::new();
-        let mut turn = Turn::First;
+        let mut turn = SessionUse::First;
         loop {
             let number = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
             let result = self.attempt(number, turn).await;
@@ -125,19 +125,19 @@ impl CaseRun<'_> {
                 return of_check(self.target.planned(), self.case, result, earlier);
             }
             earlier.push(to_attempt(&result));
-            (retries, turn) = (retries - 1, Turn::Again);
+            (retries, turn) = (retries - 1, SessionUse::Again);
         }
     }
 
     /// Attempts the case a fixed number of times; the first of the worst results is shown.
     async fn repeat(&self, times: u32) -> CaseResult {
-        let mut shown = self.attempt(1, Turn::First).await;
+        let mut shown = self.attempt(1, SessionUse::First).await;
         let mut repetitions = vec![to_attempt(&shown)];
         for number in 2..=times {
             if shown.outcome == Outcome::Skipped || self.limits.stop.is_set() {
                 break;
             }
-            let next = self.attempt(number, Turn::First).await;
+            let next = self.attempt(number, SessionUse::First).await;
             repetitions.push(to_attempt(&next));
             if badness(next.outcome) > badness(shown.outcome) {
                 shown = next;
@@ -157,7 +157,7 @@ impl CaseRun<'_> {
     }
 
     /// Runs the case once, in the session of its target or in one of its own.
-    async fn attempt(&self, number: u32, turn: Turn) -> CheckResult {
+    async fn attempt(&self, number: u32, turn: SessionUse) -> CheckResult {
         let started = CaseStarted { id: self.case.id.clone(), attempt: number };
         self.target.emitter().event(Event::CaseStarted(started));
         let run = self.with_turn(turn);
@@ -172,7 +172,7 @@ impl CaseRun<'_> {
         downgrade_should(self.case, CheckResult { duration, ..result })
     }
 
-    pub(super) fn with_turn(&self, turn: Turn) -> Self {
+    pub(super) fn with_turn(&self, turn: SessionUse) -> Self {
         Self { limits: CaseLimits { turn, ..self.limits }, ..*self }
     }
 
@@ -189,7 +189,7 @@ impl CaseRun<'_> {
         if !found.is_empty() {
             add_violations(&mut result, &found, &opened.session.frames());
         }
-        let again = self.with_turn(Turn::Again);
+        let again = self.with_turn(SessionUse::Again);
         let alone = Box::pin(again.run_in_own_session());
         let result = crash::rerun_to_attribute(self.target, &opened, result, alone).await;
         CheckResult { duration: begun.elapsed(), ..result }
@@ -252,7 +252,7 @@ impl CaseRun<'_> {
                 Some(later) if goes_on && goes_on_after(result.outcome) => {
                     rest = later;
                     names = learned;
-                    run.limits.turn = Turn::Again;
+                    run.limits.turn = SessionUse::Again;
                     whole = Some(result);
                 }
                 _ => return result,
@@ -288,9 +288,9 @@ impl CaseRun<'_> {
         {
             names.insert("hints".to_owned(), filled.to_json());
         }
-        let speaker = Speaker { session: &opened.session, owner: &case.id, catalog: target.known_catalog() };
+        let speaker = CaseSpeaker { session: &opened.session, owner: &case.id, catalog: target.known_catalog() };
         let recorder =
-            Some(Recorder { emitter: target.emitter(), planned: target.planned(), case, has_recorded: false });
+            Some(SnapshotRecorder { emitter: target.emitter(), planned: target.planned(), case, has_recorded: false });
         let cure = Cure::of(&target.planned().suite);
         let given = [target.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
         let history = target.history.as_ref();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::conversation::Conversation;
-use super::exchange::Speaker;
+use super::exchange::CaseSpeaker;
 use super::target::{OpenSession, TargetSessions};
 use super::{SessionFrames, case, case_result, finding};
 use crate::diagnosis;
@@ -54,7 +54,7 @@ impl TargetSessions {
         if steps.is_empty() || !opened.session.is_open() {
             return CheckResult::new(Outcome::Passed);
         }
-        let speaker = Speaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
+        let speaker = CaseSpeaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, opened.names.clone(), self);
         let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every(Phase::SuiteTeardown, steps)).await;
         let mut found = torn_down.unwrap_or_else(|limit| {

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 pub(super) struct RunCollector<'a> {
     pub(super) judge: CoverageCollector,
     /// What is recorded of answers.
-    pub(super) recorded: snapshot::Ledger,
+    pub(super) recorded: snapshot::SnapshotLedger,
     /// What is known to fail.
     pub(super) known: baseline::Ledger<'a>,
     pub(super) summary: Summary,

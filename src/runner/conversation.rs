@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::exchange::{Intent, IntentError, Speaker, StepResponse, intend};
+use super::exchange::{CaseSpeaker, Intent, IntentError, StepResponse, intend};
 use super::finding::{self, MISSING};
 use super::history::History;
 use super::read_only::ReadOnlyFilter;
-use super::snapshot::Recorder;
+use super::snapshot::SnapshotRecorder;
 use super::target::TargetSessions;
 use super::{precondition, raw_http, rounds};
 use crate::event::{Exchange, Finding, Level, Phase, Reason, StepProblem};
@@ -26,7 +26,7 @@ use crate::wire::admitted_failure;
 
 /// A conversation so far: what was said, what was learned.
 pub(super) struct Conversation<'a> {
-    pub(super) speaker: Speaker<'a>,
+    pub(super) speaker: CaseSpeaker<'a>,
     pub(super) names: Names,
     pub(super) exchanges: Vec<Exchange>,
     pub(super) sources: &'a Sources,
@@ -36,7 +36,7 @@ pub(super) struct Conversation<'a> {
     /// Learns what is captured as a secret.
     pub(super) redactor: &'a Redactor,
     /// Compares answers with recorded ones; `None` where nothing is judged.
-    pub(super) recorder: Option<Recorder<'a>>,
+    pub(super) recorder: Option<SnapshotRecorder<'a>>,
     /// What is doubtful and fails nothing.
     pub(super) warnings: Vec<Finding>,
     /// Why expectations that were met prove nothing, or cannot be judged.
@@ -60,7 +60,7 @@ pub(super) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(super) fn new(speaker: Speaker<'a>, mut names: Names, target: &'a TargetSessions) -> Self {
+    pub(super) fn new(speaker: CaseSpeaker<'a>, mut names: Names, target: &'a TargetSessions) -> Self {
         for (name, value) in of_session(speaker.session) {
             names.entry(name).or_insert(value);
         }

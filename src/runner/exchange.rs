@@ -18,7 +18,7 @@ use crate::wire::{Catalog, Era, ListKind, Revision};
 const KEPT: usize = 4096;
 
 /// A session and the case that speaks over it.
-pub(super) struct Speaker<'a> {
+pub(super) struct CaseSpeaker<'a> {
     pub(super) session: &'a Session,
     /// The case id; empty for the target itself.
     pub(super) owner: &'a str,
@@ -84,7 +84,7 @@ fn wants_session_id(step: &Step, names: &Names) -> bool {
     }
 }
 
-impl Speaker<'_> {
+impl CaseSpeaker<'_> {
     /// Says it and notes what came of it; `Err` says why there is no answer to judge.
     pub(super) async fn perform(
         &self,

@@ -18,13 +18,13 @@ const SUSPECTS: usize = 3;
 
 /// What one way of running the cases came to.
 #[derive(Debug, Default)]
-struct Way {
+struct IsolationRun {
     /// The ids in the order in which the cases began.
     begun: Vec<String>,
     results: BTreeMap<String, CaseResult>,
 }
 
-impl Way {
+impl IsolationRun {
     fn note(&mut self, event: &Event) {
         match event {
             Event::CaseStarted(started) if started.attempt == 1 => self.begun.push(started.id.clone()),
@@ -53,10 +53,10 @@ impl Way {
 
 /// The three ways.
 #[derive(Debug, Default)]
-struct Ways {
-    shared: Way,
-    isolated: Way,
-    shuffled: Way,
+struct IsolationRuns {
+    shared: IsolationRun,
+    isolated: IsolationRun,
+    shuffled: IsolationRun,
 }
 
 /// Runs the cases in three ways; returns how many were not reached, and what differs.
@@ -69,7 +69,7 @@ pub(super) async fn verify(
     let alone = Options { parallel: Some(1), order: None, ..Options::clone(options) };
     let alone = Arc::new(alone);
     let recordings = Arc::clone(&collector.recordings);
-    let mut ways = Ways::default();
+    let mut ways = IsolationRuns::default();
     let shared = Arc::new(replanned(plan, RestartPolicy::PerSuite, Order::Declared));
     let not_run = run_suites(&shared, &alone, &recordings, &mut |message| {
         if let RunMessage::Event(event) = &message {
@@ -105,7 +105,7 @@ pub(super) async fn verify(
     (not_run, Some(isolation))
 }
 
-fn compare(ways: &Ways, seed: u32) -> Isolation {
+fn compare(ways: &IsolationRuns, seed: u32) -> Isolation {
     let mut isolation = Isolation { seed, agreeing: 0, differing: Vec::new() };
     for (id, result) in &ways.shared.results {
         let (Some(isolated), Some(shuffled)) = (ways.isolated.outcome(id), ways.shuffled.outcome(id)) else { continue };
@@ -123,9 +123,9 @@ fn compare(ways: &Ways, seed: u32) -> Isolation {
 }
 
 /// The cases that came before this one wherever its verdict was not that of the case alone, and nowhere else.
-fn suspects(ways: &Ways, id: &str) -> Vec<String> {
+fn suspects(ways: &IsolationRuns, id: &str) -> Vec<String> {
     let alone = ways.isolated.outcome(id);
-    let (differs, agrees): (Vec<&Way>, Vec<&Way>) =
+    let (differs, agrees): (Vec<&IsolationRun>, Vec<&IsolationRun>) =
         [&ways.shared, &ways.shuffled].into_iter().partition(|way| way.outcome(id) != alone);
     let Some((first, more)) = differs.split_first() else { return Vec::new() };
     let suspected: Vec<String> = first
@@ -139,7 +139,7 @@ fn suspects(ways: &Ways, id: &str) -> Vec<String> {
 }
 
 /// The verdict for each server and revision, as a case of its own.
-fn lanes(plan: &Plan, ways: &Ways, isolation: &Isolation) -> Vec<CaseResult> {
+fn lanes(plan: &Plan, ways: &IsolationRuns, isolation: &Isolation) -> Vec<CaseResult> {
     let mut results = Vec::new();
     for (suite, planned) in plan.suites.iter().enumerate() {
         for at in 0..planned.lanes.len() {

@@ -67,7 +67,7 @@ pub use self::options::{
 };
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 pub use self::start::{Started, starts};
-pub use self::visit::{Visit, Visitor, visit_servers};
+pub use self::visit::{ServerVisit, Visitor, visit_servers};
 
 /// What a run comes to; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -153,7 +153,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
     let (baseline, thresholds) = (Arc::clone(&options.baseline), options.thresholds);
     let mut collector = RunCollector {
         judge: CoverageCollector::new(&plan),
-        recorded: snapshot::Ledger::new(&plan, Arc::clone(&recordings)),
+        recorded: snapshot::SnapshotLedger::new(&plan, Arc::clone(&recordings)),
         known: baseline::Ledger::new(&baseline),
         summary: Summary::default(),
         ruled: Vec::new(),

@@ -170,11 +170,11 @@ impl std::fmt::Debug for Replay {
 /// Stands between a run and its servers, lane by lane; lanes are named as in [`SessionFrames::lane`].
 #[derive(Clone)]
 pub struct Tamper {
-    start: Arc<Starting>,
+    start: Arc<StartHook>,
     link: Arc<Linking>,
 }
 
-type Starting = dyn Fn(&str, &mut ServerCommand) + Send + Sync;
+type StartHook = dyn Fn(&str, &mut ServerCommand) + Send + Sync;
 type Linking = dyn Fn(&str, Link) -> Link + Send + Sync;
 
 impl Tamper {

@@ -12,7 +12,7 @@ use crate::session::Session;
 
 /// Whether somebody counted on this session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum SessionUse {
     /// It is the one that every case was announced to need.
     First,
     /// It comes on top: after a restart, or for another attempt.
@@ -20,29 +20,29 @@ pub(super) enum Turn {
 }
 
 /// Servers of one target.
-pub(super) struct Pool {
+pub(super) struct ServerPool {
     /// How many may wait at a time.
     limit: usize,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     /// How many sessions are still to be asked for.
     wanted: usize,
-    waiting: VecDeque<Starting>,
+    waiting: VecDeque<StartingServer>,
 }
 
 /// A server that starts; forgetting it ends it.
-pub(super) struct Starting(JoinHandle<Result<Session, SessionError>>);
+pub(super) struct StartingServer(JoinHandle<Result<Session, SessionError>>);
 
-impl Drop for Starting {
+impl Drop for StartingServer {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Starting {
+impl StartingServer {
     pub(super) fn new(task: JoinHandle<Result<Session, SessionError>>) -> Self {
         Self(task)
     }
@@ -58,7 +58,7 @@ impl Starting {
     }
 }
 
-impl Pool {
+impl ServerPool {
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, state: Mutex::default() }
     }
@@ -69,9 +69,9 @@ impl Pool {
     }
 
     /// The server that has waited longest, and others started in its place while more are wanted.
-    pub(super) fn take(&self, turn: Turn, start: impl Fn() -> Starting) -> Option<Starting> {
+    pub(super) fn take(&self, turn: SessionUse, start: impl Fn() -> StartingServer) -> Option<StartingServer> {
         let mut state = self.lock();
-        if turn == Turn::First {
+        if turn == SessionUse::First {
             state.wanted = state.wanted.saturating_sub(1);
         }
         let taken = state.waiting.pop_front();
@@ -82,13 +82,13 @@ impl Pool {
     }
 
     /// Everything that waits; nothing is started any more.
-    pub(super) fn drain(&self) -> Vec<Starting> {
+    pub(super) fn drain(&self) -> Vec<StartingServer> {
         let mut state = self.lock();
         state.wanted = 0;
         state.waiting.drain(..).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -100,14 +100,14 @@ mod tests {
     use super::*;
 
     /// Takes sessions in reusable and returns how many were started, ahead and on the spot, and the most that waited.
-    fn check(limit: usize, announced: usize, reusable: &[Turn], expected: (usize, usize)) {
-        let (pool, started) = (Pool::new(limit), Cell::new(0));
+    fn check(limit: usize, announced: usize, reusable: &[SessionUse], expected: (usize, usize)) {
+        let (pool, started) = (ServerPool::new(limit), Cell::new(0));
         pool.expect(announced);
         let mut most = 0;
         for turn in reusable {
             let taken = pool.take(*turn, || {
                 started.set(started.get() + 1);
-                Starting::new(tokio::spawn(std::future::pending()))
+                StartingServer::new(tokio::spawn(std::future::pending()))
             });
             if taken.is_none() {
                 started.set(started.get() + 1);
@@ -119,7 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn as_many_are_started_as_are_used() {
-        use Turn::{Again, First};
+        use SessionUse::{Again, First};
         check(1, 1, &[First], (1, 0));
         check(1, 4, &[First; 4], (4, 1));
         check(8, 4, &[First; 4], (4, 3));

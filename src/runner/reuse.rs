@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::case::CaseRun;
 use super::closing::{CaseSessionEnd, OWN_WATCH};
 use super::crash::ended_the_server;
-use super::pool::Turn;
+use super::pool::SessionUse;
 use super::resolve::Starts;
 use super::target::{OpenSession, TargetSessions};
 use crate::event::{CheckResult, Finding, Outcome};
@@ -25,13 +25,13 @@ use crate::suite::Handshake;
 /// The sessions of a target that cases use one after another.
 #[derive(Default)]
 pub(super) struct ReusableSessions {
-    state: Mutex<State>,
+    state: Mutex<ReuseState>,
     /// Rung whenever a case is through.
     through: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct ReuseState {
     free: Vec<OpenSession>,
     /// How many cases are at it, and may leave a session.
     busy: usize,
@@ -48,7 +48,7 @@ impl Drop for SessionLease<'_> {
 }
 
 impl ReusableSessions {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ReuseState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -103,7 +103,7 @@ pub(super) async fn run_in_reused_session(run: &CaseRun<'_>) -> CheckResult {
         Ok(result) => return result,
         Err(discarded) => *discarded,
     };
-    let again = run.with_turn(Turn::Again).run_in_own_session().await;
+    let again = run.with_turn(SessionUse::Again).run_in_own_session().await;
     let end = closed.unreported_exit.take().filter(|_| !ended_the_server(&again));
     target.judged(&revision, end.map(|exit| target.at_server(Finding::from(&exit))).into_iter().collect());
     // After that of the case itself, which is the one that counts.

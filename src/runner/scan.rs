@@ -17,10 +17,10 @@ const MOST_TOLD: usize = 3;
 
 /// What was found in a target so far.
 #[derive(Default)]
-pub(super) struct ScanResults(Mutex<State>);
+pub(super) struct ScanResults(Mutex<ScanState>);
 
 #[derive(Default)]
-struct State {
+struct ScanState {
     /// The codes that some case looks for.
     claimed: BTreeSet<String>,
     /// By code: what was found, each with the case in whose session it was.
@@ -77,7 +77,7 @@ impl ScanResults {
         CheckResult { reason, findings, ..CheckResult::new(outcome) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ScanState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -76,7 +76,7 @@ pub(super) struct Recordings {
 }
 
 /// Compares the answers of one case.
-pub(super) struct Recorder<'a> {
+pub(super) struct SnapshotRecorder<'a> {
     pub(super) emitter: &'a Emitter,
     pub(super) planned: &'a SuitePlan,
     pub(super) case: &'a Case,
@@ -84,7 +84,7 @@ pub(super) struct Recorder<'a> {
     pub(super) has_recorded: bool,
 }
 
-impl Recorder<'_> {
+impl SnapshotRecorder<'_> {
     /// What is wrong with an answer, or doubtful about the snapshot.
     pub(super) fn check(
         &mut self,
@@ -135,7 +135,7 @@ pub(super) fn announce(emitter: &Emitter, script: &Script) {
 }
 
 /// Collects what cases tell about snapshots.
-pub(super) struct Ledger {
+pub(super) struct SnapshotLedger {
     recordings: Arc<Recordings>,
     suites: Vec<SnapshotFiles>,
     used: BTreeSet<PathBuf>,
@@ -148,7 +148,7 @@ pub(super) struct Ledger {
     seen: BTreeMap<PathBuf, Vec<SnapshotCheck>>,
 }
 
-impl Ledger {
+impl SnapshotLedger {
     pub(super) fn new(plan: &Plan, recordings: Arc<Recordings>) -> Self {
         let templates = plan.cases().filter(|case| matches!(case.body, Body::Template(_)));
         Self {

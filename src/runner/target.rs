@@ -8,10 +8,10 @@ use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::conversation::{self, Conversation};
-use super::exchange::Speaker;
+use super::exchange::CaseSpeaker;
 use super::history::History;
 use super::places::Places;
-use super::pool::{Pool, Turn};
+use super::pool::{ServerPool, SessionUse};
 use super::read_only::without_setup;
 use super::resolve::{self, Reachable, Starts};
 use super::reuse::ReusableSessions;
@@ -42,8 +42,8 @@ pub(super) struct TargetSessions {
     pub(super) server: Result<Reachable, Finding>,
     /// Fetched once, by the first session.
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
-    pub(super) shared: Mutex<Shared>,
-    pub(super) pool: Pool,
+    pub(super) shared: Mutex<SharedSession>,
+    pub(super) pool: ServerPool,
     pub(super) reusable: ReusableSessions,
     /// What the scans found.
     pub(super) scan_results: ScanResults,
@@ -62,7 +62,7 @@ pub(super) struct TargetSessions {
 }
 
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedSession {
     pub(super) session: Option<Arc<OpenSession>>,
     known: Option<Revision>,
     /// Set where the session may not be opened again, with the reason.
@@ -126,7 +126,7 @@ impl TargetSessions {
             server,
             catalog: OnceCell::new(),
             shared: Mutex::default(),
-            pool: Pool::new(options.parallel_of(&planned.suite)),
+            pool: ServerPool::new(options.parallel_of(&planned.suite)),
             reusable: ReusableSessions::default(),
             scan_results: ScanResults::default(),
             history: rests_on_valid_calls(planned, index).then(History::default),
@@ -295,7 +295,11 @@ impl TargetSessions {
     ///
     /// Where every case has a fresh server, the suite's setup runs in it; elsewhere the setup ran once, in the shared
     /// session, and what it captured is known.
-    pub(super) async fn own_session(self: &Arc<Self>, case: &Case, turn: Turn) -> Result<OpenSession, SessionError> {
+    pub(super) async fn own_session(
+        self: &Arc<Self>,
+        case: &Case,
+        turn: SessionUse,
+    ) -> Result<OpenSession, SessionError> {
         self.catalog().await.map(drop).or_else(|none| match none {
             // A server whose list is broken may still serve calls.
             SessionError::Broken(_) if self.catalog.get().is_some() => Ok(()),
@@ -323,7 +327,7 @@ impl TargetSessions {
         self.sets_up_every_session() || self.server.as_ref().is_ok_and(|server| !server.is_shared())
     }
 
-    async fn open_once(&self, shared: &mut Shared, answers: &Answers) -> Result<Session, SessionError> {
+    async fn open_once(&self, shared: &mut SharedSession, answers: &Answers) -> Result<Session, SessionError> {
         let opened = self.open(shared.known, (answers, Handshake::Made), &Names::new()).await;
         let session = match opened {
             Ok(session) => session,
@@ -369,7 +373,7 @@ impl TargetSessions {
         if suite.setup.is_empty() {
             return Ok(OpenSession { session, names });
         }
-        let speaker = Speaker { session: &session, owner: "", catalog: self.known_catalog() };
+        let speaker = CaseSpeaker { session: &session, owner: "", catalog: self.known_catalog() };
         let mut conversation = Conversation::new(speaker, names, self);
         let failed = Box::pin(conversation.all(Phase::SuiteSetup, &suite.setup)).await.err();
         let names = conversation.learned();

@@ -13,7 +13,7 @@ use crate::plan::{CheckContext, Eventually, Plan};
 use crate::source::template::fill;
 
 /// A server of a plan in one revision, as it is visited.
-pub struct Visit<'a> {
+pub struct ServerVisit<'a> {
     /// What a check of a case could use.
     pub context: CheckContext<'a>,
     /// The revision that the suite asks for.
@@ -26,7 +26,7 @@ pub trait Visitor: Sync {
     type Output: Send;
 
     /// Works with a server in one revision.
-    fn visit<'a>(&'a self, visit: Visit<'a>) -> Eventually<'a, Result<Self::Output, Finding>>;
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> Eventually<'a, Result<Self::Output, Finding>>;
 }
 
 /// Visits every server of a plan in every revision and returns what the visitor makes of each, in order; `doing` is
@@ -94,5 +94,5 @@ async fn visit<V: Visitor>(
         servers: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };
-    visitor.visit(Visit { context, protocol: planned.lanes[target.index].protocol.as_str() }).await.map(Some)
+    visitor.visit(ServerVisit { context, protocol: planned.lanes[target.index].protocol.as_str() }).await.map(Some)
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::parsing::duration;
-use super::run_given::{CallingArgs, Own};
+use super::run_given::{AdHocSettings, CallingArgs};
 use super::run_serving::Serving;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
@@ -48,7 +48,7 @@ pub(in crate::cli) fn ci(mut args: CiArgs, environment: &Environment, output: &O
     args.on.run_with(VERB, Ok(own), environment, output)
 }
 
-fn own(args: &CiArgs) -> Own {
+fn own(args: &CiArgs) -> AdHocSettings {
     let members = [
         ("run_options", json!({"parallel": AT_A_TIME})),
         ("compliance", json!({"level": "must"})),
@@ -58,5 +58,5 @@ fn own(args: &CiArgs) -> Own {
         ("fuzz", json!({"seed": args.seed, "cases": args.cases})),
     ];
     let flags = flags([("--seed", vec![args.seed.to_string()]), ("--cases", vec![args.cases.to_string()])]);
-    Own::new(members, flags)
+    AdHocSettings::new(members, flags)
 }

@@ -3,7 +3,7 @@
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::cli::Arguments;
+use crate::cli::CliArguments;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 
@@ -17,6 +17,6 @@ pub(in crate::cli) struct CompletionsArgs {
 
 pub(in crate::cli) fn completions(args: &CompletionsArgs, output: &Output) -> Exit {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Arguments::command(), "mcprove", &mut text);
+    clap_complete::generate(args.shell, &mut CliArguments::command(), "mcprove", &mut text);
     output.data(&String::from_utf8_lossy(&text))
 }

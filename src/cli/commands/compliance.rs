@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::explain;
-use super::run_given::{CallingArgs, Own};
+use super::run_given::{AdHocSettings, CallingArgs};
 use super::run_serving::Serving;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
@@ -50,7 +50,11 @@ pub(in crate::cli) struct ComplianceArgs {
 }
 
 pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environment, output: &Output) -> Exit {
-    let asked = explain::Asked { id: args.explain.as_deref(), revisions: &args.on.server.revision, rules: &args.rules };
+    let asked = explain::ExplainRequest {
+        id: args.explain.as_deref(),
+        revisions: &args.on.server.revision,
+        rules: &args.rules,
+    };
     if args.explain.is_some() || args.list {
         return explain::explain(&asked, output);
     }
@@ -61,9 +65,9 @@ pub(in crate::cli) fn compliance(mut args: ComplianceArgs, environment: &Environ
     args.on.run_with(VERB, own, environment, output)
 }
 
-fn own(args: &ComplianceArgs) -> Result<Own, Mistake> {
+fn own(args: &ComplianceArgs) -> Result<AdHocSettings, Mistake> {
     let members = [("run_options", json!({"parallel": AT_A_TIME})), ("compliance", settings(args)?)];
-    Ok(Own::new(members, own_flags(args)))
+    Ok(AdHocSettings::new(members, own_flags(args)))
 }
 
 /// The `compliance:` block.

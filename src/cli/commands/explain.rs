@@ -7,14 +7,14 @@ use serde_json::json;
 
 use crate::block::compliance::rules_of;
 use crate::cli::exit::Exit;
-use crate::cli::files::Disk;
+use crate::cli::files::SuiteFiles;
 use crate::cli::output::Output;
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::{Carrier, Level, Need, Rule, Test};
 use crate::wire::Revision;
 
 /// What somebody wants to know.
-pub(super) struct Asked<'a> {
+pub(super) struct ExplainRequest<'a> {
     /// The rule; `None` for a list of all.
     pub(super) id: Option<&'a str>,
     /// The revisions of interest; empty for all.
@@ -23,7 +23,7 @@ pub(super) struct Asked<'a> {
     pub(super) rules: &'a [PathBuf],
 }
 
-pub(super) fn explain(asked: &Asked<'_>, output: &Output) -> Exit {
+pub(super) fn explain(asked: &ExplainRequest<'_>, output: &Output) -> Exit {
     if let Some(word) = asked.revisions.iter().find(|word| *word != "all" && Revision::parse(word).is_none()) {
         let help = did_you_mean(word, Revision::ALL.map(Revision::as_str));
         output.error(&format!("there is no revision `{word}`"), help.as_deref());
@@ -59,14 +59,14 @@ pub(super) fn explain(asked: &Asked<'_>, output: &Output) -> Exit {
 }
 
 /// The tests of the rule books.
-fn rules(asked: &Asked<'_>, sources: &mut Sources) -> Result<Vec<std::sync::Arc<Test>>, Vec<Diagnostic>> {
+fn rules(asked: &ExplainRequest<'_>, sources: &mut Sources) -> Result<Vec<std::sync::Arc<Test>>, Vec<Diagnostic>> {
     let books: Vec<String> = asked.rules.iter().map(|path| path.display().to_string()).collect();
     let mut compliance = json!({});
     if !books.is_empty() {
         compliance["rules"] = json!(books);
     }
     let text = json!({"suite": "rules", "server": {"builtin": "demo"}, "compliance": compliance}).to_string();
-    let files = super::super::suites::Beside { name: "rules".into(), text, disk: Disk };
+    let files = super::super::suites::Beside { name: "rules".into(), text, disk: SuiteFiles };
     rules_of(Path::new("rules"), &files, sources)
 }
 

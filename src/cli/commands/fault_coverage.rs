@@ -32,7 +32,7 @@ pub(in crate::cli) struct FaultCoverageArgs {
     registry: Option<PathBuf>,
     /// The format.
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: CoverageFormat,
     /// The least coverage in percent, 0 to 100; less ends with exit code 6.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold: Option<f64>,
@@ -42,7 +42,7 @@ pub(in crate::cli) struct FaultCoverageArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum CoverageFormat {
     /// For people.
     Text,
     /// For programs.
@@ -54,8 +54,8 @@ pub(in crate::cli) fn fault_coverage(args: &FaultCoverageArgs, output: &Output) 
         Ok(score) => {
             let gates = gates(&score, args.threshold, args.threshold_weighted);
             let written = output.data(&match args.format {
-                Format::Text => report::coverage::fault_coverage(&score, &gates, &output.style),
-                Format::Json => format!("{:#}\n", report::coverage::to_json(&score)),
+                CoverageFormat::Text => report::coverage::fault_coverage(&score, &gates, &output.style),
+                CoverageFormat::Json => format!("{:#}\n", report::coverage::to_json(&score)),
             });
             let exit = gate(&score, (args.threshold, args.threshold_weighted), output);
             if written == Exit::Passed { exit } else { written }

@@ -23,14 +23,14 @@ const SHOWN: usize = 160;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FindingsArgs {
     #[command(subcommand)]
-    action: Action,
+    action: FindingsAction,
     /// The folder for state in which findings are kept.
     #[arg(long, global = true, value_name = "FOLDER", default_value = ".mcprove")]
     pub(super) state_dir: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum FindingsAction {
     /// Lists every kept finding, the worst first.
     List(ListArgs),
     /// Shows one finding with its evidence and the requests that lead to it.
@@ -139,23 +139,23 @@ fn duration(text: &str) -> Result<Duration, String> {
 pub(in crate::cli) fn findings(args: &FindingsArgs, environment: &Environment, output: &Output) -> Exit {
     let state = args.state_dir.as_path();
     let done = match &args.action {
-        Action::List(wanted) => list(state, wanted, output),
-        Action::Show(wanted) => one(state, &wanted.id, output).map(|stored| show(&stored, wanted, output)),
-        Action::Replay(wanted) => {
+        FindingsAction::List(wanted) => list(state, wanted, output),
+        FindingsAction::Show(wanted) => one(state, &wanted.id, output).map(|stored| show(&stored, wanted, output)),
+        FindingsAction::Replay(wanted) => {
             let chosen = match &wanted.id {
                 Some(id) => one(state, id, output).map(|stored| vec![stored]),
                 None => all(state, output),
             };
             chosen.map(|chosen| replaying::replay(state, &chosen, wanted, (environment, output)))
         }
-        Action::Prune(wanted) => {
+        FindingsAction::Prune(wanted) => {
             let PruneArgs { times, timeout, read_only } = *wanted;
             let replay = ReplayArgs { id: None, all: true, times, timeout, read_only };
             all(state, output).map(|found| replaying::prune(state, &found, &replay, (environment, output)))
         }
-        Action::Minimise(wanted) => one(state, &wanted.id, output)
+        FindingsAction::Minimise(wanted) => one(state, &wanted.id, output)
             .map(|stored| replaying::minimise(state, stored, wanted, (environment, output))),
-        Action::Diff(wanted) => diff(wanted, output),
+        FindingsAction::Diff(wanted) => diff(wanted, output),
     };
     done.unwrap_or_else(|exit| exit)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::run_given::{CallingArgs, Own};
+use super::run_given::{AdHocSettings, CallingArgs};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -70,9 +70,9 @@ pub(in crate::cli) fn fuzz(args: FuzzArgs, environment: &Environment, output: &O
     args.on.run_with(VERB, Ok(own), environment, output)
 }
 
-fn own(args: &FuzzArgs) -> Own {
+fn own(args: &FuzzArgs) -> AdHocSettings {
     let seed = args.seed.unwrap_or_else(drawn);
-    let mut own = Own::new([("fuzz", settings(args, seed))], own_flags(args, seed));
+    let mut own = AdHocSettings::new([("fuzz", settings(args, seed))], own_flags(args, seed));
     if let Some(timeout) = args.request_timeout {
         own.members.insert("run_options".to_owned(), json!({"request_timeout": typed(timeout)}));
     }

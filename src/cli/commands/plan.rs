@@ -23,11 +23,11 @@ pub(in crate::cli) struct PlanArgs {
     verbose: bool,
     /// The format.
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: PlanFormat,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum PlanFormat {
     /// For people.
     Text,
     /// For programs.
@@ -48,8 +48,8 @@ pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
     }
     let registry = Registry::builtin();
     output.data(&match args.format {
-        Format::Text => text(&plan, args.verbose.then_some(registry)),
-        Format::Json => format!("{:#}\n", as_json(&plan, registry)),
+        PlanFormat::Text => text(&plan, args.verbose.then_some(registry)),
+        PlanFormat::Json => format!("{:#}\n", as_json(&plan, registry)),
     })
 }
 

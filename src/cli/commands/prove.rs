@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
-use super::proving::{Wanted, recording_of, suites_of};
-use super::run::{self, RunArgs, Surroundings};
+use super::proving::{MutantChoice, recording_of, suites_of};
+use super::run::{self, RunArgs, RunSurroundings};
 use super::run_watch::RunWatch;
-use super::signals::{self, Ending};
+use super::signals::{self, RunEnding};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -58,9 +58,9 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let snapshots = Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }.into();
-    let surroundings = Surroundings::new(environment, snapshots, Arc::default(), now);
+    let surroundings = RunSurroundings::new(environment, snapshots, Arc::default(), now);
     let (wish, stop) = Stop::new();
-    let _urgency = signals::listen(wish, Ending::Reports, None);
+    let _urgency = signals::listen(wish, RunEnding::Reports, None);
     let options = args.options(&surroundings, stop);
     let mut watch = match RunWatch::new(&args.report, None, plan.cases().count(), output) {
         Ok(watch) => watch,
@@ -69,7 +69,7 @@ fn from_recording(path: &Path, mut args: RunArgs, environment: &Environment, out
             return Exit::Environment;
         }
     };
-    let wanted = Wanted { picks, thresholds: args.thresholds(), secrets: RecordedSecrets::TakenOut };
+    let wanted = MutantChoice { picks, thresholds: args.thresholds(), secrets: RecordedSecrets::TakenOut };
     let proven = match args.proving.proven(recording, (&plan, registry.get()), (&options, wanted), output) {
         Ok(proven) => proven,
         Err(exit) => return exit,

@@ -41,7 +41,7 @@ pub(in crate::cli) struct ProvingArgs {
     live: bool,
     /// How many survivors are shown with the lines that would kill them.
     #[arg(long, value_name = "WHICH", value_enum, default_value = "worst")]
-    survivors: Shown,
+    survivors: ShownMutants,
     /// Writes what would kill the survivors into this file: a suite that includes the one that was proven.
     #[arg(long, value_name = "FILE")]
     write_missing: Option<PathBuf>,
@@ -49,7 +49,7 @@ pub(in crate::cli) struct ProvingArgs {
 
 /// Which survivors are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Shown {
+enum ShownMutants {
     /// The worst ten.
     Worst,
     /// All of them.
@@ -66,7 +66,7 @@ pub(super) enum Gating {
 }
 
 /// What is wanted of a proof.
-pub(super) struct Wanted {
+pub(super) struct MutantChoice {
     /// The names of the mutants to try; `None` for all.
     pub(super) picks: Option<BTreeSet<String>>,
     pub(super) thresholds: Thresholds,
@@ -86,8 +86,8 @@ impl ProvingArgs {
 
     pub(super) fn survivors(&self) -> Survivors {
         match self.survivors {
-            Shown::Worst => Survivors::Worst,
-            Shown::All => Survivors::All,
+            ShownMutants::Worst => Survivors::Worst,
+            ShownMutants::All => Survivors::All,
         }
     }
 
@@ -154,10 +154,10 @@ impl ProvingArgs {
         &self,
         recording: RunRecording,
         (plan, registry): (&Plan, &Registry),
-        (options, wanted): (&Options, Wanted),
+        (options, wanted): (&Options, MutantChoice),
         output: &Output,
     ) -> Result<ProveResult, Exit> {
-        let Wanted { picks, thresholds, secrets } = wanted;
+        let MutantChoice { picks, thresholds, secrets } = wanted;
         let (redactor, workers) = (redactor(plan, options), options.processors);
         let proving = ProveSettings { plan, options, registry, redactor, workers, picks, secrets, live: self.live };
         let mut proven = prove(recording, &proving).map_err(|error| {

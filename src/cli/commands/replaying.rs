@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use super::findings::{MinimiseArgs, ReplayArgs, place, unplayable};
-use super::signals::{self, Ending, Urgency};
+use super::signals::{self, RunEnding, Urgency};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
@@ -28,7 +28,7 @@ use crate::wire::{Catalog, Tool};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Somebody who can play one finding.
-struct Player {
+struct FindingPlayer {
     runtime: Runtime,
     fresh: Fresh,
     catalog: Arc<Catalog>,
@@ -56,7 +56,7 @@ struct Tries {
     no_server: Option<Box<Finding>>,
 }
 
-impl Player {
+impl FindingPlayer {
     fn new(
         state: &Path,
         stored: &Stored,
@@ -169,7 +169,7 @@ fn tell_missing(stored: &Stored, environment: &Environment, output: &Output) {
 
 /// What a replay came to, the most pressing last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
+enum ReplayVerdict {
     Gone,
     Undecided,
     Shows,
@@ -185,15 +185,15 @@ pub(super) fn replay(
         output.error("there is nothing to replay", Some("findings are kept where a run fails"));
         return Exit::Nothing;
     }
-    let mut worst = Verdict::Gone;
-    let mut seen = |_: &Stored, verdict: Verdict| worst = worst.max(verdict);
+    let mut worst = ReplayVerdict::Gone;
+    let mut seen = |_: &Stored, verdict: ReplayVerdict| worst = worst.max(verdict);
     let ended = replay_each(state, chosen, args, (environment, output), &mut seen);
     match (ended, worst) {
         (Some(Exit::Interrupted), _) => Exit::Interrupted,
-        (Some(exit), Verdict::Gone) if exit != Exit::Passed => Exit::Environment,
-        (_, Verdict::Gone) => Exit::Passed,
-        (_, Verdict::Undecided) => Exit::Environment,
-        (_, Verdict::Shows) => Exit::Findings,
+        (Some(exit), ReplayVerdict::Gone) if exit != Exit::Passed => Exit::Environment,
+        (_, ReplayVerdict::Gone) => Exit::Passed,
+        (_, ReplayVerdict::Undecided) => Exit::Environment,
+        (_, ReplayVerdict::Shows) => Exit::Findings,
     }
 }
 
@@ -205,8 +205,8 @@ pub(super) fn prune(
     (environment, output): (&Environment, &Output),
 ) -> Exit {
     let (mut dropped, mut failed) = (0, false);
-    let mut drop_gone = |stored: &Stored, verdict: Verdict| {
-        if verdict != Verdict::Gone {
+    let mut drop_gone = |stored: &Stored, verdict: ReplayVerdict| {
+        if verdict != ReplayVerdict::Gone {
             return;
         }
         match kept::remove(state, &stored.id) {
@@ -228,10 +228,10 @@ fn replay_each(
     chosen: &[Stored],
     args: &ReplayArgs,
     (environment, output): (&Environment, &Output),
-    seen: &mut dyn FnMut(&Stored, Verdict),
+    seen: &mut dyn FnMut(&Stored, ReplayVerdict),
 ) -> Option<Exit> {
     let (wish, _stop) = Stop::new();
-    let urgency = signals::listen(wish, Ending::Plain, None);
+    let urgency = signals::listen(wish, RunEnding::Plain, None);
     for stored in chosen {
         let Ok((line, verdict)) = replay_one(state, stored, args, (environment, output, &urgency)) else {
             return Some(Exit::Interrupted);
@@ -250,14 +250,14 @@ fn replay_one(
     stored: &Stored,
     args: &ReplayArgs,
     (environment, output, urgency): (&Environment, &Output, &watch::Receiver<Urgency>),
-) -> Result<(String, Verdict), Interrupted> {
-    let undecided = (String::new(), Verdict::Undecided);
+) -> Result<(String, ReplayVerdict), Interrupted> {
+    let undecided = (String::new(), ReplayVerdict::Undecided);
     if stored.reproduction.is_none() {
         output.error(&unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)));
         return Ok(undecided);
     }
     tell_missing(stored, environment, output);
-    let mut player = match Player::new(state, stored, args.timeout, (environment, urgency.clone())) {
+    let mut player = match FindingPlayer::new(state, stored, args.timeout, (environment, urgency.clone())) {
         Ok(player) => player,
         Err(reason) => {
             output.error(&format!("finding {} cannot be played: {reason}", stored.id), None);
@@ -290,7 +290,7 @@ fn replay_one(
 }
 
 /// What was seen of each sequence that was played, the smaller one first.
-fn told(player: &Player, seen: &[Tries], (times, doubt): (u32, Option<Doubt>)) -> (String, Verdict) {
+fn told(player: &FindingPlayer, seen: &[Tries], (times, doubt): (u32, Option<Doubt>)) -> (String, ReplayVerdict) {
     let whole = if seen.len() > 1 { " as the last run met it, and not in its smaller form" } else { "" };
     let same = seen.iter().find_map(|tries| Some((tries, tries.same.as_ref()?)));
     let other = seen.iter().find_map(|tries| tries.other.as_ref());
@@ -299,13 +299,13 @@ fn told(player: &Player, seen: &[Tries], (times, doubt): (u32, Option<Doubt>)) -
             let often = format!("{} of {}", tries.shown, tries.played);
             let after = tries.no_server.as_ref().map(|none| format!("; after that {}", player.says(none)));
             let says = player.says(found) + &after.unwrap_or_default();
-            (format!("reproduced {often}{whole}: {says}"), Verdict::Shows)
+            (format!("reproduced {often}{whole}: {says}"), ReplayVerdict::Shows)
         }
-        (None, Some(found), _) => (format!("fails in another way: {}", player.says(found)), Verdict::Shows),
-        (None, None, Some(doubt)) => (format!("not reproduced: {}", doubt.words()), Verdict::Undecided),
+        (None, Some(found), _) => (format!("fails in another way: {}", player.says(found)), ReplayVerdict::Shows),
+        (None, None, Some(doubt)) => (format!("not reproduced: {}", doubt.words()), ReplayVerdict::Undecided),
         (None, None, None) => {
             let whole = if seen.len() > 1 { ", in its smaller form and as the last run met it" } else { "" };
-            (format!("gone: reproduced 0 of {times}{whole}"), Verdict::Gone)
+            (format!("gone: reproduced 0 of {times}{whole}"), ReplayVerdict::Gone)
         }
     }
 }
@@ -322,8 +322,8 @@ pub(super) fn minimise(
     }
     tell_missing(&stored, environment, output);
     let (wish, _stop) = Stop::new();
-    let urgency = signals::listen(wish, Ending::Plain, None);
-    let mut player = match Player::new(state, &stored, args.timeout, (environment, urgency)) {
+    let urgency = signals::listen(wish, RunEnding::Plain, None);
+    let mut player = match FindingPlayer::new(state, &stored, args.timeout, (environment, urgency)) {
         Ok(player) => player,
         Err(reason) => {
             output.error(&format!("finding {} cannot be played: {reason}", stored.id), None);

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::fault_coverage::gate;
 use super::parsing::{at_a_time, duration, positive};
-use super::proving::{Gating, ProvingArgs, Wanted};
+use super::proving::{Gating, MutantChoice, ProvingArgs};
 use super::run_findings::{KeepArgs, keep};
 use super::run_serving::Serving;
 use super::run_shared::run_plan;
@@ -119,8 +119,8 @@ fn seed(text: &str) -> Result<u32, String> {
 
 impl RunArgs {
     /// The only place that turns flags into runner options.
-    pub(super) fn options(&self, surroundings: &Surroundings<'_>, stop: Stop) -> Options {
-        let Surroundings { environment, now, .. } = surroundings;
+    pub(super) fn options(&self, surroundings: &RunSurroundings<'_>, stop: Stop) -> Options {
+        let RunSurroundings { environment, now, .. } = surroundings;
         Options {
             parallel: self.parallel.map(NonZero::get),
             processors: environment.processors,
@@ -143,7 +143,7 @@ impl RunArgs {
     }
 
     /// Reads everything that a run needs; the error is the exit code where there is nothing to run.
-    fn prepared(&self, now: Duration, environment: &Environment, output: &Output) -> Result<Prepared, Exit> {
+    fn prepared(&self, now: Duration, environment: &Environment, output: &Output) -> Result<PreparedRun, Exit> {
         self.proving.refuse(self.gating(), output)?;
         let registry = registry(self.registry.as_deref(), output)?;
         let plan = self.plan(registry, output)?;
@@ -158,7 +158,7 @@ impl RunArgs {
             nothing_selected(&plan, output);
             return Err(Exit::Nothing);
         }
-        Ok(Prepared { registry, plan, known, picks })
+        Ok(PreparedRun { registry, plan, known, picks })
     }
 
     /// What is to be run.
@@ -178,7 +178,7 @@ impl RunArgs {
         let written = self.proving.write(of.0, (&recording, &redactor), output);
         // Half a run proves nothing.
         let proof = if self.proving.prove && !options.stop.is_set() {
-            let wanted = Wanted { picks, thresholds: self.thresholds(), secrets: RecordedSecrets::Kept };
+            let wanted = MutantChoice { picks, thresholds: self.thresholds(), secrets: RecordedSecrets::Kept };
             let proven = self.proving.proven(recording, of, (options, wanted), output);
             proven.ok().map(|proven| Box::new(proven.proof))
         } else {
@@ -216,7 +216,7 @@ impl RunArgs {
 }
 
 /// What a run is about.
-struct Prepared {
+struct PreparedRun {
     registry: ChosenRegistry,
     plan: Plan,
     known: Arc<Baseline>,
@@ -225,7 +225,7 @@ struct Prepared {
 }
 
 /// What a run depends on beside its flags.
-pub(super) struct Surroundings<'a> {
+pub(super) struct RunSurroundings<'a> {
     pub(super) environment: &'a Environment,
     pub(super) snapshots: Arc<Snapshots>,
     pub(super) known: Arc<Baseline>,
@@ -235,7 +235,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) now: Duration,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> RunSurroundings<'a> {
     /// Nothing secret is learned yet.
     pub(super) fn new(
         environment: &'a Environment,
@@ -258,7 +258,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
         Err(exit) => return exit,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let Prepared { registry, plan, known, picks } = match args.prepared(now, environment, output) {
+    let PreparedRun { registry, plan, known, picks } = match args.prepared(now, environment, output) {
         Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
@@ -273,7 +273,7 @@ pub(in crate::cli) fn run(args: &RunArgs, environment: &Environment, output: &Ou
     };
     let snapshots = Arc::new(Snapshots { known: recorded::read(&plan), purpose: consent.purpose() });
     let roots = recorded::roots(&plan);
-    let surroundings = Surroundings::new(environment, snapshots, known, now);
+    let surroundings = RunSurroundings::new(environment, snapshots, known, now);
     let options_of = |stop| args.options(&surroundings, stop);
     let ran = run_plan(&options_of, (plan.clone(), registry.get()), (watch, *output), args.budget);
     let Some((mut summary, mut watch, urgency, stop)) = ran else {

@@ -24,7 +24,7 @@ pub(super) struct CallingArgs {
 
 /// What a command adds.
 #[derive(Default)]
-pub(super) struct Own {
+pub(super) struct AdHocSettings {
     /// The members of the suite.
     pub(super) members: Map<String, Value>,
     /// The flags that stand for them.
@@ -33,7 +33,7 @@ pub(super) struct Own {
     pub(super) beforehand: Option<String>,
 }
 
-impl Own {
+impl AdHocSettings {
     /// These members, which these flags stand for.
     pub(super) fn new<const N: usize>(members: [(&str, Value); N], flags: Vec<String>) -> Self {
         let members = members.into_iter().map(|(name, member)| (name.to_owned(), member)).collect();
@@ -46,7 +46,7 @@ impl CallingArgs {
     pub(super) fn run_with(
         mut self,
         verb: Verb,
-        own: Result<Own, Mistake>,
+        own: Result<AdHocSettings, Mistake>,
         environment: &Environment,
         output: &Output,
     ) -> Exit {
@@ -65,13 +65,13 @@ impl CallingArgs {
         &self,
         verb: Verb,
         words: &[String],
-        own: Result<Own, Mistake>,
+        own: Result<AdHocSettings, Mistake>,
     ) -> Result<(Given, Option<String>), Mistake> {
         let mut target = self.server.target(verb, words)?;
         if self.calls.scratch {
             target.say_scratch();
         }
-        let Own { members, flags, beforehand } = own?;
+        let AdHocSettings { members, flags, beforehand } = own?;
         let mut all = self.calls.members();
         all.extend(members);
         let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();

@@ -37,19 +37,19 @@ pub(super) enum Serving {
 
 /// How calls of tools went, server by server.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct ObservedCalls {
     /// Whether anything follows from them: a run of nothing but what somebody wrote is judged by its cases alone.
     are_counted: bool,
     generated: Generated,
     /// The ids of the cases that rest on generated calls and were run.
     ran: BTreeSet<String>,
     /// By file and name.
-    servers: BTreeMap<(String, String), Answers>,
+    servers: BTreeMap<(String, String), AnswerCounts>,
 }
 
 /// What is known of one server.
 #[derive(Debug, Default)]
-struct Answers {
+struct AnswerCounts {
     declares_tools: bool,
     /// The tools that it lists.
     listed: BTreeSet<String>,
@@ -60,32 +60,33 @@ struct Answers {
     /// The tools that each case called.
     called: BTreeMap<String, BTreeSet<String>>,
     /// How the calls of each tool went.
-    tools: BTreeMap<String, Tally>,
+    tools: BTreeMap<String, ToolTally>,
 }
 
 /// How calls of one tool went.
 #[derive(Debug, Default)]
-struct Tally {
+struct ToolTally {
     sent: usize,
     served: usize,
     /// What it said to calls that it did not serve.
-    refusals: BTreeMap<String, Refusal>,
+    refusals: BTreeMap<String, RefusedCallExample>,
 }
 
 /// A way in which calls were not served.
 #[derive(Debug)]
-struct Refusal {
+struct RefusedCallExample {
     times: usize,
     /// The arguments of the first of these calls: some had to be refused.
     arguments: Value,
 }
 
-impl Tally {
+impl ToolTally {
     /// What it said most often to calls that are valid by its schema: what breaks that was meant to be refused.
     fn refusal(&self, schema: Option<&Value>) -> &str {
         let judge = schema.and_then(|schema| Judge::of(schema).ok());
-        let is_meant =
-            |refusal: &Refusal| judge.as_ref().is_none_or(|judge| judge.is_valid(&refusal.arguments) == Some(true));
+        let is_meant = |refusal: &RefusedCallExample| {
+            judge.as_ref().is_none_or(|judge| judge.is_valid(&refusal.arguments) == Some(true))
+        };
         let refusals = self.refusals.iter().filter(|(_, refusal)| is_meant(refusal));
         refusals.max_by_key(|(_, refusal)| refusal.times).map_or("", |(words, _)| words)
     }
@@ -99,7 +100,7 @@ struct Unjudged<'a> {
     refusal: &'a str,
 }
 
-impl Calls {
+impl ObservedCalls {
     /// Nothing yet; `generated` says which cases rest on generated calls, and `serving` what else must be served.
     pub(super) fn of(generated: Generated, serving: Serving) -> Self {
         let are_counted = serving != Serving::WhereGenerated || !generated.is_empty();
@@ -177,12 +178,12 @@ impl Calls {
     }
 
     /// Whether a generated case called a tool that the server has; others have to be refused.
-    fn is_generated(&self, server: &Answers) -> bool {
+    fn is_generated(&self, server: &AnswerCounts) -> bool {
         !self.generated_tools(server).is_empty()
     }
 
     /// The tools that the server has and that generated cases called.
-    fn generated_tools<'a>(&self, server: &'a Answers) -> BTreeSet<&'a str> {
+    fn generated_tools<'a>(&self, server: &'a AnswerCounts) -> BTreeSet<&'a str> {
         let of_generated = server.called.iter().filter(|(case, _)| self.ran.contains(*case));
         let tools = of_generated.flat_map(|(_, tools)| tools).map(String::as_str);
         tools.filter(|tool| server.listed.contains(*tool)).collect()
@@ -203,7 +204,7 @@ impl Calls {
     }
 }
 
-impl Answers {
+impl AnswerCounts {
     /// Whether nothing that it lists was called.
     fn is_spared(&self) -> bool {
         let mut called = self.called.values().flatten();
@@ -232,7 +233,7 @@ impl Answers {
         } else if let Some(text) = result["content"][0]["text"].as_str().or(message["error"]["message"].as_str()) {
             let words = beginning(&redactor.text(text));
             if tally.refusals.len() < MOST_REFUSALS || tally.refusals.contains_key(&words) {
-                tally.refusals.entry(words).or_insert(Refusal { times: 0, arguments }).times += 1;
+                tally.refusals.entry(words).or_insert(RefusedCallExample { times: 0, arguments }).times += 1;
             }
         }
     }
@@ -262,7 +263,12 @@ fn beginning(text: &str) -> String {
 impl RunArgs {
     /// The verdict, unless calls of tools were made and a tool, or the whole server, served none: then nothing is known
     /// of what such calls do.
-    pub(super) fn unless_unserved(&self, exit: Exit, (calls, hidden): (&Calls, &Redactor), output: &Output) -> Exit {
+    pub(super) fn unless_unserved(
+        &self,
+        exit: Exit,
+        (calls, hidden): (&ObservedCalls, &Redactor),
+        output: &Output,
+    ) -> Exit {
         if !matches!(exit, Exit::Passed | Exit::Coverage | Exit::Findings) {
             return exit;
         }
@@ -285,11 +291,11 @@ impl RunArgs {
         Exit::Nothing
     }
 
-    fn help_for_unserved(&self, calls: &Calls) -> String {
+    fn help_for_unserved(&self, calls: &ObservedCalls) -> String {
         let is_listed = calls.servers.values().any(|server| !server.listed.is_empty());
         match (is_listed, self.suites.given.is_some()) {
             (false, _) => "start the server so that it lists its tools, or let it not declare `tools`".to_owned(),
-            (true, given) if calls.servers.values().any(Answers::is_spared) => {
+            (true, given) if calls.servers.values().any(AnswerCounts::is_spared) => {
                 let way = if given { "`--allow TOOL` or `--scratch`" } else { "`allow: [TOOL]` or `scratch: true`" };
                 format!("a tool that may change data is called where {way} allows it")
             }
@@ -339,14 +345,14 @@ mod tests {
     #[test]
     fn who_shows_nothing() {
         let check = |serving, (declares_tools, tools, calls): (bool, &[&str], &[(&str, &str)]), served, expected| {
-            let mut server = Answers { declares_tools, ..Answers::default() };
+            let mut server = AnswerCounts { declares_tools, ..AnswerCounts::default() };
             server.said(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
             for (case, tool) in calls {
                 server.call(case, tool);
                 server.tools.entry((*tool).to_owned()).or_default().served = served;
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-            let calls = Calls {
+            let calls = ObservedCalls {
                 are_counted: true,
                 ran: ["generated".to_owned()].into(),
                 servers,
@@ -369,7 +375,7 @@ mod tests {
     #[test]
     fn every_tool_has_to_serve_something() {
         let get = json!({"name": "get", "inputSchema": {"properties": {"id": {"type": "string"}}}});
-        let mut server = Answers::default();
+        let mut server = AnswerCounts::default();
         server.said(&json!({"tools": [{"name": "add"}, get, {"name": "by_hand"}]}));
         let down = json!({"result": {"isError": true, "content": [{"type": "text", "text": "database is down\n"}]}});
         let good = json!({"result": {"content": []}});
@@ -389,8 +395,12 @@ mod tests {
             server.answered((tool, json!({})), answer, &Redactor::default());
         }
         let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-        let calls =
-            Calls { are_counted: true, ran: ["generated".to_owned()].into(), servers, generated: Generated::default() };
+        let calls = ObservedCalls {
+            are_counted: true,
+            ran: ["generated".to_owned()].into(),
+            servers,
+            generated: Generated::default(),
+        };
         let unjudged = calls.unjudged();
         assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
         let message = unjudged_message(&unjudged, 1);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::run_watch::RunWatch;
-use super::signals::{self, Ending, Running, Urgency};
+use super::signals::{self, RunEnding, RunningTask, Urgency};
 use crate::cli::output::Output;
 use crate::event::Event;
 use crate::plan::Plan;
@@ -33,8 +33,8 @@ pub(super) fn run_plan(
         let watch = watch.clone();
         move || watch.abandon(&output)
     });
-    let running = Running { on: runtime.handle().clone(), last };
-    let mut urgency = signals::listen_for(wish, Ending::Reports, Some(running), budget);
+    let running = RunningTask { on: runtime.handle().clone(), last };
+    let mut urgency = signals::listen_for(wish, RunEnding::Reports, Some(running), budget);
     let summary = runtime.block_on(async {
         tokio::select! {
             summary = runner::run(plan, options, registry, &mut watch) => Some(summary),
@@ -49,9 +49,9 @@ pub(super) fn run_plan(
 
 /// A watch that is taken once: after the run, or in the middle of it, and then nothing goes on.
 #[derive(Clone)]
-pub(super) struct SharedWatch(Arc<Shared>);
+pub(super) struct SharedWatch(Arc<SharedObserver>);
 
-struct Shared {
+struct SharedObserver {
     watch: Mutex<Option<RunWatch>>,
     /// Whether the reports are written without waiting for the run.
     is_abandoned: AtomicBool,
@@ -59,7 +59,7 @@ struct Shared {
 
 impl SharedWatch {
     pub(super) fn new(watch: RunWatch) -> Self {
-        Self(Arc::new(Shared { watch: Mutex::new(Some(watch)), is_abandoned: AtomicBool::new(false) }))
+        Self(Arc::new(SharedObserver { watch: Mutex::new(Some(watch)), is_abandoned: AtomicBool::new(false) }))
     }
 
     /// The watch, once the run is over.
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
     use crate::cli::environment::Environment;
-    use crate::cli::output::When;
+    use crate::cli::output::ColorWhen;
     use crate::report::sink::parse_target;
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("mcprove-abandoned-{}", std::process::id()));
         let path = folder.join("report.json");
         let target = parse_target(&format!("json={}", path.display())).unwrap();
-        let output = Output::new(When::Never, &Environment::read(), "");
+        let output = Output::new(ColorWhen::Never, &Environment::read(), "");
         let shared = SharedWatch::new(RunWatch::new(&[target], None, 1, &output).unwrap());
         shared.with(|_| {});
         shared.abandon(&output);

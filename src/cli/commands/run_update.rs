@@ -99,8 +99,12 @@ pub(super) fn update(
         }
         done.is_ok()
     };
-    let left =
-        settle(deeds, consent, output.error_style, &mut Dialogue { say: &mut say, hear: &mut hear, act: &mut act });
+    let left = settle(
+        deeds,
+        consent,
+        output.error_style,
+        &mut UpdateDialogue { say: &mut say, hear: &mut hear, act: &mut act },
+    );
     for change in left {
         summary.failed += change.cases.len();
         summary.not_passed.extend(change.cases);
@@ -116,7 +120,7 @@ enum Deed {
 }
 
 /// The two ends of a conversation, and what follows from it.
-struct Dialogue<'a> {
+struct UpdateDialogue<'a> {
     say: &'a mut dyn FnMut(&str),
     /// The next line; `None` where nobody answers any more.
     hear: &'a mut dyn FnMut() -> Option<String>,
@@ -125,7 +129,7 @@ struct Dialogue<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Answer {
+enum UserAnswer {
     Yes,
     No,
     All,
@@ -133,18 +137,18 @@ enum Answer {
 }
 
 /// Shows every deed and does it where the user agrees; returns the changes that were not wanted.
-fn settle(deeds: Vec<Deed>, consent: Consent, style: Style, dialogue: &mut Dialogue<'_>) -> Vec<SnapshotChange> {
-    let mut standing = (consent == Consent::Given).then_some(Answer::All);
+fn settle(deeds: Vec<Deed>, consent: Consent, style: Style, dialogue: &mut UpdateDialogue<'_>) -> Vec<SnapshotChange> {
+    let mut standing = (consent == Consent::Given).then_some(UserAnswer::All);
     let mut left = Vec::new();
     for deed in deeds {
-        if standing != Some(Answer::Quit) {
+        if standing != Some(UserAnswer::Quit) {
             (dialogue.say)(&deed.shown(style));
         }
         let answer = standing.unwrap_or_else(|| ask(&deed, dialogue));
-        if matches!(answer, Answer::All | Answer::Quit) {
+        if matches!(answer, UserAnswer::All | UserAnswer::Quit) {
             standing = Some(answer);
         }
-        if matches!(answer, Answer::Yes | Answer::All) {
+        if matches!(answer, UserAnswer::Yes | UserAnswer::All) {
             if (dialogue.act)(&deed) {
                 (dialogue.say)(&deed.done());
             }
@@ -163,19 +167,19 @@ fn settle(deeds: Vec<Deed>, consent: Consent, style: Style, dialogue: &mut Dialo
 }
 
 /// Asks until the answer is one; silence is a wish to stop.
-fn ask(deed: &Deed, dialogue: &mut Dialogue<'_>) -> Answer {
+fn ask(deed: &Deed, dialogue: &mut UpdateDialogue<'_>) -> UserAnswer {
     let verb = match deed {
         Deed::Write(_) => "write",
         Deed::Remove(_) => "remove",
     };
     loop {
         (dialogue.say)(&format!("{verb}? [y]es, [n]o, [a]ll, [q]uit"));
-        let Some(line) = (dialogue.hear)() else { return Answer::Quit };
+        let Some(line) = (dialogue.hear)() else { return UserAnswer::Quit };
         match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Answer::Yes,
-            "n" | "no" => return Answer::No,
-            "a" | "all" => return Answer::All,
-            "q" | "quit" => return Answer::Quit,
+            "y" | "yes" => return UserAnswer::Yes,
+            "n" | "no" => return UserAnswer::No,
+            "a" | "all" => return UserAnswer::All,
+            "q" | "quit" => return UserAnswer::Quit,
             _ => (dialogue.say)("please type y, n, a or q"),
         }
     }
@@ -266,7 +270,7 @@ mod tests {
         let deeds = vec![change("a"), change("b"), change("c"), Deed::Remove("d".into())];
         let (mut done, mut said) = (Vec::new(), Vec::new());
         let mut lines = typed.iter().map(|line| (*line).to_owned());
-        let mut dialogue = Dialogue {
+        let mut dialogue = UpdateDialogue {
             say: &mut |text| said.push(text.to_owned()),
             hear: &mut || lines.next(),
             act: &mut |deed| {

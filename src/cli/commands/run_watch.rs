@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::run_findings::Severities;
-use super::run_serving::{Calls, Serving};
+use super::run_serving::{ObservedCalls, Serving};
 use crate::baseline::Writer;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
@@ -71,7 +71,7 @@ pub(super) struct RunWatch {
     /// How bad the failures are.
     severities: Severities,
     /// How calls of tools went.
-    calls: Calls,
+    calls: ObservedCalls,
     problems: Vec<SinkError>,
 }
 
@@ -105,7 +105,7 @@ impl RunWatch {
             view,
             keeper: None,
             severities: Severities::default(),
-            calls: Calls::default(),
+            calls: ObservedCalls::default(),
             problems,
         })
     }
@@ -127,11 +127,11 @@ impl RunWatch {
 
     /// Looks from here on at how calls of tools go, above all at those that the plan generates.
     pub(super) fn count(&mut self, generated: Generated, serving: Serving) {
-        self.calls = Calls::of(generated, serving);
+        self.calls = ObservedCalls::of(generated, serving);
     }
 
     /// How bad the failures are, and how calls of tools went.
-    pub(super) fn weighed(&mut self) -> (Severities, Calls) {
+    pub(super) fn weighed(&mut self) -> (Severities, ObservedCalls) {
         (self.severities, std::mem::take(&mut self.calls))
     }
 

@@ -19,11 +19,11 @@ use crate::taxonomy::REGISTRY;
 pub(in crate::cli) struct SchemaArgs {
     /// Of what.
     #[arg(value_enum, default_value = "suite", value_name = "WHAT")]
-    of: Document,
+    of: SchemaDocument,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Document {
+enum SchemaDocument {
     /// A suite file; for editors.
     Suite,
     /// The JSON report.
@@ -42,13 +42,13 @@ enum Document {
 
 pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
     let schema = match args.of {
-        Document::Suite => json_schema(),
-        Document::Report => schema_of_report(),
-        Document::Events => schema_of_event(),
-        Document::Registry => registry_schema(),
-        Document::Baseline => baseline::json_schema(),
-        Document::Snapshot => drift::json_schema(),
-        Document::Finding => findings::json_schema(),
+        SchemaDocument::Suite => json_schema(),
+        SchemaDocument::Report => schema_of_report(),
+        SchemaDocument::Events => schema_of_event(),
+        SchemaDocument::Registry => registry_schema(),
+        SchemaDocument::Baseline => baseline::json_schema(),
+        SchemaDocument::Snapshot => drift::json_schema(),
+        SchemaDocument::Finding => findings::json_schema(),
     };
     output.data(&format!("{schema:#}\n"))
 }

@@ -23,11 +23,11 @@ const LOW_SCOPE_TOKEN: &str = "MCPROVE_DEMO_LOW_SCOPE_TOKEN";
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServeArgs {
     #[command(subcommand)]
-    server: Server,
+    server: ServedServer,
 }
 
 #[derive(Debug, Subcommand)]
-enum Server {
+enum ServedServer {
     /// A server that is correct in every respect: users, a slow tool with progress, resources, prompts.
     Demo(StartArgs),
     /// The same server with exactly one fault written into it.
@@ -72,12 +72,12 @@ struct BesideArgs {
 }
 
 impl StartArgs {
-    fn settings(&self, environment: &Environment) -> Result<Settings, Failure> {
+    fn settings(&self, environment: &Environment) -> Result<Settings, ServeFailure> {
         let token = |name| environment.get(name).filter(|_| self.require_token).map(str::to_owned);
         let (second_token, low_scope_token) = (token(SECOND_TOKEN), token(LOW_SCOPE_TOKEN));
         let token = token(TOKEN);
         if self.require_token && token.is_none() {
-            return Err(Failure {
+            return Err(ServeFailure {
                 exit: Exit::Usage,
                 message: format!("`--require-token` needs a token in the environment variable `{TOKEN}`"),
                 help: Some(format!("use `{TOKEN}=…` before the command")),
@@ -99,13 +99,13 @@ impl StartArgs {
 }
 
 /// Why a server ended, and what to do about it.
-struct Failure {
+struct ServeFailure {
     exit: Exit,
     message: String,
     help: Option<String>,
 }
 
-impl From<ServeError> for Failure {
+impl From<ServeError> for ServeFailure {
     fn from(error: ServeError) -> Self {
         let exit = match error {
             ServeError::Setting(_) => Exit::Usage,
@@ -121,8 +121,8 @@ impl From<ServeError> for Failure {
 
 pub(in crate::cli) fn serve(args: &ServeArgs, environment: &Environment, output: &Output) -> Exit {
     match &args.server {
-        Server::Demo(args) => start(args, Fault::none(), environment, output),
-        Server::Faulty(args) => faulty(args, environment, output),
+        ServedServer::Demo(args) => start(args, Fault::none(), environment, output),
+        ServedServer::Faulty(args) => faulty(args, environment, output),
     }
 }
 
@@ -150,7 +150,12 @@ pub(super) fn start_with(
     started(args.http, settings, fault, output)
 }
 
-fn started(address: Option<SocketAddr>, settings: Result<Settings, Failure>, fault: Fault, output: &Output) -> Exit {
+fn started(
+    address: Option<SocketAddr>,
+    settings: Result<Settings, ServeFailure>,
+    fault: Fault,
+    output: &Output,
+) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -179,8 +184,8 @@ fn started(address: Option<SocketAddr>, settings: Result<Settings, Failure>, fau
 }
 
 /// Serves until a signal ends the program.
-async fn serve_http(address: SocketAddr, settings: Settings, fault: Arc<Fault>) -> Result<(), Failure> {
-    let bound = demo::http::Bound::new(address).await.map_err(|error| Failure {
+async fn serve_http(address: SocketAddr, settings: Settings, fault: Arc<Fault>) -> Result<(), ServeFailure> {
+    let bound = demo::http::Bound::new(address).await.map_err(|error| ServeFailure {
         exit: Exit::Environment,
         message: format!("the server cannot listen at `{address}`: {error}"),
         help: Some("use `--http 127.0.0.1:0` for a port that is free".to_owned()),

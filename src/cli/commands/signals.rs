@@ -46,14 +46,14 @@ const OVERTIME: Duration = Duration::from_secs(5);
 
 /// What is still done once somebody has asked for the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum RunEnding {
     /// Teardown runs, and reports are written.
     Reports,
     /// Servers are ended, and nothing else is left to do.
     Plain,
 }
 
-impl Ending {
+impl RunEnding {
     /// What is said where what runs does not come to an end.
     fn stuck_words(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl Ending {
 }
 
 /// What has to give others their turn once a signal came, or the program ends.
-pub(super) struct Running {
+pub(super) struct RunningTask {
     /// The one runtime that everything runs on.
     pub(super) on: Handle,
     /// What is done all the same before the program ends.
@@ -86,15 +86,19 @@ pub(super) struct Running {
 }
 
 /// Listens once it returns; `stop` is told of the first signal, the receiver of each.
-pub(super) fn listen(stop: watch::Sender<bool>, ending: Ending, running: Option<Running>) -> watch::Receiver<Urgency> {
+pub(super) fn listen(
+    stop: watch::Sender<bool>,
+    ending: RunEnding,
+    running: Option<RunningTask>,
+) -> watch::Receiver<Urgency> {
     listen_for(stop, ending, running, None)
 }
 
 /// The same for a run that has so much time and no more.
 pub(super) fn listen_for(
     stop: watch::Sender<bool>,
-    ending: Ending,
-    running: Option<Running>,
+    ending: RunEnding,
+    running: Option<RunningTask>,
     budget: Option<Duration>,
 ) -> watch::Receiver<Urgency> {
     let [soon, now] = ending.words();

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::signals::{self, Ending, Running, Urgency};
-use super::snapshot_text::{Told, of_changes, of_recording};
+use super::signals::{self, RunEnding, RunningTask, Urgency};
+use super::snapshot_text::{ChangeText, of_changes, of_recording};
 use crate::block;
 use crate::block::differential::{Recording, UNANSWERED, Wanted, record};
 use crate::cli::calls::{CallArgs, unknown_tool};
@@ -23,7 +23,7 @@ use crate::drift::{ChangeLevel, Recorded, RecordedAnswer, RecordedOutcome, Serve
 use crate::event::Finding;
 use crate::plan::{self, Eventually, Plan, Selection};
 use crate::report::{Ticker, sink};
-use crate::runner::{self, Options, Stop, Visit, Visitor};
+use crate::runner::{self, Options, ServerVisit, Stop, Visitor};
 use crate::source::file::{WRITTEN, read_bytes, read_text};
 use crate::source::{Located, SourceFile, Sources, Span, duration_text, visible_line};
 use crate::suite::{AdHocCommand, Files, ToolSelection, why_unreadable};
@@ -68,13 +68,13 @@ pub(in crate::cli) struct SnapshotArgs {
     fail_on: String,
     /// How changes are told.
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: DiffFormat,
     #[command(flatten)]
     server: ServerArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum DiffFormat {
     /// For people.
     Text,
     /// For programs.
@@ -183,16 +183,16 @@ fn tell(
             return Err(Exit::Usage);
         };
         let changes = compare(&selected(args, earlier), &selected(args, recorded));
-        told.push(Told { name: &recorded.name, protocol: &recorded.protocol, changes });
+        told.push(ChangeText { name: &recorded.name, protocol: &recorded.protocol, changes });
     }
     let limit = ChangeLevel::parse(&args.fail_on).unwrap_or(ChangeLevel::Breaking);
     let is_bad = |change: &ServerChange| change.level >= limit;
     let exit = if told.iter().flat_map(|told| &told.changes).any(is_bad) { Exit::Findings } else { Exit::Passed };
     let is_unchanged = told.iter().all(|told| told.changes.is_empty());
     let text = match args.format {
-        Format::Text if is_unchanged && lack.is_some() => String::new(),
-        Format::Text => of_changes(&told),
-        Format::Json => {
+        DiffFormat::Text if is_unchanged && lack.is_some() => String::new(),
+        DiffFormat::Text => of_changes(&told),
+        DiffFormat::Json => {
             let servers = told.iter();
             let servers = servers
                 .map(|told| json!({"name": told.name, "protocol": told.protocol, "changes": told.changes}))
@@ -354,8 +354,8 @@ fn recorded(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|_| broken("the system gives no runtime", Exit::Internal))?;
     let (wish, stop) = Stop::new();
-    let running = Running { on: runtime.handle().clone(), last: Box::new(|| {}) };
-    let mut urgency = signals::listen(wish, Ending::Plain, Some(running));
+    let running = RunningTask { on: runtime.handle().clone(), last: Box::new(|| {}) };
+    let mut urgency = signals::listen(wish, RunEnding::Plain, Some(running));
     let options = Options { environment: Arc::clone(&environment.variables), ..Options::new(0, stop.clone()) };
     let doing: Arc<Mutex<String>> = Arc::default();
     let is_done = Arc::clone(&doing);
@@ -399,9 +399,9 @@ struct Recorder<'r> {
 impl Visitor for Recorder<'_> {
     type Output = Recording;
 
-    fn visit<'a>(&'a self, visit: Visit<'a>) -> Eventually<'a, Result<Recording, Finding>> {
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> Eventually<'a, Result<Recording, Finding>> {
         Box::pin(async move {
-            let Visit { context, protocol } = visit;
+            let ServerVisit { context, protocol } = visit;
             let before = self.before.and_then(|before| before.of(context.server_name, protocol));
             let calling = |tool: &str| (self.tell)(format!("calling `{tool}` of `{}`", context.server_name));
             record(&self.args.wanted(before), protocol, &context, &calling).await

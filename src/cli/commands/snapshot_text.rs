@@ -8,7 +8,7 @@ use crate::drift::{ChangeLevel, Recorded, ServerChange, ServerSnapshot};
 use crate::source::visible_line;
 
 /// What has changed about one server.
-pub(super) struct Told<'a> {
+pub(super) struct ChangeText<'a> {
     /// The server.
     pub(super) name: &'a str,
     /// The revision that was asked for.
@@ -51,9 +51,9 @@ pub(super) fn of_recording(snapshot: &ServerSnapshot, notes: &[String], file: &P
 }
 
 /// What has changed, the worst first, and how much.
-pub(super) fn of_changes(told: &[Told<'_>]) -> String {
+pub(super) fn of_changes(told: &[ChangeText<'_>]) -> String {
     let mut text = String::new();
-    for Told { name, protocol, changes } in told {
+    for ChangeText { name, protocol, changes } in told {
         if told.len() > 1 {
             let _ = writeln!(text, "{}, {protocol}", visible_line(name));
         }

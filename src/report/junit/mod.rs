@@ -18,8 +18,8 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{Property, TestSuite, XmlString};
 
-use super::fold::{Report, Suite};
-use super::proven::Mutants;
+use super::fold::{Report, SuiteReport};
+use super::proven::MutantCounts;
 use super::{Format, wording};
 
 pub(super) const FORMAT: Format = Format {
@@ -50,7 +50,7 @@ pub(super) fn text(document: &quick_junit::Report) -> String {
     text::without_commands(&written.unwrap_or_default())
 }
 
-fn test_suite(report: &Report, suite: &Suite<'_>) -> TestSuite {
+fn test_suite(report: &Report, suite: &SuiteReport<'_>) -> TestSuite {
     let mut element = TestSuite::new(text::attribute(suite.file));
     let sum = suite.cases.iter().map(|result| result.duration_us).sum();
     element.set_time(Duration::from_micros(sum));
@@ -76,7 +76,7 @@ fn test_suite(report: &Report, suite: &Suite<'_>) -> TestSuite {
 /// What the run proved, as properties: a mutant is no test, and would spoil the counts.
 fn proof(report: &Report) -> Vec<(&'static str, String)> {
     let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) else { return Vec::new() };
-    let (score, mutants) = (&proof.proven, Mutants::of(&proof.mutants));
+    let (score, mutants) = (&proof.proven, MutantCounts::of(&proof.mutants));
     vec![
         ("proven_percent", format!("{:.1}", score.percent)),
         ("proven_percent_weighted", format!("{:.1}", score.weighted)),

@@ -14,8 +14,8 @@ use crate::source::{Color, Style, duration_text, visible, visible_line};
 use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
 
 use super::cause::Cause;
-use super::fold::{Report, Suite, Totals};
-use super::terminal::{self, Groups, Shown};
+use super::fold::{Report, SuiteReport, Totals};
+use super::terminal::{self, CaseDetail, Groups};
 use super::{Format, compliance, limit, wording};
 
 pub(super) const FORMAT: Format = Format {
@@ -47,7 +47,7 @@ fn render(report: &Report) -> String {
     sections.iter().filter(|section| !section.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
-fn heading(report: &Report, suites: &[Suite<'_>]) -> String {
+fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     let totals = report.totals();
     let cases = terminal::plural(totals.cases(), "case");
     let broken: usize = suites.iter().map(broken_servers).sum();
@@ -75,14 +75,14 @@ fn heading(report: &Report, suites: &[Suite<'_>]) -> String {
 }
 
 /// How many servers broke the protocol beside all cases.
-fn broken_servers(suite: &Suite<'_>) -> usize {
+fn broken_servers(suite: &SuiteReport<'_>) -> usize {
     suite.sessions.iter().filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count()
 }
 
 /// A heading and the count below it.
 type Column = (&'static str, fn(&Totals) -> usize);
 
-fn totals(report: &Report, suites: &[Suite<'_>]) -> String {
+fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     let columns: [Column; 8] = [
         ("passed", |totals| totals.passed),
         ("failed", |totals| totals.failed),
@@ -150,7 +150,7 @@ fn reviews(run: &RunFinished) -> String {
     text
 }
 
-fn failures(suites: &[Suite<'_>]) -> String {
+fn failures(suites: &[SuiteReport<'_>]) -> String {
     let all = || {
         suites.iter().flat_map(|suite| {
             let several = suite.has_several_servers();
@@ -162,11 +162,11 @@ fn failures(suites: &[Suite<'_>]) -> String {
     let mut groups = Groups::default();
     let (mut text, mut left_out) = (String::new(), 0);
     for (case, several) in troubled.filter(|(case, _)| terminal::is_trouble(case)) {
-        let shown = if text.len() < FAILURES { groups.admit(case) } else { Shown::Name };
+        let shown = if text.len() < FAILURES { groups.admit(case) } else { CaseDetail::Name };
         match shown {
-            Shown::Full(known) => text += &failure(case, &known, several),
-            Shown::Line => text += &line(case, several),
-            Shown::Name => left_out += 1,
+            CaseDetail::Full(known) => text += &failure(case, &known, several),
+            CaseDetail::Line => text += &line(case, several),
+            CaseDetail::Name => left_out += 1,
         }
     }
     if left_out > 0 {
@@ -202,8 +202,8 @@ fn title(case: &CaseResult, several: bool) -> String {
     format!("**{word}** {}{}", code(&name), place.unwrap_or_default())
 }
 
-fn flaky(suites: &[Suite<'_>]) -> String {
-    let named = |suite: &Suite<'_>| suite.has_several_servers();
+fn flaky(suites: &[SuiteReport<'_>]) -> String {
+    let named = |suite: &SuiteReport<'_>| suite.has_several_servers();
     let all = suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (*case, named(suite))));
     let cases: Vec<(&CaseResult, bool)> = all.filter(|(case, _)| case.is_flaky()).collect();
     if cases.is_empty() {
@@ -220,7 +220,7 @@ fn flaky(suites: &[Suite<'_>]) -> String {
 }
 
 /// The skipped cases, those that were only recorded and the known failures, by reason.
-fn reasons(suites: &[Suite<'_>]) -> String {
+fn reasons(suites: &[SuiteReport<'_>]) -> String {
     let mut found: BTreeMap<(&str, Cow<'_, str>), usize> = BTreeMap::new();
     for case in suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied())) {
         if let Some(told) = terminal::untold(case) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::event::{LeftOut, MutantResult, Proof, Verdict};
 
-use super::super::proven::{self, Mutants};
+use super::super::proven::{self, MutantCounts};
 use super::super::terminal;
 use super::{LISTED, code, fenced};
 
@@ -23,7 +23,7 @@ pub(super) fn verdict(proof: &Proof) -> (&'static str, String) {
 
 pub(super) fn mutants(proof: &Proof) -> String {
     let of = |verdict| proof.mutants.iter().filter(move |mutant| mutant.verdict == verdict);
-    let mut text = format!("### Mutants\n\n{}\n", Mutants::of(&proof.mutants).told());
+    let mut text = format!("### MutantCounts\n\n{}\n", MutantCounts::of(&proof.mutants).told());
     if let Some(live) = proven::live(&proof.mutants) {
         let _ = write!(text, "\n{live}\n");
     }

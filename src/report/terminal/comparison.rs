@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::event::{Isolation, Outcome, Verdicts};
 use crate::source::Style;
 
-use super::super::fold::{Report, Suite};
+use super::super::fold::{Report, SuiteReport};
 use super::super::parity::Parity;
 use super::layout::{self, BOLD, DIM, GREEN, RED, YELLOW};
 
@@ -30,7 +30,7 @@ pub(super) fn comparisons(report: &Report, style: &Style) -> Vec<String> {
         .map(|(file, parity)| parity_section(if is_one { None } else { Some(*file) }, parity, style))
         .collect();
     let isolation = report.finished().and_then(|finished| finished.isolation.as_ref());
-    let several = report.suites().iter().any(Suite::has_several_servers);
+    let several = report.suites().iter().any(SuiteReport::has_several_servers);
     let named = |row: &Verdicts| {
         let lane = row.id.rsplit_once('@').map(|(_, lane)| format!(" @{lane}")).filter(|_| several);
         format!("{}{}", row.name, lane.unwrap_or_default())

@@ -4,7 +4,7 @@ use crate::event::{Exchange, Finding, Level};
 use crate::source::{Excerpt, Quote, Severity, Style, render_excerpt};
 
 use super::answer::answer_text;
-use super::layout::{self, Keep};
+use super::layout::{self, KeepLines};
 
 /// The most lines of one piece of evidence.
 const EVIDENCE_LINES: usize = 10;
@@ -49,11 +49,11 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
     let short = |name: &str, text: &str, lines: usize| {
         (name.to_owned(), layout::wrap_some(text, room(name), layout::lines_in(lines, room(name))))
     };
-    let long = |name: &str, text: &str, keep: Keep| (name.to_owned(), layout::block(text, keep, room(name)));
+    let long = |name: &str, text: &str, keep: KeepLines| (name.to_owned(), layout::block(text, keep, room(name)));
     let optional = |name: &str, text: &Option<String>, lines: usize| text.as_ref().map(|text| short(name, text, lines));
 
     let mut notes: Vec<(String, String)> = optional("at", &finding.path, 2).into_iter().collect();
-    notes.extend(finding.diff.as_ref().map(|diff| long("diff", diff, Keep::First(DIFF_LINES))));
+    notes.extend(finding.diff.as_ref().map(|diff| long("diff", diff, KeepLines::First(DIFF_LINES))));
     if finding.diff.is_none() {
         notes.extend(optional("expected", &finding.expected, 3));
         // A whole message says less than the answer in words, which stands below or with a neighbour.
@@ -62,7 +62,7 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
         notes.extend(optional("actual", &finding.actual, 3).filter(|_| !is_told));
     }
     for (name, text) in finding.evidence.iter().take(EVIDENCE) {
-        notes.push(long(&layout::crop(name, EVIDENCE_NAME), text, Keep::Last(EVIDENCE_LINES)));
+        notes.push(long(&layout::crop(name, EVIDENCE_NAME), text, KeepLines::Last(EVIDENCE_LINES)));
     }
     notes.extend(answered.map(|exchange| short("answered", &answer_text(&exchange.received), 3)));
     if let (Some(frame), None) = (finding.frame, finding.exchange) {

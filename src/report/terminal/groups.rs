@@ -22,7 +22,7 @@ const NAMES: usize = 6;
 
 /// How much of a case is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum CaseDetail {
     /// Everything but the findings with these causes, which were shown before.
     Full(Vec<Cause>),
     /// Its name and the first finding.
@@ -34,7 +34,7 @@ pub(crate) enum Shown {
 /// Remembers the causes that were seen.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    causes: BTreeMap<Cause, Group>,
+    causes: BTreeMap<Cause, CaseGroup>,
     shown: usize,
     /// How many cases are shown nowhere, not even by name.
     unshown: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Groups {
 
 /// The cases with one cause.
 #[derive(Debug, Default)]
-struct Group {
+struct CaseGroup {
     /// What is said of the last one that is shown.
     said: String,
     /// The block, or what stands before the row, that the names of shown cases begin with.
@@ -83,20 +83,20 @@ impl Groups {
     }
 
     /// Decides about the next case.
-    pub(crate) fn admit(&mut self, result: &CaseResult) -> Shown {
+    pub(crate) fn admit(&mut self, result: &CaseResult) -> CaseDetail {
         let causes = cause::causes(result);
         let sight = Sight::of(result);
         if causes.iter().any(|cause| self.causes.get(cause).is_some_and(|group| group.ids.contains(&result.case.id))) {
-            return Shown::Name;
+            return CaseDetail::Name;
         }
         let is_full = |cause: &Cause| {
             let most = if cause.is_general { 1 } else { PER_CAUSE };
-            let is_seen = |group: &Group| group.ids.len() >= most || group.sights.contains(&sight);
+            let is_seen = |group: &CaseGroup| group.ids.len() >= most || group.sights.contains(&sight);
             self.causes.get(cause).is_some_and(is_seen)
         };
         let (old, new): (Vec<Cause>, Vec<Cause>) = causes.into_iter().partition(is_full);
         if new.is_empty() && self.shows_unjudged && result.outcome == Outcome::Inconclusive {
-            return Shown::Line;
+            return CaseDetail::Line;
         }
         let has_room = self.shown < AT_ALL;
         for cause in &old {
@@ -104,7 +104,7 @@ impl Groups {
         }
         if new.is_empty() || !has_room {
             self.unshown += usize::from(old.is_empty());
-            return Shown::Name;
+            return CaseDetail::Name;
         }
         for cause in new {
             let group = self.causes.entry(cause).or_default();
@@ -116,12 +116,12 @@ impl Groups {
             group.target = wording::target(&result.case);
         }
         self.shown += 1;
-        if self.shown <= IN_FULL { Shown::Full(old) } else { Shown::Line }
+        if self.shown <= IN_FULL { CaseDetail::Full(old) } else { CaseDetail::Line }
     }
 
     /// How many cases with a cause of this one are not shown, and some of their names; empty where all are.
     pub(crate) fn more(&self, result: &CaseResult, style: &Style) -> String {
-        let is_last = |group: &&Group| group.ids.last() == Some(&result.case.id);
+        let is_last = |group: &&CaseGroup| group.ids.last() == Some(&result.case.id);
         let causes = cause::causes(result);
         let of = |cause: &Cause| {
             let group = self.causes.get(cause).filter(is_last)?;
@@ -133,7 +133,7 @@ impl Groups {
 
     /// The same for every cause, with the cause in words, for a reader who saw the cases as they came.
     pub(crate) fn all_more(&self, style: &Style) -> String {
-        let told = |group: &Group| {
+        let told = |group: &CaseGroup| {
             let more = more_of(group, "the same cause", style)?;
             Some(format!("{}\n{more}", layout::crop(&group.said, style.width)))
         };
@@ -158,7 +158,7 @@ impl Groups {
     }
 }
 
-impl Group {
+impl CaseGroup {
     fn add_name(&mut self, result: &CaseResult) {
         let whole = failure::name(&result.case);
         // The block, or the rule, stands in the name of the case that is shown.
@@ -182,7 +182,7 @@ fn family(name: &str) -> &str {
     blocks.into_iter().find(|block| name.starts_with(block)).unwrap_or_default()
 }
 
-fn more_of(group: &Group, what: &str, style: &Style) -> Option<String> {
+fn more_of(group: &CaseGroup, what: &str, style: &Style) -> Option<String> {
     let more = group.names.len();
     if more == 0 || group.ids.is_empty() {
         return None;

@@ -18,7 +18,7 @@ pub(super) const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
 /// Which lines of a long text stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum KeepLines {
     /// The first ones.
     First(usize),
     /// The last ones.
@@ -99,11 +99,11 @@ pub(super) fn lines_in(lines: usize, width: usize) -> usize {
 }
 
 /// Some lines of a text, each cropped, with a word about those left out.
-pub(super) fn block(text: &str, keep: Keep, width: usize) -> String {
+pub(super) fn block(text: &str, keep: KeepLines, width: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let (from, to) = match keep {
-        Keep::First(count) => (0, count.min(lines.len())),
-        Keep::Last(count) => (lines.len().saturating_sub(count), lines.len()),
+        KeepLines::First(count) => (0, count.min(lines.len())),
+        KeepLines::Last(count) => (lines.len().saturating_sub(count), lines.len()),
     };
     let mut shown: Vec<String> = lines[from..to].iter().map(|line| crop_frame(line, width)).collect();
     if from > 0 {
@@ -184,11 +184,11 @@ mod tests {
             }
         }
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
-        assert_eq!(block("a\nb\nc\n", Keep::Last(2), 10), "… 1 line before these\nb\nc");
-        assert_eq!(block("a\nb\r\nc", Keep::First(1), 10), "a\n… 2 lines more");
+        assert_eq!(block("a\nb\nc\n", KeepLines::Last(2), 10), "… 1 line before these\nb\nc");
+        assert_eq!(block("a\nb\r\nc", KeepLines::First(1), 10), "a\n… 2 lines more");
         let frame = "  File \"/home/me/project/src/server.py\", line 31, in call";
-        assert_eq!(block(frame, Keep::Last(2), 45), "  File \"…/src/server.py\", line 31, in call");
-        assert_eq!(block("at f (file:///home/me/a.js:3:1)", Keep::Last(2), 24), "at f (…/me/a.js:3:1)");
+        assert_eq!(block(frame, KeepLines::Last(2), 45), "  File \"…/src/server.py\", line 31, in call");
+        assert_eq!(block("at f (file:///home/me/a.js:3:1)", KeepLines::Last(2), 24), "at f (…/me/a.js:3:1)");
         let endless = "n".repeat(2_000_000);
         assert_eq!(wrap(&endless, 8).len(), 250_000);
         let style = Style::new(Color::Never, 40);

@@ -22,7 +22,7 @@ mod view;
 pub(super) use self::chosen::writing;
 pub use self::failure::failure;
 pub(super) use self::failure::{further, line, mark, said};
-pub(super) use self::groups::{Groups, Shown};
+pub(super) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::without_commands;
 pub(super) use self::layout::{crop, plural, wrap};
 pub use self::proof::{ProofView, Survivors, proof};

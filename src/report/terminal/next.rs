@@ -3,11 +3,11 @@
 use crate::event::{CaseResult, Command, NOT_ISOLATED, Outcome};
 use crate::source::{Style, visible_line};
 
-use super::super::fold::{Report, Suite, Totals};
+use super::super::fold::{Report, SuiteReport, Totals};
 use super::layout::{self, DIM};
 
 /// Whether `--last-failed` finds anything to run: that cases depend on one another shows in all of them only.
-fn is_remembered(suites: &[Suite<'_>]) -> bool {
+fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
     let broken = |case: &CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
     let mut broken = suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| broken(case))).peekable();
     let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == NOT_ISOLATED);
@@ -29,7 +29,7 @@ enum Suggestion {
 }
 
 /// The suggestion for a run that a command made; `None` where suites are files.
-fn of_command(report: &Report, suites: &[Suite<'_>]) -> Option<Suggestion> {
+fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion> {
     let command = report.started()?.suites.iter().find_map(|suite| suite.command)?;
     let mut broken = suites
         .iter()
@@ -48,7 +48,7 @@ fn of_command(report: &Report, suites: &[Suite<'_>]) -> Option<Suggestion> {
 }
 
 /// The command that looks closer at what went wrong.
-pub(super) fn command(report: &Report, totals: &Totals, suites: &[Suite<'_>], style: &Style) -> String {
+pub(super) fn command(report: &Report, totals: &Totals, suites: &[SuiteReport<'_>], style: &Style) -> String {
     // Where no command runs a case again, none runs all of them: the run was part of a program.
     if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.rerun_command.is_empty()) {
         return String::new();

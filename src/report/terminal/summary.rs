@@ -11,13 +11,13 @@ use crate::source::{Style, duration_text, visible_line};
 use crate::taxonomy::score::Score;
 
 use super::super::coverage::{figures_line, levels};
-use super::super::fold::{Report, Suite, Totals};
+use super::super::fold::{Report, SuiteReport, Totals};
 use super::super::wording;
 use super::chosen;
 use super::comparison::comparisons;
 use super::failure;
 use super::fuzz;
-use super::groups::{Groups, Shown};
+use super::groups::{CaseDetail, Groups};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
 use super::view::{Cases, Failures, Families, View};
@@ -119,13 +119,13 @@ fn server(ready: &[&ServerReady], width: usize, style: &Style) -> String {
     format!("  {name}{gap}   {}\n", told.join(&below))
 }
 
-fn suite_lines(report: &Report, suites: &[Suite<'_>], view: View, style: &Style) -> String {
+fn suite_lines(report: &Report, suites: &[SuiteReport<'_>], view: View, style: &Style) -> String {
     if view.cases == Cases::All {
         let width = style.width / 2;
-        let with_cases = |suite: &Suite<'_>| suite_line(report, suite, width, style) + &case_lines(suite, style);
+        let with_cases = |suite: &SuiteReport<'_>| suite_line(report, suite, width, style) + &case_lines(suite, style);
         return suites.iter().map(with_cases).collect();
     }
-    let clean = |suite: &Suite<'_>| suite_mark(suite).0 == "✓";
+    let clean = |suite: &SuiteReport<'_>| suite_mark(suite).0 == "✓";
     let width = suites.iter().map(|suite| layout::columns(suite.file)).max().unwrap_or(0).min(style.width / 2);
     let shown = suites.iter().filter(|suite| suites.len() <= SUITES || !clean(suite));
     let lines: String = shown.map(|suite| suite_line(report, suite, width, style)).collect();
@@ -137,7 +137,7 @@ fn suite_lines(report: &Report, suites: &[Suite<'_>], view: View, style: &Style)
     lines + &format!("  {} {text}\n", layout::paint("✓", GREEN, style))
 }
 
-fn suite_line(report: &Report, suite: &Suite<'_>, width: usize, style: &Style) -> String {
+fn suite_line(report: &Report, suite: &SuiteReport<'_>, width: usize, style: &Style) -> String {
     let (mark, look) = suite_mark(suite);
     let (file, counts) = (layout::crop(suite.file, width), counts(&suite.totals));
     let gap = " ".repeat(width - layout::columns(&file));
@@ -153,7 +153,7 @@ fn suite_line(report: &Report, suite: &Suite<'_>, width: usize, style: &Style) -
 }
 
 /// Every case of a suite on a line, with its time.
-fn case_lines(suite: &Suite<'_>, style: &Style) -> String {
+fn case_lines(suite: &SuiteReport<'_>, style: &Style) -> String {
     let several = suite.has_several_servers();
     let line = |case: &&CaseResult| {
         let (mark, look) = failure::mark(case);
@@ -169,7 +169,7 @@ fn case_lines(suite: &Suite<'_>, style: &Style) -> String {
     suite.cases.iter().map(line).collect()
 }
 
-fn suite_mark(suite: &Suite<'_>) -> (&'static str, anstyle::Style) {
+fn suite_mark(suite: &SuiteReport<'_>) -> (&'static str, anstyle::Style) {
     let session = |outcome| suite.sessions.iter().filter(|case| case.outcome == outcome && !case.is_known()).count();
     let mut totals = suite.totals;
     totals.failed += session(Outcome::Failed);
@@ -215,13 +215,13 @@ pub(crate) fn counts(totals: &Totals) -> String {
 }
 
 /// The cases that need attention, the worst kind first, each in declared order.
-fn troubles(suites: &[Suite<'_>], view: View, style: &Style) -> Vec<String> {
+fn troubles(suites: &[SuiteReport<'_>], view: View, style: &Style) -> Vec<String> {
     let all = || suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
     let kinds = [Outcome::Failed, Outcome::Errored, Outcome::Warned, Outcome::Inconclusive, Outcome::Passed];
     let kinds = if view.cases == Cases::Failed { &kinds[..2] } else { &kinds[..] };
     let troubled = kinds.iter().flat_map(|kind| all().filter(|case| case.outcome == *kind && is_trouble(case)));
     let mut groups = Groups::of(view.cases);
-    let admitted: Vec<(&CaseResult, Shown)> = troubled.map(|case| (case, groups.admit(case))).collect();
+    let admitted: Vec<(&CaseResult, CaseDetail)> = troubled.map(|case| (case, groups.admit(case))).collect();
     let mut shown: Vec<String> =
         admitted.iter().filter_map(|(case, shown)| trouble(case, shown, &groups, style)).collect();
     shown.extend(Some(groups.unshown(style)).filter(|text| !text.is_empty()));
@@ -238,11 +238,11 @@ pub(crate) fn is_trouble(case: &CaseResult) -> bool {
     }
 }
 
-fn trouble(case: &CaseResult, shown: &Shown, groups: &Groups, style: &Style) -> Option<String> {
+fn trouble(case: &CaseResult, shown: &CaseDetail, groups: &Groups, style: &Style) -> Option<String> {
     let text = match shown {
-        Shown::Full(known) => failure::further(case, known, style),
-        Shown::Line => failure::line(case, style),
-        Shown::Name => return None,
+        CaseDetail::Full(known) => failure::further(case, known, style),
+        CaseDetail::Line => failure::line(case, style),
+        CaseDetail::Name => return None,
     };
     Some(text + &groups.more(case, style))
 }
@@ -264,7 +264,7 @@ pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, Cow<'_, str>)> 
 }
 
 /// The cases that are not shown by reason, the most frequent first.
-fn reasons(suites: &[Suite<'_>], style: &Style) -> String {
+fn reasons(suites: &[SuiteReport<'_>], style: &Style) -> String {
     let mut reasons: BTreeMap<(&str, Cow<'_, str>), usize> = BTreeMap::new();
     let cases = suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
     for told in cases.filter_map(untold) {
@@ -321,7 +321,7 @@ fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
     proof::parts(proof, &ProofView { survivors, command: &command }, style)
 }
 
-fn total(report: &Report, suites: &[Suite<'_>], style: &Style) -> String {
+fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
     let mut all = report.totals();
     let mut told = format!("{}: {}", layout::plural(all.cases(), "case"), counts(&all));
     let is_left_alone = |case: &&&CaseResult| matches!(case.reason, Some(Reason::ReadOnly(_)));

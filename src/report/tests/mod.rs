@@ -32,7 +32,7 @@ fn check_generated(path: &str, text: &str) {
 }
 
 /// Reads a recording, as `mcprove report` does.
-fn read(text: &str) -> Result<ndjson::Recording, String> {
+fn read(text: &str) -> Result<ndjson::EventRecording, String> {
     let mut sources = Sources::default();
     let id = sources.add(SourceFile::new("events.ndjson", text));
     ndjson::read_events(id, &sources).map_err(|problems| {

@@ -13,7 +13,7 @@ use crate::event::Proof;
 use crate::source::{Style, duration_text, visible_line};
 
 use super::super::coverage::levels;
-use super::super::proven::{self, Mutants, sentence};
+use super::super::proven::{self, MutantCounts, sentence};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 
 /// How many survivors are shown in full.
@@ -46,7 +46,7 @@ pub fn proof(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
 
 /// What stands below the levels of coverage: the mutants by verdict, and who takes no part.
 pub(super) fn figures(proof: &Proof, style: &Style) -> String {
-    let mutants = format!("mutants: {}", Mutants::of(&proof.mutants).told());
+    let mutants = format!("mutants: {}", MutantCounts::of(&proof.mutants).told());
     let mutants = layout::indent(&layout::wrap_some(&mutants, style.width - 2, 4), "  ");
     let live = proven::live(&proof.mutants).unwrap_or_default();
     let live = layout::indent(&layout::wrap_some(&live, style.width - 2, 3), "  ");
@@ -63,11 +63,11 @@ pub(super) fn parts(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<S
 }
 
 fn verdict(proof: &Proof, style: &Style) -> String {
-    let totals = Mutants::of(&proof.mutants);
+    let totals = MutantCounts::of(&proof.mutants);
     let (mark, look) = match totals {
         _ if proof.gates.iter().any(|gate| !gate.met) => ("✗", RED),
-        Mutants { survived: 0, undecided: 0, unreached: 0, .. } if totals.killed() > 0 => ("✓", GREEN),
-        Mutants { .. } => ("~", YELLOW),
+        MutantCounts { survived: 0, undecided: 0, unreached: 0, .. } if totals.killed() > 0 => ("✓", GREEN),
+        MutantCounts { .. } => ("~", YELLOW),
     };
     let lines = layout::wrap(&sentence(proof), style.width - 2);
     let took = duration_text(Duration::from_micros(proof.duration_us));

@@ -29,7 +29,7 @@ pub(super) fn survivors(proof: &Proof, view: &ProofView<'_>, style: &Style) -> V
         Survivors::Worst => IN_FULL,
         Survivors::All => found.len(),
     };
-    let mut seen = Seen::default();
+    let mut seen = ShownKills::default();
     let mut parts: Vec<String> =
         found.iter().take(in_full).map(|mutant| survivor(proof, mutant, view, &mut seen, style)).collect();
     let lines = found.iter().skip(in_full).take(AT_ALL).map(|mutant| line(mutant, style));
@@ -38,13 +38,13 @@ pub(super) fn survivors(proof: &Proof, view: &ProofView<'_>, style: &Style) -> V
 }
 
 /// The tests that were shown, and for which mutant.
-type Seen<'a> = BTreeMap<(&'a str, &'a str), &'a str>;
+type ShownKills<'a> = BTreeMap<(&'a str, &'a str), &'a str>;
 
 fn survivor<'a>(
     proof: &Proof,
     mutant: &'a MutantResult,
     view: &ProofView<'_>,
-    seen: &mut Seen<'a>,
+    seen: &mut ShownKills<'a>,
     style: &Style,
 ) -> String {
     let mut text = title(proof, mutant, style);
@@ -92,7 +92,7 @@ fn at(mutant: &MutantResult) -> String {
 }
 
 /// What the server could do, and the lines that notice it, indented as they are pasted.
-fn test<'a>(missing: &'a Missing, mutant: &'a MutantResult, seen: &mut Seen<'a>, style: &Style) -> String {
+fn test<'a>(missing: &'a Missing, mutant: &'a MutantResult, seen: &mut ShownKills<'a>, style: &Style) -> String {
     let text = said(&format!("unnoticed: {}", missing.could), style);
     let file = visible_line(&missing.file);
     if let Some(first) = seen.get(&(missing.file.as_str(), missing.yaml.as_str())) {
