@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Finding, Level, Outcome, SessionJudged};
+use crate::event::{CaseResult, Finding, Outcome, RequirementLevel, SessionJudged};
 use crate::source::is_hidden;
 
 /// What stands where somebody has to say why.
@@ -31,7 +31,7 @@ impl Writer {
     }
 
     fn findings(&mut self, id: &str, findings: &[Finding]) {
-        for finding in findings.iter().filter(|finding| finding.level == Level::Must) {
+        for finding in findings.iter().filter(|finding| finding.level == RequirementLevel::Must) {
             let reason = finding.baseline_reason.clone().unwrap_or_else(|| TO_BE_EXPLAINED.to_owned());
             self.reasons.entry((id.to_owned(), finding.code.clone())).or_insert(reason);
         }

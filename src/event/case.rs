@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Level, Reason, RuleInfo};
+use super::{Finding, Reason, RequirementLevel, RuleInfo};
 
 /// What identifies a case and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -146,7 +146,7 @@ impl CaseResult {
 
     /// Whether it failed in no way that a baseline does not excuse.
     pub fn is_known(&self) -> bool {
-        let mut broken = self.findings.iter().filter(|finding| finding.level == Level::Must).peekable();
+        let mut broken = self.findings.iter().filter(|finding| finding.level == RequirementLevel::Must).peekable();
         self.outcome == Outcome::Failed
             && broken.peek().is_some()
             && broken.all(|finding| finding.baseline_reason.is_some())

@@ -12,11 +12,21 @@ use crate::source::Quote;
 /// How binding the broken rule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum RequirementLevel {
     /// An expectation of the suite, or a MUST of the specification.
     Must,
     /// A SHOULD of the specification.
     Should,
+}
+
+impl RequirementLevel {
+    /// The word of the specification.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "MUST",
+            Self::Should => "SHOULD",
+        }
+    }
 }
 
 /// The name of a failure that is none of an expectation's.
@@ -75,7 +85,7 @@ pub struct Finding {
     /// A stable name: the matcher's, the scan's or the failure class's, kebab-case.
     pub code: String,
     /// How binding the broken rule is.
-    pub level: Level,
+    pub level: RequirementLevel,
     /// The failure class; `None` for a failed expectation.
     pub class: Option<FailureClass>,
     /// One lowercase sentence without a final period.
@@ -145,7 +155,7 @@ impl Finding {
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
-            level: Level::Must,
+            level: RequirementLevel::Must,
             class: None,
             message: message.into(),
             quote: None,

@@ -1,6 +1,6 @@
 //! What a finding is, how bad it is, and the name under which it is known from run to run.
 
-use super::{CaseResult, Exchange, FailureClass, Finding, Kind, Level, SessionJudged, Severity};
+use super::{CaseResult, Exchange, FailureClass, Finding, FindingKind, RequirementLevel, SessionJudged, Severity};
 use crate::source::{FNV, fnv};
 
 /// Codes of findings about what a schema declares, or forbids.
@@ -12,18 +12,18 @@ pub const NOT_ISOLATED: &str = "not-isolated";
 
 /// What stays the same about a finding, however often it is met.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct FindingIdentity {
     /// The name: the same finding on the same server has the same one in every run.
     pub id: String,
     /// The kind.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// The tool that was called last, or the method where it was no call; empty where nothing was asked.
     pub tool: String,
     /// What tells it from others of its kind at that tool.
     pub signature: String,
 }
 
-impl Identity {
+impl FindingIdentity {
     /// What must stay so that it is still the same finding.
     pub fn class(&self) -> String {
         let parts = [self.kind.as_str(), &self.tool, &self.signature];
@@ -33,44 +33,46 @@ impl Identity {
 
 impl Finding {
     /// What the server did, as far as the finding itself says.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FindingKind {
         if let Some(reproduction) = &self.reproduction {
             return reproduction.kind;
         }
         match self.class {
-            Some(FailureClass::ProcessExited | FailureClass::ConnectionLost) => Kind::Crash,
-            Some(FailureClass::Timeout) => Kind::Hang,
-            Some(_) => Kind::ProtocolError,
-            None if self.code == NOT_ISOLATED => Kind::StateLeak,
-            None if OF_SCHEMAS.contains(&self.code.as_str()) => Kind::SchemaViolation,
-            None => Kind::PropertyFailure,
+            Some(FailureClass::ProcessExited | FailureClass::ConnectionLost) => FindingKind::Crash,
+            Some(FailureClass::Timeout) => FindingKind::Hang,
+            Some(_) => FindingKind::ProtocolError,
+            None if self.code == NOT_ISOLATED => FindingKind::StateLeak,
+            None if OF_SCHEMAS.contains(&self.code.as_str()) => FindingKind::SchemaViolation,
+            None => FindingKind::PropertyFailure,
         }
     }
 
     /// How bad it is: what it says itself, or else what its kind says.
     pub fn how_bad(&self) -> Severity {
         self.severity.unwrap_or_else(|| match self.level {
-            Level::Must => self.kind().severity(),
-            Level::Should => Severity::Low,
+            RequirementLevel::Must => self.kind().severity(),
+            RequirementLevel::Should => Severity::Low,
         })
     }
 
     /// What tells a finding of a kind from others: how the server ended, or which rule it broke.
-    pub fn signature(&self, kind: Kind) -> String {
+    pub fn signature(&self, kind: FindingKind) -> String {
         match kind {
-            Kind::Crash => {
+            FindingKind::Crash => {
                 let exit = self.evidence.iter().find(|(name, _)| name == "exit").map(|(_, text)| text.clone());
                 exit.unwrap_or_default()
             }
-            Kind::Hang | Kind::StateLeak => String::new(),
-            Kind::ProtocolError | Kind::SchemaViolation | Kind::PropertyFailure => self.code.clone(),
+            FindingKind::Hang | FindingKind::StateLeak => String::new(),
+            FindingKind::ProtocolError | FindingKind::SchemaViolation | FindingKind::PropertyFailure => {
+                self.code.clone()
+            }
         }
     }
 }
 
 impl CaseResult {
     /// What stays the same about one of its findings.
-    pub fn identity(&self, finding: &Finding) -> Identity {
+    pub fn identity(&self, finding: &Finding) -> FindingIdentity {
         let kind = self.kind_of(finding);
         let tool = finding.reproduction.as_ref().and_then(|found| found.tool.clone());
         let asked =
@@ -79,11 +81,11 @@ impl CaseResult {
         let signature = finding.signature(kind);
         // What a suite says of answers is told apart by who says it.
         let said_by = match kind {
-            Kind::PropertyFailure | Kind::SchemaViolation => self.case.name.as_str(),
-            Kind::Crash | Kind::Hang | Kind::ProtocolError | Kind::StateLeak => "",
+            FindingKind::PropertyFailure | FindingKind::SchemaViolation => self.case.name.as_str(),
+            FindingKind::Crash | FindingKind::Hang | FindingKind::ProtocolError | FindingKind::StateLeak => "",
         };
         let id = id([&self.case.suite, &self.case.server, kind.as_str(), &tool, &signature, said_by]);
-        Identity { id, kind, tool, signature }
+        FindingIdentity { id, kind, tool, signature }
     }
 
     /// The exchange that shows a finding, or during which the frame came that does.
@@ -96,20 +98,22 @@ impl CaseResult {
     }
 
     /// What the server did, seen from the case that found it.
-    pub fn kind_of(&self, finding: &Finding) -> Kind {
+    pub fn kind_of(&self, finding: &Finding) -> FindingKind {
         let kind = finding.kind();
         let is_probe = |name: &str| self.case.probes.iter().any(|probe| probe == name);
         match kind {
-            Kind::PropertyFailure if finding.reproduction.is_some() => kind,
-            Kind::PropertyFailure if self.case.rule.is_some() => Kind::ProtocolError,
-            Kind::PropertyFailure if is_probe("output-schema") => Kind::SchemaViolation,
-            Kind::PropertyFailure if is_probe("negative-path") && finding.code == "refused" => Kind::SchemaViolation,
-            Kind::Crash
-            | Kind::Hang
-            | Kind::ProtocolError
-            | Kind::SchemaViolation
-            | Kind::PropertyFailure
-            | Kind::StateLeak => kind,
+            FindingKind::PropertyFailure if finding.reproduction.is_some() => kind,
+            FindingKind::PropertyFailure if self.case.rule.is_some() => FindingKind::ProtocolError,
+            FindingKind::PropertyFailure if is_probe("output-schema") => FindingKind::SchemaViolation,
+            FindingKind::PropertyFailure if is_probe("negative-path") && finding.code == "refused" => {
+                FindingKind::SchemaViolation
+            }
+            FindingKind::Crash
+            | FindingKind::Hang
+            | FindingKind::ProtocolError
+            | FindingKind::SchemaViolation
+            | FindingKind::PropertyFailure
+            | FindingKind::StateLeak => kind,
         }
     }
 
@@ -121,11 +125,11 @@ impl CaseResult {
 
 impl SessionJudged {
     /// What stays the same about one of its findings.
-    pub fn identity(&self, finding: &Finding) -> Identity {
+    pub fn identity(&self, finding: &Finding) -> FindingIdentity {
         let kind = finding.kind();
         let signature = finding.signature(kind);
         let id = id([&self.suite, &self.server, kind.as_str(), "", &signature, ""]);
-        Identity { id, kind, tool: String::new(), signature }
+        FindingIdentity { id, kind, tool: String::new(), signature }
     }
 }
 
@@ -143,14 +147,14 @@ mod tests {
     fn a_finding_weighs_what_it_says_or_what_its_kind_does() {
         let crash =
             Finding::failure(FailureClass::ProcessExited, "the server ended").with_evidence("exit", "signal 11");
-        assert_eq!((crash.kind(), crash.how_bad()), (Kind::Crash, Severity::High));
-        assert_eq!(crash.signature(Kind::Crash), "signal 11");
-        let advice = Finding { level: Level::Should, ..Finding::new("slow", "it is slow") };
-        assert_eq!((advice.kind(), advice.how_bad()), (Kind::PropertyFailure, Severity::Low));
+        assert_eq!((crash.kind(), crash.how_bad()), (FindingKind::Crash, Severity::High));
+        assert_eq!(crash.signature(FindingKind::Crash), "signal 11");
+        let advice = Finding { level: RequirementLevel::Should, ..Finding::new("slow", "it is slow") };
+        assert_eq!((advice.kind(), advice.how_bad()), (FindingKind::PropertyFailure, Severity::Low));
         let told = Finding { severity: Some(Severity::Critical), ..Finding::new("schema", "it is wrong") };
-        assert_eq!((told.kind(), told.how_bad()), (Kind::SchemaViolation, Severity::Critical));
-        assert_eq!(Finding::new("forbidden-served", "it is served").kind(), Kind::SchemaViolation);
-        assert_eq!(Finding::new(NOT_ISOLATED, "it leaks").kind(), Kind::StateLeak);
+        assert_eq!((told.kind(), told.how_bad()), (FindingKind::SchemaViolation, Severity::Critical));
+        assert_eq!(Finding::new("forbidden-served", "it is served").kind(), FindingKind::SchemaViolation);
+        assert_eq!(Finding::new(NOT_ISOLATED, "it leaks").kind(), FindingKind::StateLeak);
     }
 
     #[test]

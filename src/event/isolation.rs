@@ -7,7 +7,7 @@ use super::Outcome;
 
 /// What `--verify-isolation` found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Isolation {
+pub struct IsolationReport {
     /// The seed of the shuffled order.
     pub seed: u32,
     /// How many cases had one verdict in all three ways.

@@ -19,19 +19,20 @@ mod texts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::suite::AdHocCommand;
 use crate::taxonomy::score::Score;
 use crate::transport::TransportKind;
 
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
-pub use self::failure::{FailureClass, Finding, Level, StepProblem};
-pub use self::identity::{Identity, NOT_ISOLATED};
-pub use self::isolation::{Isolation, Verdicts};
+pub use self::failure::{FailureClass, Finding, RequirementLevel, StepProblem};
+pub use self::identity::{FindingIdentity, NOT_ISOLATED};
+pub use self::isolation::{IsolationReport, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
 pub use self::reason::{CallPurpose, Reason, RefusedCall, RunEnd};
-pub use self::reproduction::{Call, Check, Doubt, Kind, Reproduction, Severity};
+pub use self::reproduction::{Doubt, FindingKind, Reproduction, ReproductionCall, ReproductionCheck, Severity};
 pub use self::review::{ProviderVerdict, Remark, Review, ToolCost};
-pub use self::rule::{Compliance, Page, RuleInfo, RuleLevel, RuleTally};
+pub use self::rule::{Compliance, Page, RuleInfo, RuleTally};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
 pub const FORMAT: u32 = 1;
@@ -86,23 +87,7 @@ pub struct SuiteInfo {
     pub from_command_line: bool,
     /// The command that made the suite; nothing for a suite that is a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<Command>,
-}
-
-/// A command that tests a server without a suite file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Command {
-    /// `mcprove ci`.
-    Ci,
-    /// `mcprove compliance`.
-    Compliance,
-    /// `mcprove fuzz`.
-    Fuzz,
-    /// `mcprove lint`.
-    Lint,
-    /// `mcprove snapshot`.
-    Snapshot,
+    pub command: Option<AdHocCommand>,
 }
 
 /// What is known of a server once it answers.
@@ -213,7 +198,7 @@ pub struct RunFinished {
     pub stale_snapshots: Vec<String>,
     /// Whether cases depend on one another, where that was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub isolation: Option<Isolation>,
+    pub isolation: Option<IsolationReport>,
     /// How well servers keep the rules of the specification, where that was looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compliance: Vec<Compliance>,

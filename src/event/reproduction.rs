@@ -9,7 +9,7 @@ use crate::source::map_texts;
 /// The kind of a finding: what a server did, whatever brought it about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum FindingKind {
     /// The server ended.
     Crash,
     /// A request was never answered.
@@ -24,7 +24,7 @@ pub enum Kind {
     StateLeak,
 }
 
-impl Kind {
+impl FindingKind {
     /// Every kind.
     pub const ALL: [Self; 6] =
         [Self::Crash, Self::Hang, Self::ProtocolError, Self::SchemaViolation, Self::PropertyFailure, Self::StateLeak];
@@ -89,15 +89,15 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
     /// What the server did.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// The tool that was called last; `None` where it was no call.
     pub tool: Option<String>,
     /// By session in order, each with a fresh server, but for a text that leaks from one session into another, which
     /// takes two sessions of one server: the requests that were sent, one after another. The last request of the last
     /// session shows it.
-    pub sessions: Vec<Vec<Call>>,
+    pub sessions: Vec<Vec<ReproductionCall>>,
     /// How to tell whether it shows.
-    pub check: Check,
+    pub check: ReproductionCheck,
     /// Why it says nothing about the server where it does not show; `None` where the finding is gone then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
@@ -131,12 +131,15 @@ impl Reproduction {
             call.params = map_texts(std::mem::take(&mut call.params), change);
         }
         match &mut self.check {
-            Check::Broken(expectations) => {
+            ReproductionCheck::Broken(expectations) => {
                 *expectations =
                     std::mem::take(expectations).into_iter().map(|expected| map_texts(expected, change)).collect();
             }
-            Check::Holds(text) => *text = change(text),
-            Check::Ends | Check::Silent(_) | Check::Scan(_) | Check::Differs => {}
+            ReproductionCheck::Holds(text) => *text = change(text),
+            ReproductionCheck::Ends
+            | ReproductionCheck::Silent(_)
+            | ReproductionCheck::Scan(_)
+            | ReproductionCheck::Differs => {}
         }
     }
 
@@ -148,7 +151,7 @@ impl Reproduction {
 
 /// A request of a reproduction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Call {
+pub struct ReproductionCall {
     /// The method; empty where `params` is a text that is written as it is.
     pub method: String,
     /// The parameters, without what the revision adds to every request; `null` for none.
@@ -158,7 +161,7 @@ pub struct Call {
 /// How to tell whether a finding shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Check {
+pub enum ReproductionCheck {
     /// The server ends.
     Ends,
     /// The last request is not answered within so many milliseconds.

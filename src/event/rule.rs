@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseResult, Outcome};
+use super::{CaseResult, Outcome, RequirementLevel};
 
 /// The rule for which a case stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,7 +13,7 @@ pub struct RuleInfo {
     /// Its id: `B2`.
     pub id: String,
     /// How binding it is.
-    pub level: RuleLevel,
+    pub level: RequirementLevel,
     /// The page and the section of the specification.
     pub section: String,
     /// The address at which the sentence stands, in the newest revision in which the rule holds.
@@ -22,26 +22,6 @@ pub struct RuleInfo {
     pub revision: String,
     /// The sentence that demands it, word for word.
     pub quote: String,
-}
-
-/// How binding a rule is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RuleLevel {
-    /// A server that breaks it is wrong.
-    Must,
-    /// A server that breaks it should have a reason.
-    Should,
-}
-
-impl RuleLevel {
-    /// The word of the specification.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Must => "MUST",
-            Self::Should => "SHOULD",
-        }
-    }
 }
 
 /// How well one server keeps the rules of one revision.
@@ -112,7 +92,7 @@ impl Compliance {
     /// What cases say about rules; one entry for each server and revision that has any.
     pub fn of<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
-        let mut rules: Vec<BTreeMap<String, (usize, RuleLevel, Outcome)>> = Vec::new();
+        let mut rules: Vec<BTreeMap<String, (usize, RequirementLevel, Outcome)>> = Vec::new();
         for result in results {
             let Some(rule) = &result.case.rule else { continue };
             let revision =
@@ -141,7 +121,7 @@ impl Compliance {
         for (one, rules) in found.iter_mut().zip(rules) {
             for (page, level, outcome) in rules.into_values() {
                 let page = &mut one.pages[page];
-                let tally = if level == RuleLevel::Must { &mut page.must } else { &mut page.should };
+                let tally = if level == RequirementLevel::Must { &mut page.must } else { &mut page.should };
                 tally.count(outcome);
             }
             one.pages.sort_by(|one, other| one.page.cmp(&other.page));

@@ -2,7 +2,7 @@
 
 use super::Stored;
 use super::replay::{ReplayOutcome, ReplayStage, replay};
-use crate::event::{Finding, Kind, Reproduction};
+use crate::event::{Finding, FindingKind, Reproduction};
 
 /// What came of one attempt.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub async fn again(stored: &Stored, reproduction: &Reproduction, stage: &ReplayS
 }
 
 fn is_same(stored: &Stored, found: &Finding) -> bool {
-    if stored.kind != Kind::Crash {
+    if stored.kind != FindingKind::Crash {
         return true;
     }
     let signature = found.signature(stored.kind);

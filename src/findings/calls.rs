@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::event::Call;
+use crate::event::ReproductionCall;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::source::map_texts;
@@ -25,7 +25,7 @@ pub(super) const CAPTURED_SECRET: &str = "it uses a secret that the suite captur
 #[derive(Debug, Clone, Default)]
 pub(super) struct SessionCalls {
     /// Requests and notifications, each with the number of its frame and whether the case in question sent it.
-    sent: Vec<(u32, bool, Arc<Call>)>,
+    sent: Vec<(u32, bool, Arc<ReproductionCall>)>,
     /// Why they cannot be said again.
     pub(super) unplayable: Option<&'static str>,
     /// The last frames, as in a transcript, secrets included.
@@ -38,7 +38,7 @@ pub(super) struct SessionCalls {
 pub(super) struct SentCall<'a> {
     session: &'a SessionFrames,
     /// By the numbers of their frames, with marks in the place of secrets; `None` for what was sent beside the session.
-    calls: Vec<(u32, Option<Arc<Call>>)>,
+    calls: Vec<(u32, Option<Arc<ReproductionCall>>)>,
     /// Whether the server told a secret that the suite captures.
     is_confidential: bool,
 }
@@ -93,16 +93,17 @@ impl<'a> SentCall<'a> {
 
 impl SessionCalls {
     /// The requests up to a frame, the last one of the case at the end; all of the case's where no frame is known.
-    pub(super) fn until(&self, frame: Option<u32>) -> Vec<Call> {
+    pub(super) fn until(&self, frame: Option<u32>) -> Vec<ReproductionCall> {
         let own_end = self.sent.iter().filter(|(_, is_own, _)| *is_own).map(|(seq, _, _)| *seq).max();
         let end = frame.or(own_end).unwrap_or(u32::MAX);
-        let mut kept: Vec<&(u32, bool, Arc<Call>)> = self.sent.iter().filter(|(seq, _, _)| *seq <= end).collect();
+        let mut kept: Vec<&(u32, bool, Arc<ReproductionCall>)> =
+            self.sent.iter().filter(|(seq, _, _)| *seq <= end).collect();
         // Others may have spoken since.
         if let Some(at) = kept.iter().rposition(|(_, is_own, _)| *is_own) {
             let last = kept.remove(at);
             kept.push(last);
         }
-        kept.into_iter().map(|(_, _, call)| Call::clone(call)).collect()
+        kept.into_iter().map(|(_, _, call)| ReproductionCall::clone(call)).collect()
     }
 }
 
@@ -132,8 +133,8 @@ pub(super) fn cut(frame: Value) -> Value {
 }
 
 /// What was sent, to be sent again; `None` for answers to the server.
-fn call(frame: &Frame) -> Option<Call> {
-    let raw = || Call { method: String::new(), params: frame.text().into() };
+fn call(frame: &Frame) -> Option<ReproductionCall> {
+    let raw = || ReproductionCall { method: String::new(), params: frame.text().into() };
     let Ok(message) = frame.json() else { return Some(raw()) };
     let is_sound = message["jsonrpc"] == "2.0" && message.get("id").is_none_or(|id| id.is_number() || id.is_string());
     let method = match message["method"].as_str() {
@@ -147,7 +148,7 @@ fn call(frame: &Frame) -> Option<Call> {
     }
     let mut params = message.get("params").cloned().unwrap_or_default();
     without_era(&mut params);
-    Some(Call { method, params })
+    Some(ReproductionCall { method, params })
 }
 
 /// Takes out what the revision adds to every request.
@@ -160,11 +161,11 @@ fn without_era(params: &mut Value) {
     }
 }
 
-fn is_handshake(call: &Call) -> bool {
+fn is_handshake(call: &ReproductionCall) -> bool {
     ["initialize", "notifications/initialized"].contains(&call.method.as_str())
 }
 
 /// Whether this is asked by every session that wants to know its server.
-fn is_discovery(call: &Call) -> bool {
+fn is_discovery(call: &ReproductionCall) -> bool {
     call.method == "server/discover" || ListKind::ALL.iter().any(|kind| kind.method() == call.method)
 }

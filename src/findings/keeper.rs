@@ -6,8 +6,8 @@ use super::calls::{CAPTURED_SECRET, SentCall, SessionCalls, cut};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, FindingPlace, ServerStart, Stored};
 use crate::event::{
-    CaseInfo, CaseResult, Event, Finding, Identity, Isolation, Kind, Level, NOT_ISOLATED, Outcome, Reproduction,
-    SessionJudged,
+    CaseInfo, CaseResult, Event, Finding, FindingIdentity, FindingKind, IsolationReport, NOT_ISOLATED, Outcome,
+    Reproduction, RequirementLevel, SessionJudged,
 };
 use crate::plan::Plan;
 use crate::redact::Redactor;
@@ -130,10 +130,10 @@ impl Keeper {
         for (finding, identity) in telling(result) {
             let reproduction = reproduction(result, finding, (identity.kind, sessions));
             let is_leak =
-                reproduction.as_ref().is_ok_and(|found| identity.kind == Kind::PropertyFailure && leaks(found));
-            let kind = if is_leak { Kind::StateLeak } else { identity.kind };
+                reproduction.as_ref().is_ok_and(|found| identity.kind == FindingKind::PropertyFailure && leaks(found));
+            let kind = if is_leak { FindingKind::StateLeak } else { identity.kind };
             let reproduction = reproduction.map(|found| Reproduction { kind, ..found });
-            let identity = Identity { kind, ..identity };
+            let identity = FindingIdentity { kind, ..identity };
             self.keep(result, finding, (identity, reproduction), sessions.last());
         }
     }
@@ -157,7 +157,7 @@ impl Keeper {
         &mut self,
         result: &CaseResult,
         finding: &Finding,
-        (identity, reproduction): (Identity, Result<Reproduction, String>),
+        (identity, reproduction): (FindingIdentity, Result<Reproduction, String>),
         said: Option<&SessionCalls>,
     ) {
         let Some(start) = self.start(&result.case) else {
@@ -174,7 +174,7 @@ impl Keeper {
             Err(why) => (None, Some(why)),
         };
         let mut evidence = finding.evidence.clone();
-        let exit = said.and_then(|said| said.exit.clone()).filter(|_| identity.kind == Kind::Crash);
+        let exit = said.and_then(|said| said.exit.clone()).filter(|_| identity.kind == FindingKind::Crash);
         if let Some(exit) = exit.filter(|_| !evidence.iter().any(|(name, _)| name == "exit")) {
             evidence.push(("exit".to_owned(), exit));
         }
@@ -222,19 +222,21 @@ impl Keeper {
     }
 
     /// A case that fails after others, and passes alone, shows what they left behind.
-    fn isolation(&mut self, isolation: Option<&Isolation>) {
+    fn isolation(&mut self, isolation: Option<&IsolationReport>) {
         for row in isolation.into_iter().flat_map(|isolation| &isolation.differing) {
             if row.shared != Outcome::Failed || row.isolated != Outcome::Passed {
                 continue;
             }
             for id in self.by_case.get(&row.id).into_iter().flatten() {
-                let Some(stored) = self.kept.get_mut(id).filter(|stored| stored.kind == Kind::PropertyFailure) else {
+                let Some(stored) = self.kept.get_mut(id).filter(|stored| stored.kind == FindingKind::PropertyFailure)
+                else {
                     continue;
                 };
-                stored.class = stored.class.replacen(Kind::PropertyFailure.as_str(), Kind::StateLeak.as_str(), 1);
-                (stored.kind, stored.severity) = (Kind::StateLeak, Kind::StateLeak.severity());
+                stored.class =
+                    stored.class.replacen(FindingKind::PropertyFailure.as_str(), FindingKind::StateLeak.as_str(), 1);
+                (stored.kind, stored.severity) = (FindingKind::StateLeak, FindingKind::StateLeak.severity());
                 if let Some(reproduction) = &mut stored.reproduction {
-                    reproduction.kind = Kind::StateLeak;
+                    reproduction.kind = FindingKind::StateLeak;
                 }
             }
         }
@@ -249,13 +251,13 @@ fn is_mistake(result: &CaseResult) -> bool {
 }
 
 /// The findings that fail a case; none of a case without a server, such as an entry of a baseline that fits nothing.
-fn telling(result: &CaseResult) -> Vec<(&Finding, Identity)> {
+fn telling(result: &CaseResult) -> Vec<(&Finding, FindingIdentity)> {
     let (mut kinds, mut told) = (BTreeSet::new(), Vec::new());
     for finding in result.findings.iter().filter(|_| !result.case.server.is_empty()) {
         let identity = result.identity(finding);
         // What was never recorded is to be recorded, and wrong with no server.
         let is_of_server = finding.code != "snapshot-missing";
-        let is_new = is_of_server && finding.level == Level::Must && finding.baseline_reason.is_none();
+        let is_new = is_of_server && finding.level == RequirementLevel::Must && finding.baseline_reason.is_none();
         // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
         if is_new && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {
             told.push((finding, identity));
@@ -317,7 +319,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::event::{Call, Check};
+    use crate::event::{ReproductionCall, ReproductionCheck};
 
     /// The end of a failed case at a server, with a finding that can be played.
     fn failed(name: &str, server: &str) -> Event {
@@ -330,10 +332,15 @@ mod tests {
             from_command_line: false,
             findings: Vec::new(),
         };
-        let call = Call { method: name.to_owned(), params: json!(null) };
+        let call = ReproductionCall { method: name.to_owned(), params: json!(null) };
         let tool = Some(name.to_owned());
-        let found =
-            Reproduction { kind: Kind::Crash, tool, sessions: vec![vec![call]], check: Check::Ends, doubt: None };
+        let found = Reproduction {
+            kind: FindingKind::Crash,
+            tool,
+            sessions: vec![vec![call]],
+            check: ReproductionCheck::Ends,
+            doubt: None,
+        };
         let found = Finding { reproduction: Some(Box::new(found)), ..Finding::new("process-exited", "it ended") };
         let mut result = CaseResult { findings: vec![found], ..beside(&session) };
         result.case.id = format!("s.yml::{name}@{server}/auto");

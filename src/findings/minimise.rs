@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Stored;
 use super::ddmin::ddmin;
 use super::replay::ANSWER;
-use crate::event::{Call, Finding, Reproduction};
+use crate::event::{Finding, Reproduction, ReproductionCall};
 use crate::generate::shrink;
 use crate::redact::RESTORED_FROM;
 use crate::source::map_texts;
@@ -75,10 +75,10 @@ impl Minimiser<'_> {
     /// Without the requests that are not needed; the last one shows it and stays.
     fn fewer(&mut self, whole: &Reproduction) -> Reproduction {
         let numbered = whole.sessions.iter().enumerate();
-        let mut calls: Vec<(usize, Call)> =
+        let mut calls: Vec<(usize, ReproductionCall)> =
             numbered.flat_map(|(session, calls)| calls.iter().map(move |call| (session, call.clone()))).collect();
         let Some(last) = calls.pop() else { return whole.clone() };
-        let of = |kept: &[(usize, Call)]| Reproduction { sessions: sessions(kept, &last), ..whole.clone() };
+        let of = |kept: &[(usize, ReproductionCall)]| Reproduction { sessions: sessions(kept, &last), ..whole.clone() };
         let kept = ddmin(calls, &mut |kept| self.shows(&of(kept)));
         of(&kept)
     }
@@ -144,7 +144,7 @@ fn characters(reproduction: &Reproduction) -> usize {
 }
 
 /// The arguments of a call that are worth a look.
-fn arguments(call: &Call) -> Option<&Value> {
+fn arguments(call: &ReproductionCall) -> Option<&Value> {
     let arguments = call.params.get("arguments").filter(|_| call.method == "tools/call")?;
     arguments.as_object().is_some_and(|members| !members.is_empty()).then_some(arguments)
 }
@@ -163,8 +163,8 @@ fn secretive(arguments: &Value) -> BTreeSet<String> {
 }
 
 /// Requests by session; sessions in which nothing is said any more are left out.
-fn sessions(kept: &[(usize, Call)], last: &(usize, Call)) -> Vec<Vec<Call>> {
-    let mut sessions: Vec<(usize, Vec<Call>)> = Vec::new();
+fn sessions(kept: &[(usize, ReproductionCall)], last: &(usize, ReproductionCall)) -> Vec<Vec<ReproductionCall>> {
+    let mut sessions: Vec<(usize, Vec<ReproductionCall>)> = Vec::new();
     for (session, call) in kept.iter().chain([last]) {
         match sessions.last_mut().filter(|(known, _)| known == session) {
             Some((_, calls)) => calls.push(call.clone()),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::Stored;
-use crate::event::{Call, Check, Kind};
+use crate::event::{FindingKind, ReproductionCall, ReproductionCheck};
 use crate::redact::{Part, mark, parts};
 use crate::source::template::is_template;
 use crate::source::visible_line;
@@ -39,8 +39,12 @@ fn steps(stored: &Stored) -> Option<Vec<Value>> {
         steps.push(json!({"list": "tools"}));
     }
     let is_alive = match &reproduction.check {
-        Check::Ends => Some(json!({"alive": true})),
-        Check::Silent(_) | Check::Scan(_) | Check::Broken(_) | Check::Holds(_) | Check::Differs => None,
+        ReproductionCheck::Ends => Some(json!({"alive": true})),
+        ReproductionCheck::Silent(_)
+        | ReproductionCheck::Scan(_)
+        | ReproductionCheck::Broken(_)
+        | ReproductionCheck::Holds(_)
+        | ReproductionCheck::Differs => None,
     };
     if let Some(last) = steps.last_mut().and_then(Value::as_object_mut) {
         last.extend(expectations(&reproduction.check));
@@ -63,18 +67,18 @@ fn test(stored: &Stored) -> Option<Value> {
 }
 
 /// What holds where the finding is gone.
-fn expectations(check: &Check) -> Map<String, Value> {
+fn expectations(check: &ReproductionCheck) -> Map<String, Value> {
     let (expect, timeout) = match check {
-        Check::Broken(expected) => (expected.iter().map(literal).collect(), None),
-        Check::Holds(text) => (vec![json!({"text": {"not": {"contains": literal(&json!(text))}}})], None),
-        Check::Silent(limit) => (Vec::new(), Some(format!("{limit}ms"))),
-        Check::Ends | Check::Scan(_) | Check::Differs => (Vec::new(), None),
+        ReproductionCheck::Broken(expected) => (expected.iter().map(literal).collect(), None),
+        ReproductionCheck::Holds(text) => (vec![json!({"text": {"not": {"contains": literal(&json!(text))}}})], None),
+        ReproductionCheck::Silent(limit) => (Vec::new(), Some(format!("{limit}ms"))),
+        ReproductionCheck::Ends | ReproductionCheck::Scan(_) | ReproductionCheck::Differs => (Vec::new(), None),
     };
     let timeout = timeout.map(|timeout| ("timeout".to_owned(), timeout.into()));
     timeout.into_iter().chain([("expect".to_owned(), Value::Array(expect))]).collect()
 }
 
-fn step(call: &Call) -> Map<String, Value> {
+fn step(call: &ReproductionCall) -> Map<String, Value> {
     let params = &call.params;
     let members = params.as_object().map_or(0, Map::len);
     let name = params["name"].as_str();
@@ -143,12 +147,12 @@ fn escaped(text: &str) -> String {
 fn name(stored: &Stored) -> String {
     let tool = if stored.tool.is_empty() { "the server" } else { stored.tool.as_str() };
     let name = match stored.kind {
-        Kind::Crash => format!("{tool} does not end the server"),
-        Kind::Hang => format!("{tool} answers in time"),
-        Kind::ProtocolError => format!("{tool} keeps to the protocol: {}", stored.signature),
-        Kind::SchemaViolation => format!("{tool} answers as its schema says"),
-        Kind::PropertyFailure => format!("{tool}: {}", stored.title),
-        Kind::StateLeak => format!("{tool} shows nothing of earlier calls"),
+        FindingKind::Crash => format!("{tool} does not end the server"),
+        FindingKind::Hang => format!("{tool} answers in time"),
+        FindingKind::ProtocolError => format!("{tool} keeps to the protocol: {}", stored.signature),
+        FindingKind::SchemaViolation => format!("{tool} answers as its schema says"),
+        FindingKind::PropertyFailure => format!("{tool}: {}", stored.title),
+        FindingKind::StateLeak => format!("{tool} shows nothing of earlier calls"),
     };
     let name: String = one_line(&name).chars().take(LONGEST_NAME).collect();
     name.trim().to_owned()
@@ -166,7 +170,11 @@ fn one_line(text: &str) -> String {
 fn notes(stored: &Stored) -> Vec<&'static str> {
     let check = stored.reproduction.as_ref().map(|reproduction| &reproduction.check);
     let differs = "no expectation says this: the answer to the last request differs from that of a fresh server";
-    [(check == Some(&Check::Differs), differs)].into_iter().filter(|(is, _)| *is).map(|(_, note)| note).collect()
+    [(check == Some(&ReproductionCheck::Differs), differs)]
+        .into_iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, note)| note)
+        .collect()
 }
 
 #[cfg(test)]

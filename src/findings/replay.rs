@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::event::{Call, Check, FailureClass, Finding, Kind, Reproduction};
+use crate::event::{FailureClass, Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
 use crate::matching::{Answer, Expectation};
 use crate::plan::Servers;
 use crate::session::{Awaited, OwnedViolation, RawMessage, Session, SessionReply, SessionRequest};
@@ -77,10 +77,12 @@ pub async fn replay(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Rep
     }
     let last = sessions.last().and_then(|calls| calls.last());
     let shown = match (&reproduction.check, last) {
-        (Check::Differs, Some(call)) => match play((std::slice::from_ref(call), None), &Check::Differs, stage).await {
-            Ok(alone) => differs(&played, &alone),
-            Err(found) => return ReplayOutcome::NoServer(found),
-        },
+        (ReproductionCheck::Differs, Some(call)) => {
+            match play((std::slice::from_ref(call), None), &ReproductionCheck::Differs, stage).await {
+                Ok(alone) => differs(&played, &alone),
+                Err(found) => return ReplayOutcome::NoServer(found),
+            }
+        }
         _ => shown(&played, (reproduction, last), stage.catalog),
     };
     match (shown, played.findings.into_iter().next()) {
@@ -104,7 +106,7 @@ struct PlayedCalls {
 /// The first session of a text that leaks from one session into another, which stays open for the second; `None` for
 /// everything else.
 async fn host(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Result<Option<Session>, Box<Finding>> {
-    let (Kind::StateLeak, Check::Holds(_), [first, _, ..]) =
+    let (FindingKind::StateLeak, ReproductionCheck::Holds(_), [first, _, ..]) =
         (reproduction.kind, &reproduction.check, reproduction.sessions.as_slice())
     else {
         return Ok(None);
@@ -119,8 +121,8 @@ async fn host(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Result<Op
 
 /// Plays one session with a fresh server, or with that of another session.
 async fn play(
-    (calls, host): (&[Call], Option<&Session>),
-    check: &Check,
+    (calls, host): (&[ReproductionCall], Option<&Session>),
+    check: &ReproductionCheck,
     stage: &ReplayStage<'_>,
 ) -> Result<PlayedCalls, Box<Finding>> {
     let beside = match host {
@@ -139,10 +141,13 @@ async fn play(
     }
     for (index, call) in calls.iter().enumerate() {
         let patience = match check {
-            Check::Silent(limit) if index + 1 == calls.len() => Duration::from_millis(*limit),
-            Check::Ends | Check::Silent(_) | Check::Scan(_) | Check::Broken(_) | Check::Holds(_) | Check::Differs => {
-                stage.patience
-            }
+            ReproductionCheck::Silent(limit) if index + 1 == calls.len() => Duration::from_millis(*limit),
+            ReproductionCheck::Ends
+            | ReproductionCheck::Silent(_)
+            | ReproductionCheck::Scan(_)
+            | ReproductionCheck::Broken(_)
+            | ReproductionCheck::Holds(_)
+            | ReproductionCheck::Differs => stage.patience,
         };
         match say(&session, call, patience).await {
             Ok(reply) => played.answer = reply,
@@ -157,7 +162,7 @@ async fn play(
     }
     let mut violations = session.take_violations(OWNER);
     violations.extend(session.take_violations(""));
-    let ends = matches!(check, Check::Ends) && played.failed.is_empty();
+    let ends = matches!(check, ReproductionCheck::Ends) && played.failed.is_empty();
     let closed = session.close(if ends { DEATH_WATCH } else { WATCH }).await;
     violations.extend(closed.violations);
     played.findings = played.failed.iter().map(|(_, found)| found.clone()).collect();
@@ -170,7 +175,11 @@ async fn play(
     Ok(played)
 }
 
-async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Option<SessionReply>, Box<Finding>> {
+async fn say(
+    session: &Session,
+    call: &ReproductionCall,
+    patience: Duration,
+) -> Result<Option<SessionReply>, Box<Finding>> {
     if let (true, Some(text)) = (call.method.is_empty(), call.params.as_str()) {
         let line = text.as_bytes().to_vec();
         let raw = RawMessage {
@@ -198,19 +207,23 @@ async fn say(session: &Session, call: &Call, patience: Duration) -> Result<Optio
 }
 
 /// What shows of what is looked for.
-fn shown(played: &PlayedCalls, (wanted, last): (&Reproduction, Option<&Call>), catalog: &Catalog) -> Option<Finding> {
-    let of_kind = |kind: Kind| {
+fn shown(
+    played: &PlayedCalls,
+    (wanted, last): (&Reproduction, Option<&ReproductionCall>),
+    catalog: &Catalog,
+) -> Option<Finding> {
+    let of_kind = |kind: FindingKind| {
         // What several requests brought about is nobody's.
         let is_meant = |whose: &str| wanted.tool.is_none() || last.is_none_or(|call| about(call) == whose);
         let found = played.failed.iter().find(|(whose, found)| found.kind() == kind && is_meant(whose));
         found.map(|(_, found)| found.clone())
     };
     match &wanted.check {
-        Check::Ends => of_kind(Kind::Crash),
-        Check::Silent(_) => of_kind(Kind::Hang),
-        Check::Scan(code) => played.findings.iter().find(|found| found.code == *code).cloned(),
-        Check::Broken(expectations) => unmet(expectations, last?, played.answer.as_ref()?, catalog),
-        Check::Holds(text) => {
+        ReproductionCheck::Ends => of_kind(FindingKind::Crash),
+        ReproductionCheck::Silent(_) => of_kind(FindingKind::Hang),
+        ReproductionCheck::Scan(code) => played.findings.iter().find(|found| found.code == *code).cloned(),
+        ReproductionCheck::Broken(expectations) => unmet(expectations, last?, played.answer.as_ref()?, catalog),
+        ReproductionCheck::Holds(text) => {
             let answer = played.answer.as_ref()?;
             let holds = answer.message.to_string().contains(text) || said(&answer.message).contains(text);
             let was_asked = last.is_some_and(|call| call.params.to_string().contains(text));
@@ -218,12 +231,12 @@ fn shown(played: &PlayedCalls, (wanted, last): (&Reproduction, Option<&Call>), c
             let found = || Finding::new(LEAKED, message).with_evidence(ANSWER, manner(&answer.message));
             (holds && !was_asked).then(found)
         }
-        Check::Differs => None,
+        ReproductionCheck::Differs => None,
     }
 }
 
 /// The first thing about an answer that is not as expected.
-fn unmet(expectations: &[Value], call: &Call, reply: &SessionReply, catalog: &Catalog) -> Option<Finding> {
+fn unmet(expectations: &[Value], call: &ReproductionCall, reply: &SessionReply, catalog: &Catalog) -> Option<Finding> {
     let names = Names::new();
     let answer = Answer {
         method: &call.method,
@@ -287,7 +300,7 @@ fn broken(owned: &OwnedViolation) -> Finding {
 }
 
 /// The tool that a request calls, or its method.
-pub fn about(call: &Call) -> &str {
+pub fn about(call: &ReproductionCall) -> &str {
     let tool = call.params["name"].as_str().filter(|_| call.method == "tools/call");
     tool.unwrap_or(&call.method)
 }

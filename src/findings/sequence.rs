@@ -3,7 +3,7 @@
 use super::calls::SessionCalls;
 use super::replay::about;
 use crate::diagnosis::CASES;
-use crate::event::{Call, CaseResult, Check, Doubt, Finding, Kind, Reproduction};
+use crate::event::{CaseResult, Doubt, Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
 
 /// The time after which a request counts as unanswered where nobody knows how long it took.
 const SILENCE_MS: u64 = 10_000;
@@ -15,7 +15,7 @@ const UNKNOWN: &str = "the requests that led to it are not recorded";
 pub(super) fn reproduction(
     result: &CaseResult,
     finding: &Finding,
-    (kind, sessions): (Kind, &[SessionCalls]),
+    (kind, sessions): (FindingKind, &[SessionCalls]),
 ) -> Result<Reproduction, String> {
     if let Some(known) = &finding.reproduction {
         return Ok((**known).clone());
@@ -33,12 +33,14 @@ pub(super) fn reproduction(
     let shows = calls.last().and_then(|calls| calls.last());
     let is_raw = shows.is_some_and(|call| call.method.is_empty());
     let check = match (kind, finding.class) {
-        (Kind::Crash, _) => Check::Ends,
-        (Kind::Hang, _) => Check::Silent(waited(result, exchange.map_or(0, |exchange| exchange.elapsed_us))),
-        (_, Some(_)) => Check::Scan(finding.code.clone()),
+        (FindingKind::Crash, _) => ReproductionCheck::Ends,
+        (FindingKind::Hang, _) => {
+            ReproductionCheck::Silent(waited(result, exchange.map_or(0, |exchange| exchange.elapsed_us)))
+        }
+        (_, Some(_)) => ReproductionCheck::Scan(finding.code.clone()),
         (_, None) if is_raw => return Err("expectations of raw messages can be checked only in the suite".to_owned()),
         (_, None) => match &finding.expect {
-            Some(expected) => Check::Broken(vec![(**expected).clone()]),
+            Some(expected) => ReproductionCheck::Broken(vec![(**expected).clone()]),
             None => return Err(format!("`{}` depends on more than one answer", finding.code)),
         },
     };
@@ -48,9 +50,17 @@ pub(super) fn reproduction(
 
 /// What to say to see again what a server did outside of any case: all that was said until then; nothing where it did
 /// so before anybody asked for anything.
-pub(super) fn of_session(kind: Kind, finding: &Finding, said: Option<&SessionCalls>) -> Result<Reproduction, String> {
+pub(super) fn of_session(
+    kind: FindingKind,
+    finding: &Finding,
+    said: Option<&SessionCalls>,
+) -> Result<Reproduction, String> {
     let said = said.ok_or(UNKNOWN)?;
-    let check = if kind == Kind::Crash { Check::Ends } else { Check::Scan(finding.code.clone()) };
+    let check = if kind == FindingKind::Crash {
+        ReproductionCheck::Ends
+    } else {
+        ReproductionCheck::Scan(finding.code.clone())
+    };
     let is_of_several = finding.evidence.iter().any(|(name, _)| name == CASES);
     let doubt = is_of_several.then_some(Doubt::SideBySide);
     Ok(Reproduction { kind, tool: None, sessions: vec![said.until(finding.frame)], check, doubt })
@@ -58,10 +68,10 @@ pub(super) fn of_session(kind: Kind, finding: &Finding, said: Option<&SessionCal
 
 /// Whether an answer holds a text that an earlier request brought to the server, and that the suite says is not there.
 pub(super) fn leaks(reproduction: &Reproduction) -> bool {
-    let Check::Broken(expected) = &reproduction.check else { return false };
+    let ReproductionCheck::Broken(expected) = &reproduction.check else { return false };
     let mut calls = reproduction.sessions.iter().flatten().rev();
     let Some(last) = calls.next() else { return false };
-    let says = |call: &Call, text: &str| call.params.to_string().contains(text);
+    let says = |call: &ReproductionCall, text: &str| call.params.to_string().contains(text);
     let earlier: Vec<_> = calls.collect();
     let absent = expected.iter().filter_map(|item| item.pointer("/text/not/contains")?.as_str());
     absent.into_iter().any(|text| !says(last, text) && earlier.iter().any(|call| says(call, text)))

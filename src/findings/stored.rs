@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ServerStart;
-use crate::event::{Call, CaseInfo, Check, Kind, Reproduction, Severity};
+use crate::event::{CaseInfo, FindingKind, Reproduction, ReproductionCall, ReproductionCheck, Severity};
 use crate::redact::RESTORED_FROM;
 use crate::source::legible_json;
 
@@ -29,7 +29,7 @@ pub struct Stored {
     /// What minimising keeps: the kind, the tool, and how the server ended or which rule it broke.
     pub class: String,
     /// What the server did.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// How bad it is.
     pub severity: Severity,
     /// One sentence.
@@ -55,7 +55,7 @@ pub struct Stored {
     pub minimised: bool,
     /// The longer sequence with which it was last met, where a smaller one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub original: Option<Vec<Vec<Call>>>,
+    pub original: Option<Vec<Vec<ReproductionCall>>>,
     /// What shows it, such as the exit status and the end of standard error, as name and text.
     pub evidence: Vec<(String, String)>,
     /// The last frames, as in a transcript.
@@ -161,12 +161,12 @@ impl Stored {
 }
 
 /// Whether two look for the same; how long they wait does not matter.
-fn is_alike(one: &Check, other: &Check) -> bool {
-    matches!((one, other), (Check::Silent(_), Check::Silent(_))) || one == other
+fn is_alike(one: &ReproductionCheck, other: &ReproductionCheck) -> bool {
+    matches!((one, other), (ReproductionCheck::Silent(_), ReproductionCheck::Silent(_))) || one == other
 }
 
 /// Whether a sequence is another one, or what is left of it where requests are left out before the last one.
-fn is_part(part: &[Vec<Call>], whole: &[Vec<Call>]) -> bool {
+fn is_part(part: &[Vec<ReproductionCall>], whole: &[Vec<ReproductionCall>]) -> bool {
     let ends_alike = part.last().and_then(|calls| calls.last()) == whole.last().and_then(|calls| calls.last());
     let mut sessions = whole.iter();
     ends_alike

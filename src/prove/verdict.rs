@@ -6,7 +6,7 @@
 use super::baseline_run::{BaselineRun, broken};
 use super::replay::{ReplayLog, ReplayMoment};
 use super::run::RunResults;
-use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Level, Outcome, Verdict};
+use crate::event::{By, CaseResult, FailureClass, Finding, Kill, RequirementLevel, Outcome, Verdict};
 use crate::plan::Plan;
 use crate::wire::Scan;
 
@@ -86,7 +86,7 @@ fn unjudged(result: &CaseResult, log: &ReplayLog) -> Seen {
 }
 
 fn failed(result: &CaseResult, log: &ReplayLog) -> Seen {
-    let mut broken = result.findings.iter().filter(|finding| finding.level == Level::Must).peekable();
+    let mut broken = result.findings.iter().filter(|finding| finding.level == RequirementLevel::Must).peekable();
     let Some(first) = broken.peek().copied() else { return Seen::Green };
     // What the suite asked for counts before what every run looks at.
     let finding = broken.find(|finding| by(finding) == By::Expectation).unwrap_or(first);

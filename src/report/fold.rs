@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{
-    CaseInfo, CaseResult, Event, Finding, Level, Outcome, Reason, RunFinished, RunStarted, ServerReady, SessionJudged,
-    ToolsChosen,
+    CaseInfo, CaseResult, Event, Finding, Outcome, Reason, RequirementLevel, RunFinished, RunStarted, ServerReady,
+    SessionJudged, ToolsChosen,
 };
 
 use super::limit;
@@ -231,7 +231,7 @@ fn declared(a: &CaseInfo, b: &CaseInfo) -> Ordering {
 
 /// What was found in a session, as if it were a case of its own, so that every document shows it in the same way.
 pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
-    let must = judged.findings.iter().any(|finding| finding.level == Level::Must);
+    let must = judged.findings.iter().any(|finding| finding.level == RequirementLevel::Must);
     let outcome = if must { Outcome::Failed } else { Outcome::Warned };
     CaseResult {
         findings: judged.findings.clone(),

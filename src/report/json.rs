@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Compliance, Coverage, Event, Isolation, Review, ServerReady, SessionJudged};
+use crate::event::{CaseResult, Compliance, Coverage, Event, IsolationReport, Review, ServerReady, SessionJudged};
 
 use super::Format;
 use super::fold::{Report, SuiteReport, Totals};
@@ -57,7 +57,7 @@ struct ReportDocument<'a> {
     repetition: Option<Repetition>,
     /// Whether cases depend on one another, where that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
-    isolation: Option<&'a Isolation>,
+    isolation: Option<&'a IsolationReport>,
     /// How well servers keep the rules of the specification, where that was looked at.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     compliance: &'a [Compliance],

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::event::{CaseResult, Finding, Kind, Level, MutantResult, Outcome, Severity};
+use crate::event::{CaseResult, Finding, FindingKind, MutantResult, Outcome, RequirementLevel, Severity};
 use crate::source::visible;
 use crate::source::{FNV, fnv};
 
@@ -105,9 +105,9 @@ fn result(
     let level = match (case.outcome, finding.level, finding.how_bad()) {
         (Outcome::Inconclusive, _, _) => "none",
         // Whatever fails a case is an error, however little harm it does.
-        (Outcome::Failed, Level::Must, _)
-        | (_, Level::Must, Severity::Medium | Severity::High | Severity::Critical) => "error",
-        (_, Level::Should, _) | (_, _, Severity::Low) => "warning",
+        (Outcome::Failed, RequirementLevel::Must, _)
+        | (_, RequirementLevel::Must, Severity::Medium | Severity::High | Severity::Critical) => "error",
+        (_, RequirementLevel::Should, _) | (_, _, Severity::Low) => "warning",
     };
     let kind = if case.outcome == Outcome::Inconclusive { "open" } else { "fail" };
     let mut result = json!({
@@ -219,7 +219,7 @@ fn encoded(path: &str) -> String {
 
 /// What a finding is, and how bad.
 struct SarifSeverity {
-    kind: Kind,
+    kind: FindingKind,
     severity: Severity,
     /// Whether it is about security: only such a rule may say how bad it is for that.
     is_of_security: bool,
@@ -319,7 +319,7 @@ fn help(finding: &Finding) -> String {
         "errored" => "The environment broke the case.".to_owned(),
         "unexpected-pass" => "A known failure did not fail; its entry in the baseline has to go.".to_owned(),
         "stale-entry" => "An entry of the baseline names no case.".to_owned(),
-        code if finding.quote.is_none() || finding.level == Level::Should => {
+        code if finding.quote.is_none() || finding.level == RequirementLevel::Should => {
             format!("The server breaks a rule of the protocol: {code}.")
         }
         code => format!("The server does not answer as the suite expects: {code}."),

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::target::{SessionError, TargetSessions};
 use super::{finding, isolation, micros, rerun};
 use crate::event::{
-    Attempt, CaseInfo, CaseResult, CheckResult, FailureClass, Finding, Outcome, Reason, RuleInfo, RuleLevel, RunEnd,
+    Attempt, CaseInfo, CaseResult, CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel, RuleInfo,
+    RunEnd,
 };
 use crate::plan::{Case, Plan, SuitePlan};
 use crate::source::{Span, duration_text};
@@ -153,7 +154,7 @@ fn info(planned: &SuitePlan, case: &Case) -> CaseInfo {
 fn rule_info(rule: &Rule) -> RuleInfo {
     RuleInfo {
         id: rule.id.clone(),
-        level: if rule.level == Level::Must { RuleLevel::Must } else { RuleLevel::Should },
+        level: if rule.level == Level::Must { RequirementLevel::Must } else { RequirementLevel::Should },
         section: rule.section.clone(),
         link: rule.link(),
         revision: rule.revisions.last().map(|newest| newest.as_str().to_owned()).unwrap_or_default(),

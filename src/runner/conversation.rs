@@ -13,7 +13,7 @@ use super::read_only::ReadOnlyFilter;
 use super::snapshot::SnapshotRecorder;
 use super::target::TargetSessions;
 use super::{precondition, raw_http, rounds};
-use crate::event::{Exchange, Finding, Level, Phase, Reason, StepProblem};
+use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::matching::{Answer, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::made::Cure;
@@ -282,11 +282,13 @@ impl<'a> Conversation<'a> {
             let found = mismatches.into_iter().map(|mismatch| finding::mismatch(mismatch, self.sources, index));
             told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));
         }
-        let (mut found, doubts): (Vec<Finding>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);
+        let (mut found, doubts): (Vec<Finding>, Vec<_>) =
+            told.into_iter().partition(|told| told.level == RequirementLevel::Must);
         self.warnings.extend(doubts);
         if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &mut self.recorder) {
             let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));
-            let (broken, doubts): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told.level == Level::Must);
+            let (broken, doubts): (Vec<_>, Vec<_>) =
+                told.into_iter().partition(|told| told.level == RequirementLevel::Must);
             found.extend(broken);
             self.warnings.extend(doubts);
         }

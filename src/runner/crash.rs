@@ -4,7 +4,7 @@ use std::future::Future;
 
 use super::resolve::Starts;
 use super::target::{OpenSession, TargetSessions};
-use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, Reason};
+use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel};
 use crate::transport::TransportKind;
 
 /// The attempt itself where it is clear what went wrong; elsewhere the case is tried again alone with a fresh server.
@@ -81,7 +81,11 @@ fn unless_in_time_alone(attempted: CheckResult, mut again: CheckResult) -> Check
             let message = format!("in the session that it shares: {said}; alone with a fresh server it passes");
             let help =
                 "one slow call may hold up those after it; look for the case that fails alone as well".to_owned();
-            let found = Finding { level: Level::Should, help: Some(help), ..Finding::new("late-in-company", message) };
+            let found = Finding {
+                level: RequirementLevel::Should,
+                help: Some(help),
+                ..Finding::new("late-in-company", message)
+            };
             again.outcome = Outcome::Warned;
             again.findings.push(found);
             again

@@ -1,6 +1,6 @@
 //! Findings that point into the suite.
 
-use crate::event::{Finding, Level, StepProblem};
+use crate::event::{Finding, RequirementLevel, StepProblem};
 use crate::matching::{Mismatch, MismatchWeight};
 use crate::source::template::{UNFILLED, is_given_up};
 use crate::source::{Quote, Sources, Span};
@@ -45,8 +45,8 @@ pub(super) fn unfilled(reason: String) -> Finding {
 /// A failed expectation.
 pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -> Finding {
     let level = match mismatch.weight {
-        MismatchWeight::Fails => Level::Must,
-        MismatchWeight::Warns | MismatchWeight::Unjudged => Level::Should,
+        MismatchWeight::Fails => RequirementLevel::Must,
+        MismatchWeight::Warns | MismatchWeight::Unjudged => RequirementLevel::Should,
     };
     let step_problem = match mismatch.code {
         UNFILLED => Some(StepProblem::Unfilled),

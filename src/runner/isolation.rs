@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Options, RunCollector, RunMessage, case_result, run_suites};
-use crate::event::{CaseResult, CheckResult, Event, Finding, Isolation, NOT_ISOLATED, Outcome, Verdicts};
+use crate::event::{CaseResult, CheckResult, Event, Finding, IsolationReport, NOT_ISOLATED, Outcome, Verdicts};
 use crate::plan::{Plan, replanned};
 use crate::suite::{Order, RestartPolicy};
 
@@ -64,7 +64,7 @@ pub(super) async fn verify(
     plan: &Arc<Plan>,
     options: &Arc<Options>,
     collector: &mut RunCollector<'_>,
-) -> (usize, Option<Isolation>) {
+) -> (usize, Option<IsolationReport>) {
     // One at a time: cases that run side by side would meet in whatever order it happens.
     let alone = Options { parallel: Some(1), order: None, ..Options::clone(options) };
     let alone = Arc::new(alone);
@@ -105,8 +105,8 @@ pub(super) async fn verify(
     (not_run, Some(isolation))
 }
 
-fn compare(ways: &IsolationRuns, seed: u32) -> Isolation {
-    let mut isolation = Isolation { seed, agreeing: 0, differing: Vec::new() };
+fn compare(ways: &IsolationRuns, seed: u32) -> IsolationReport {
+    let mut isolation = IsolationReport { seed, agreeing: 0, differing: Vec::new() };
     for (id, result) in &ways.shared.results {
         let (Some(isolated), Some(shuffled)) = (ways.isolated.outcome(id), ways.shuffled.outcome(id)) else { continue };
         let shared = result.outcome;
@@ -139,7 +139,7 @@ fn suspects(ways: &IsolationRuns, id: &str) -> Vec<String> {
 }
 
 /// The verdict for each server and revision, as a case of its own.
-fn lanes(plan: &Plan, ways: &IsolationRuns, isolation: &Isolation) -> Vec<CaseResult> {
+fn lanes(plan: &Plan, ways: &IsolationRuns, isolation: &IsolationReport) -> Vec<CaseResult> {
     let mut results = Vec::new();
     for (suite, planned) in plan.suites.iter().enumerate() {
         for at in 0..planned.lanes.len() {

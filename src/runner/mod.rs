@@ -54,9 +54,9 @@ use self::coverage::CoverageCollector;
 use self::snapshot::{Recordings, SnapshotCheck};
 use self::suite::SuiteRun;
 use crate::baseline;
-use crate::event::{CaseResult, Command, Event, FORMAT, Review, RunFinished, RunStarted, ServerStarts, SuiteInfo};
+use crate::event::{CaseResult, Event, FORMAT, Review, RunFinished, RunStarted, ServerStarts, SuiteInfo};
 use crate::plan::{Body, Plan, SuitePlan};
-use crate::suite::{AdHocCommand, Order};
+use crate::suite::Order;
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Score;
 
@@ -232,7 +232,7 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
         file: suite.file.clone(),
         name: suite.name.value.clone(),
         from_command_line: suite.asked.is_some(),
-        command: suite.asked.as_ref().map(|line| command_of(line.command)),
+        command: suite.asked.as_ref().map(|line| line.command),
     });
     let is_shuffled = plan.suites.iter().any(|planned| options.order_of(&planned.suite) == Order::Shuffled);
     RunStarted {
@@ -242,16 +242,6 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
         suites: suites.collect(),
         planned: plan.cases().filter(|case| !matches!(case.body, Body::Template(_))).count(),
         seed: is_shuffled.then_some(options.seed),
-    }
-}
-
-fn command_of(command: AdHocCommand) -> Command {
-    match command {
-        AdHocCommand::Ci => Command::Ci,
-        AdHocCommand::Compliance => Command::Compliance,
-        AdHocCommand::Fuzz => Command::Fuzz,
-        AdHocCommand::Lint => Command::Lint,
-        AdHocCommand::Snapshot => Command::Snapshot,
     }
 }
 

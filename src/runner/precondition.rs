@@ -3,7 +3,7 @@
 use super::conversation::Conversation;
 use super::finding;
 use super::witness::ValidCallRefusal;
-use crate::event::{CheckResult, Finding, Level, Outcome, Reason, StepProblem};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
 use crate::plan::{Case, Vouched};
 use crate::source::template::ABSENT;
 use crate::source::visible_line;
@@ -69,7 +69,7 @@ pub(super) fn turned(title: &str, words: &str, exchange: usize) -> Finding {
 /// A refusal of a call that was served before and afterwards.
 pub(super) fn unsteady(exchange: usize) -> Finding {
     let message = "a valid call was served, then refused, then served again, with the same arguments".to_owned();
-    Finding { level: Level::Should, exchange: Some(exchange), ..Finding::new("unsteady-answer", message) }
+    Finding { level: RequirementLevel::Should, exchange: Some(exchange), ..Finding::new("unsteady-answer", message) }
 }
 
 /// A failure that is told in a result without `isError: true`; the frame shows it.
@@ -77,9 +77,14 @@ pub(super) fn unflagged(tool: &str, (sent, words): (&str, &str), frame: u32) -> 
     let message =
         format!("`{tool}` reports a failure as a success: its result says so in words, without `isError: true`");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
-    Finding { level: Level::Should, help: Some(help), frame: Some(frame), ..Finding::new(UNFLAGGED, message) }
-        .with_evidence("the call", format!("{tool} {sent}"))
-        .with_evidence("answered", words)
+    Finding {
+        level: RequirementLevel::Should,
+        help: Some(help),
+        frame: Some(frame),
+        ..Finding::new(UNFLAGGED, message)
+    }
+    .with_evidence("the call", format!("{tool} {sent}"))
+    .with_evidence("answered", words)
 }
 
 /// A result that the server's own SDK refused.

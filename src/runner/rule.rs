@@ -1,7 +1,7 @@
 //! Cases that stand for a rule of the specification: no expectation hides another one, and advice does not fail a server.
 
 use super::conversation::Conversation;
-use crate::event::{CheckResult, FailureClass, Finding, Level, Outcome, Phase, StepProblem};
+use crate::event::{CheckResult, FailureClass, Finding, Outcome, Phase, RequirementLevel, StepProblem};
 use crate::plan::{Body, Case};
 use crate::suite::{Action, Level as RuleLevel, Step};
 
@@ -55,7 +55,11 @@ pub(super) fn downgrade_should(case: &Case, mut attempted: CheckResult) -> Check
         let is_bound = |found: &Finding| !is_raw(case) && found.class == Some(FailureClass::ProcessExited);
         let has_ended = attempted.findings.iter().any(is_bound);
         attempted.outcome = if has_ended { Outcome::Failed } else { Outcome::Warned };
-        attempted.findings.iter_mut().filter(|found| !is_bound(found)).for_each(|found| found.level = Level::Should);
+        attempted
+            .findings
+            .iter_mut()
+            .filter(|found| !is_bound(found))
+            .for_each(|found| found.level = RequirementLevel::Should);
     }
     attempted
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::{Emitter, RunMessage, finding, rerun};
-use crate::event::{CaseResult, Finding, Level, Outcome};
+use crate::event::{CaseResult, Finding, Outcome, RequirementLevel};
 use crate::matching::snapshot_text;
 use crate::plan::{Body, Case, Plan, Script, SnapshotFiles, SuitePlan, snapshot_files};
 use crate::redact::Redactor;
@@ -101,7 +101,7 @@ impl SnapshotRecorder<'_> {
         let known = snapshots.known.get(&snapshot.file).map(String::as_str);
         let mismatch = snapshot.sample.compare(known, &value, &shown(&snapshot.file));
         let idle = taken.idle.into_iter().map(|idle| finding::mismatch(idle, sources, exchange));
-        let mut found: Vec<Finding> = idle.map(|found| Finding { level: Level::Should, ..found }).collect();
+        let mut found: Vec<Finding> = idle.map(|found| Finding { level: RequirementLevel::Should, ..found }).collect();
         if snapshots.purpose == Purpose::Update {
             let (case, file) = (self.case.id.clone(), snapshot.file.clone());
             let seen = SnapshotCheck { case, file, wanted: snapshot_text(&value), differs: mismatch.is_some() };

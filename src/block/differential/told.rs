@@ -39,7 +39,7 @@ pub(super) fn needless(ignored: &IgnoredChange, changes: &[ServerChange]) -> Fin
     let help = near.map_or("take it out of `ignore`".to_owned(), |near| format!("did you mean `{near}`?"));
     // Which entry it is tells two of them apart.
     let path = ignored.at.clone().or_else(|| ignored.what.clone());
-    Finding { help: Some(help), level: event::Level::Should, path, ..Finding::new("needless-ignore", says) }
+    Finding { help: Some(help), level: event::RequirementLevel::Should, path, ..Finding::new("needless-ignore", says) }
 }
 
 /// What has changed and fails nothing; `None` where that is nothing.

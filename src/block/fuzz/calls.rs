@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Fuzz;
 use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
-use crate::event::Call;
+use crate::event::ReproductionCall;
 use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Judge, Rng, Unusable};
 use crate::plan::CheckContext;
 use crate::plan::made::{Tamer, folder_of};
@@ -171,9 +171,9 @@ impl Calls {
     }
 
     /// A call as a finding tells of it.
-    pub(super) fn told(&self, made: &Made) -> Call {
+    pub(super) fn told(&self, made: &Made) -> ReproductionCall {
         let params = json!({"name": self.callees[made.tool].name, "arguments": made.arguments});
-        Call { method: "tools/call".to_owned(), params }
+        ReproductionCall { method: "tools/call".to_owned(), params }
     }
 
     /// The rule that a call breaks, and for which it must be refused.

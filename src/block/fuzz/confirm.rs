@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::calls::{Calls, Made};
 use super::problem::Problem;
 use super::replay::replay;
-use crate::event::Kind;
+use crate::event::FindingKind;
 use crate::plan::CheckContext;
 
 /// How often a problem that showed again is tried once more.
@@ -52,7 +52,7 @@ pub(super) async fn confirm(on: (&CheckContext<'_>, &Calls), problem: &Problem, 
         return Confirmed { problem: problem.clone(), calls: suspects, times: (0, trial.starts) };
     };
     let (mut shown, mut tried) = (1, 1);
-    let repeats = if problem.kind == Kind::Hang { 0 } else { REPEATS };
+    let repeats = if problem.kind == FindingKind::Hang { 0 } else { REPEATS };
     for _ in 0..repeats {
         tried += 1;
         shown += u32::from(trial.shows(&found, trial.patience()).await.is_some());
@@ -102,7 +102,7 @@ impl Trial<'_> {
         let patience = self.patience();
         let mut length = 1;
         // A hang costs its time with every attempt.
-        let is_dear = self.problem.kind == Kind::Hang;
+        let is_dear = self.problem.kind == FindingKind::Hang;
         while length < calls.len() {
             let last = calls[calls.len() - length..].to_vec();
             if self.shows(&last, patience).await == Some(last.len() - 1) {
@@ -136,7 +136,7 @@ impl Trial<'_> {
 
     /// How long a call that may hang is waited for.
     fn patience(&self) -> Duration {
-        if self.problem.kind == Kind::Hang { self.on.0.request_timeout * 2 } else { self.on.0.request_timeout }
+        if self.problem.kind == FindingKind::Hang { self.on.0.request_timeout * 2 } else { self.on.0.request_timeout }
     }
 
     async fn shows(&mut self, calls: &[Made], wait: Duration) -> Option<usize> {

@@ -18,7 +18,7 @@ use super::replay::is_alive;
 use super::sequence::Pool;
 use super::tally::Tally;
 use super::wire::{Event, Wire};
-use crate::event::{Call, Check, FailureClass, Finding, Kind};
+use crate::event::{FailureClass, Finding, FindingKind, ReproductionCall, ReproductionCheck};
 use crate::plan::CheckContext;
 use crate::session::{ReceivedLine, Session};
 use crate::source::duration_text;
@@ -60,7 +60,7 @@ pub(super) struct Driver<'a> {
     /// How often a call was not answered while others were.
     silences: u32,
     /// What the suite's setup said before the calls.
-    pub(super) setup: Vec<Call>,
+    pub(super) setup: Vec<ReproductionCall>,
     /// Frames of the first session.
     pub(super) frames: Vec<u32>,
     /// The number of the next call.
@@ -237,7 +237,7 @@ impl<'a> Driver<'a> {
                 let made = log.open.remove(&number)?;
                 self.tally.lost += u64::from(made.tool == 0);
                 let problem = problem::failed(&failure);
-                if problem.kind == Kind::Hang {
+                if problem.kind == FindingKind::Hang {
                     self.silences += 1;
                     self.hazard(made.tool);
                 }
@@ -316,9 +316,9 @@ impl<'a> Driver<'a> {
         let found = Finding::failure(FailureClass::Timeout, message)
             .with_evidence("server", others)
             .with_evidence("stderr", stderr.join("\n"));
-        let check = Check::Silent(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+        let check = ReproductionCheck::Silent(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
         let (signature, detail) = (String::new(), String::new());
-        Problem { kind: Kind::Hang, signature, detail, check, found, exchange: None }
+        Problem { kind: FindingKind::Hang, signature, detail, check, found, exchange: None }
     }
 
     /// Takes note of a server that ended after its last answer.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::calls::{Calls, Made};
 use super::problem::{NOT_VALIDATED, Problem, without_numbers};
-use crate::event::{Check, Finding, Kind};
+use crate::event::{Finding, FindingKind, ReproductionCheck};
 use crate::generate::InvalidValue;
 use crate::matching::{breaks_own_schema, interpreter_message, stack_trace};
 use crate::source::visible_line;
@@ -91,10 +91,10 @@ fn refused_by_error(error: &Value) -> Option<Problem> {
     let message = format!("the server answered with an internal error ({INTERNAL}): {shown}");
     let help = "answer what a caller can mend with `isError: true` and a text, or with -32602".to_owned();
     let found = Finding { help: Some(help), ..Finding::new("internal-error", message) };
-    let check = Check::Broken(vec![json!({"not": {"error": {"code": INTERNAL}}})]);
+    let check = ReproductionCheck::Broken(vec![json!({"not": {"error": {"code": INTERNAL}}})]);
     let signature = format!("{INTERNAL} {}", without_numbers(text));
     Some(
-        Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
+        Problem { kind: FindingKind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
             .advised(),
     )
 }
@@ -105,11 +105,11 @@ fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<Problem> {
     let found = Finding::new("stack-trace", "the server answered with a stack trace, which helps no caller");
     let text: String = text.chars().take(2_000).collect();
     let found = Finding { help: Some("say in words what was wrong with the call".to_owned()), ..found };
-    let check = Check::Broken(vec![json!({"not": holds(mark)})]);
+    let check = ReproductionCheck::Broken(vec![json!({"not": holds(mark)})]);
     let signature = without_numbers(mark);
     let found = found.with_evidence("the text", text);
     Some(
-        Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
+        Problem { kind: FindingKind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
             .advised(),
     )
 }
@@ -127,10 +127,10 @@ fn broken(calls: &Calls, made: &Made, text: &str, holds: &dyn Fn(&str) -> Value)
         ("interpreter-message", mark, format!("`{tool}` answered with a message of the interpreter: {shown}"))
     };
     let is_own_schema = code == "output-schema";
-    let kind = if is_own_schema { Kind::SchemaViolation } else { Kind::PropertyFailure };
+    let kind = if is_own_schema { FindingKind::SchemaViolation } else { FindingKind::PropertyFailure };
     let help = "catch what goes wrong in the tool, and say in words what was wrong with the call".to_owned();
     let found = Finding { help: Some(help).filter(|_| !is_own_schema), ..Finding::new(code, message) };
-    let check = Check::Broken(vec![json!({"not": holds(mark)})]);
+    let check = ReproductionCheck::Broken(vec![json!({"not": holds(mark)})]);
     let problem =
         Problem { kind, signature: without_numbers(mark), detail: String::new(), check, found, exchange: None };
     Some(if is_own_schema || made.breach.is_none() { problem } else { problem.advised() })
@@ -145,8 +145,9 @@ fn accepted(tool: &str, violation: &InvalidValue) -> Problem {
         ..Finding::new(NOT_VALIDATED, message)
     };
     let signature = format!("input {} {}", violation.keyword, violation.at);
-    let check = Check::Broken(vec![json!({"refused": true})]);
-    Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }.advised()
+    let check = ReproductionCheck::Broken(vec![json!({"refused": true})]);
+    Problem { kind: FindingKind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }
+        .advised()
 }
 
 /// A failure that the result tells in words, and does not flag.
@@ -154,9 +155,10 @@ fn unflagged(tool: &str, words: &str) -> Problem {
     let message = format!("`{tool}` reports a failure as a success, without `isError: true`: {words}");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
     let found = Finding { help: Some(help), ..Finding::new("error-as-success", message) };
-    let check = Check::Broken(vec![json!({"refused": true})]);
+    let check = ReproductionCheck::Broken(vec![json!({"refused": true})]);
     let signature = "error as success".to_owned();
-    Problem { kind: Kind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }.advised()
+    Problem { kind: FindingKind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
+        .advised()
 }
 
 /// Structured content that is not what the tool declares.
@@ -165,8 +167,8 @@ fn output(calls: &Calls, made: &Made, result: &Value) -> Result<Option<Problem>,
     let Some(judge) = &callee.output else { return Ok(None) };
     let problem = |code: &str, message: String, signature: String| {
         let found = Finding { path: Some("result.structuredContent".to_owned()), ..Finding::new(code, message) };
-        let check = Check::Broken(vec![json!({"output_schema": true})]);
-        Problem { kind: Kind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }
+        let check = ReproductionCheck::Broken(vec![json!({"output_schema": true})]);
+        Problem { kind: FindingKind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }
     };
     let Some(content) = result.get("structuredContent") else {
         let message = format!("`{}` declares an `outputSchema` and answers without `structuredContent`", callee.name);

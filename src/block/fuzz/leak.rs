@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::calls::{Calls, Made};
 use super::problem::Problem;
 use super::replay::{Speaker, end, exchange, last_answer};
-use crate::event::{Check, Finding, Kind, Severity};
+use crate::event::{Finding, FindingKind, ReproductionCheck, Severity};
 use crate::plan::CheckContext;
 use crate::session::SessionReply;
 
@@ -91,10 +91,10 @@ pub(super) async fn confirmed(on: (&CheckContext<'_>, &Calls), suspicion: &Suspi
     let exchange = Some(exchange(on.1, later, Ok(&reply)));
     let found = Finding { help: Some(help.to_owned()), ..Finding::new("state-leak", message) };
     let problem = Problem {
-        kind: Kind::StateLeak,
+        kind: FindingKind::StateLeak,
         signature: format!("{first} {second}"),
         detail: String::new(),
-        check: Check::Holds(token.clone()),
+        check: ReproductionCheck::Holds(token.clone()),
         found,
         exchange,
     };

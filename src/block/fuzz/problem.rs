@@ -1,6 +1,6 @@
 //! What can go wrong with a call, as findings that can be told apart.
 
-use crate::event::{Check, Exchange, FailureClass, Finding, Kind, Level};
+use crate::event::{Exchange, FailureClass, Finding, FindingKind, ReproductionCheck, RequirementLevel};
 use crate::session::{CallFailure, FailureReason, ReceivedLine};
 use crate::wire::{ProtocolViolation, ReadLimit};
 
@@ -10,12 +10,12 @@ pub(super) const NOT_VALIDATED: &str = "input-not-validated";
 /// One thing that went wrong.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
-    pub(super) kind: Kind,
+    pub(super) kind: FindingKind,
     /// What makes two of a kind the same: an exit status, a code, a place in a schema.
     pub(super) signature: String,
     /// What makes two the same that may be different in one tool: the last words of a server.
     pub(super) detail: String,
-    pub(super) check: Check,
+    pub(super) check: ReproductionCheck,
     pub(super) found: Finding,
     /// The exchange that shows it, where it was tried again.
     pub(super) exchange: Option<Exchange>,
@@ -34,7 +34,7 @@ impl Problem {
 
     /// The same with a weight that is not that of a broken MUST.
     pub(super) fn advised(mut self) -> Self {
-        self.found.level = Level::Should;
+        self.found.level = RequirementLevel::Should;
         self
     }
 }
@@ -48,10 +48,10 @@ pub(super) fn broken(violation: &ProtocolViolation, told: &ReceivedLine) -> Prob
         ..Finding::new(violation.code, violation.message.clone())
     };
     Problem {
-        kind: Kind::ProtocolError,
+        kind: FindingKind::ProtocolError,
         signature: violation.code.to_owned(),
         detail: String::new(),
-        check: Check::Scan(violation.code.to_owned()),
+        check: ReproductionCheck::Scan(violation.code.to_owned()),
         found: found.with_evidence("the line", line),
         exchange: None,
     }
@@ -60,8 +60,9 @@ pub(super) fn broken(violation: &ProtocolViolation, told: &ReceivedLine) -> Prob
 /// An answer that is not read: nothing is known of it, and nothing is wrong with it.
 pub(super) fn not_read(beyond: ReadLimit, frame: Option<u32>) -> Problem {
     let found = Finding { frame, ..Finding::new(beyond.code(), format!("the answer to `tools/call` {beyond}")) };
-    let (signature, check) = (beyond.code().to_owned(), Check::Scan(beyond.code().to_owned()));
-    let problem = Problem { kind: Kind::ProtocolError, signature, detail: String::new(), check, found, exchange: None };
+    let (signature, check) = (beyond.code().to_owned(), ReproductionCheck::Scan(beyond.code().to_owned()));
+    let problem =
+        Problem { kind: FindingKind::ProtocolError, signature, detail: String::new(), check, found, exchange: None };
     problem.advised()
 }
 
@@ -72,23 +73,27 @@ pub(super) fn failed(failure: &CallFailure) -> Problem {
         return not_read(beyond, found.frame);
     }
     let (kind, signature, check) = match &failure.reason {
-        FailureReason::Exited(exit) => (Kind::Crash, exit.to_string(), Check::Ends),
+        FailureReason::Exited(exit) => (FindingKind::Crash, exit.to_string(), ReproductionCheck::Ends),
         FailureReason::Timeout(limit) => {
             let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-            (Kind::Hang, String::new(), Check::Silent(limit))
+            (FindingKind::Hang, String::new(), ReproductionCheck::Silent(limit))
         }
         FailureReason::Protocol(reason) => {
-            (Kind::ProtocolError, without_numbers(reason), Check::Scan(found.code.clone()))
+            (FindingKind::ProtocolError, without_numbers(reason), ReproductionCheck::Scan(found.code.clone()))
         }
         FailureReason::NotRead(_) | FailureReason::RefusedWhole(_) | FailureReason::Http(_) => match found.class {
             // What nobody sees end, but does not answer anybody any more, has ended.
             Some(FailureClass::ConnectionRefused | FailureClass::ConnectionLost) => {
-                (Kind::Crash, found.code.clone(), Check::Ends)
+                (FindingKind::Crash, found.code.clone(), ReproductionCheck::Ends)
             }
-            _ => (Kind::ProtocolError, without_numbers(&found.message), Check::Scan(found.code.clone())),
+            _ => (
+                FindingKind::ProtocolError,
+                without_numbers(&found.message),
+                ReproductionCheck::Scan(found.code.clone()),
+            ),
         },
     };
-    let detail = if kind == Kind::Crash { last_words(&found) } else { String::new() };
+    let detail = if kind == FindingKind::Crash { last_words(&found) } else { String::new() };
     Problem { kind, signature, detail, check, found, exchange: None }
 }
 
@@ -96,7 +101,14 @@ pub(super) fn failed(failure: &CallFailure) -> Problem {
 pub(super) fn ended(found: Finding) -> Problem {
     let exit = found.evidence.iter().find(|(name, _)| name == "exit");
     let signature = exit.map(|(_, exit)| exit.clone()).unwrap_or_default();
-    Problem { kind: Kind::Crash, signature, detail: last_words(&found), check: Check::Ends, found, exchange: None }
+    Problem {
+        kind: FindingKind::Crash,
+        signature,
+        detail: last_words(&found),
+        check: ReproductionCheck::Ends,
+        found,
+        exchange: None,
+    }
 }
 
 /// What a server said last, up to what may differ from time to time.

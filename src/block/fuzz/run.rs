@@ -14,7 +14,7 @@ use super::drive::{Driver, Ended, Log};
 use super::hazards::Hazards;
 use super::ledger::Stage;
 use super::{leak, problem, told};
-use crate::event::{Call, CheckResult, Finding, Kind, Level, Outcome, Reason};
+use crate::event::{CheckResult, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
 use crate::plan::made::Cure;
 use crate::plan::{Check, CheckContext, Eventually, Vouched, vouched};
 use crate::session::Session;
@@ -97,7 +97,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
 }
 
 /// The requests of the suite's setup, which a replay makes again.
-fn said_before(session: &Session) -> Vec<Call> {
+fn said_before(session: &Session) -> Vec<ReproductionCall> {
     let frames = session.frames();
     let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
     let calls = sent.filter_map(|frame| {
@@ -108,7 +108,7 @@ fn said_before(session: &Session) -> Vec<Call> {
             members.remove("_meta");
         }
         let is_handshake = ["initialize", "server/discover"].contains(&method);
-        (!is_handshake).then(|| Call { method: method.to_owned(), params })
+        (!is_handshake).then(|| ReproductionCall { method: method.to_owned(), params })
     });
     calls.collect()
 }
@@ -128,11 +128,11 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
         known.problem = confirmed.problem;
         known.tool = known.tool.or(confirmed.calls.last().map(|made| made.tool).filter(|_| confirmed.times.0 > 0));
         if let Some(tool) = known.tool
-            && matches!(known.problem.kind, Kind::Crash | Kind::Hang)
+            && matches!(known.problem.kind, FindingKind::Crash | FindingKind::Hang)
         {
             driver.hazard(tool);
         }
-        let is_hang_of_no_call = known.problem.kind == Kind::Hang && confirmed.times.0 == 0;
+        let is_hang_of_no_call = known.problem.kind == FindingKind::Hang && confirmed.times.0 == 0;
         known.stage = if is_hang_of_no_call || known.tool.is_some_and(|tool| tool != 0) {
             Stage::Dropped
         } else {
@@ -157,7 +157,7 @@ async fn settle(driver: &mut Driver<'_>, log: &Log) {
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     let Driver { context, tally, ledger, calls, settings, frames, setup, .. } = driver;
     let mut reason = tally.sentence(calls.callees[0].maker().branches(), settings.seed);
-    let hangs = ledger.known.iter().filter(|known| known.problem.kind == Kind::Hang);
+    let hangs = ledger.known.iter().filter(|known| known.problem.kind == FindingKind::Hang);
     let vanished: u64 = hangs
         .filter(|known| matches!(known.stage, Stage::Dropped) && known.tool.is_none_or(|tool| tool == 0))
         .map(|known| known.times)
@@ -212,7 +212,7 @@ fn refused_nothing(callee: &Callee, count: u64) -> Finding {
     let message =
         format!("`{}` served all of {count} calls that its schema forbids, the first of them: {says}", callee.name);
     let help = "refuse them with -32602, or with `isError: true` and a text that names the argument".to_owned();
-    Finding { level: Level::Should, help: Some(help), ..Finding::new(problem::NOT_VALIDATED, message) }
+    Finding { level: RequirementLevel::Should, help: Some(help), ..Finding::new(problem::NOT_VALIDATED, message) }
 }
 
 /// A tool that serves no call at all, although one of them must be served.
@@ -226,7 +226,7 @@ fn refused_throughout(context: &CheckContext<'_>, tool: &Tool) -> Option<Finding
 }
 
 fn outcome(findings: &[Finding], served: u64, is_partial: bool) -> Outcome {
-    if findings.iter().any(|found| found.level == Level::Must) {
+    if findings.iter().any(|found| found.level == RequirementLevel::Must) {
         Outcome::Failed
     } else if served == 0 || is_partial {
         Outcome::Inconclusive

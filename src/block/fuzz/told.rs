@@ -3,7 +3,7 @@
 use super::Fuzz;
 use super::calls::{Calls, Made};
 use super::ledger::{Known, Stage};
-use crate::event::{Call, Doubt, Exchange, Finding, Kind, Level, Phase, Reproduction};
+use crate::event::{Doubt, Exchange, Finding, FindingKind, Phase, Reproduction, ReproductionCall, RequirementLevel};
 use crate::source::beginning;
 
 /// How many calls of a sequence are shown.
@@ -12,7 +12,7 @@ const MOST_SHOWN: usize = 10;
 /// A finding and the exchange that shows it; `None` for what is not told.
 pub(super) fn told(
     known: Known,
-    (calls, setup): (&Calls, &[Call]),
+    (calls, setup): (&Calls, &[ReproductionCall]),
     settings: &Fuzz,
 ) -> Option<(Finding, Option<Exchange>)> {
     let Stage::Tried(sequence, times) = known.stage else { return None };
@@ -20,7 +20,7 @@ pub(super) fn told(
     let number = known.suspects.last().copied().unwrap_or_default();
     let mut found = problem.found;
     let often = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
-    let is_across_sessions = problem.kind == Kind::StateLeak && found.level == Level::Must;
+    let is_across_sessions = problem.kind == FindingKind::StateLeak && found.level == RequirementLevel::Must;
     let how = if is_across_sessions {
         format!("{} of {} times, by calls in two sessions of one server", times.0, times.1)
     } else {
@@ -36,11 +36,11 @@ pub(super) fn told(
     let tool = last.map(|made| calls.callees[made.tool].name.clone());
     let exchange = problem.exchange.or_else(|| last.map(|made| unseen(made, calls)));
     found.severity = found.severity.or(Some(problem.kind.severity()));
-    let said: Vec<Call> = sequence.iter().map(|made| calls.told(made)).collect();
-    let sessions: Vec<Vec<Call>> =
+    let said: Vec<ReproductionCall> = sequence.iter().map(|made| calls.told(made)).collect();
+    let sessions: Vec<Vec<ReproductionCall>> =
         if is_across_sessions { said.into_iter().map(|call| vec![call]).collect() } else { vec![said] };
     // Once with each server.
-    let with_setup = |(at, said): (usize, Vec<Call>)| {
+    let with_setup = |(at, said): (usize, Vec<ReproductionCall>)| {
         let setup = if at == 0 { setup } else { &[] };
         setup.iter().cloned().chain(said).collect()
     };
@@ -51,14 +51,14 @@ pub(super) fn told(
     Some((found, exchange))
 }
 
-fn reproduced(kind: Kind, calls: usize, (shown, tried): (u32, u32)) -> String {
+fn reproduced(kind: FindingKind, calls: usize, (shown, tried): (u32, u32)) -> String {
     if shown == 0 {
         let what = if calls == 1 { "by this call" } else { "by the calls before it" };
         return format!("0 of {tried} times, {what} in a fresh server");
     }
     let flaky = if shown < tried { " (flaky)" } else { "" };
     let what = match (calls, kind) {
-        (2, Kind::StateLeak) => "by two calls of a fresh server, and not by the second alone".to_owned(),
+        (2, FindingKind::StateLeak) => "by two calls of a fresh server, and not by the second alone".to_owned(),
         (1, _) => "by this call alone in a fresh server".to_owned(),
         (calls, _) => format!("by {calls} calls of a fresh server"),
     };

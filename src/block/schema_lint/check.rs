@@ -34,7 +34,8 @@ fn run(lint: &Lint, level: LintLevel, settings: &SchemaLint, context: &CheckCont
     let tools = settings.of(&context.catalog.tools);
     let (allowed, found): (Vec<LintFinding>, Vec<LintFinding>) =
         lint.judge(&tools, settings.limits).into_iter().partition(|one| settings.excuse(lint, &one.tool).is_some());
-    let binding = if level == LintLevel::Error { event::Level::Must } else { event::Level::Should };
+    let binding =
+        if level == LintLevel::Error { event::RequirementLevel::Must } else { event::RequirementLevel::Should };
     let told = finding(lint, &found).map(|finding| Finding { level: binding, ..finding });
     let mut findings: Vec<Finding> = told.into_iter().collect();
     findings.extend(needless(lint, settings, &allowed, context));
@@ -93,7 +94,7 @@ fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], context
         let of = entry.tool.as_ref().map(|tool| format!(" in the tool `{}`", tool.value)).unwrap_or_default();
         let help = Some("take it out of `allow`".to_owned());
         let says = format!("`{}` is allowed and finds nothing{of}", lint.id);
-        Finding { help, level: event::Level::Should, ..Finding::new("needless-allow", says) }
+        Finding { help, level: event::RequirementLevel::Should, ..Finding::new("needless-allow", says) }
     })
     .collect()
 }

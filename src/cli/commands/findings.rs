@@ -11,7 +11,7 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::cli::output::Output;
-use crate::event::{Call, Reproduction};
+use crate::event::{Reproduction, ReproductionCall};
 use crate::findings::{Stored, compare, regression};
 use crate::report::without_commands;
 use crate::source::{legible_json, parse_duration, visible, visible_line};
@@ -317,7 +317,7 @@ fn requests(stored: &Stored, reproduction: &Reproduction) -> String {
     text
 }
 
-fn request(call: &Call) -> String {
+fn request(call: &ReproductionCall) -> String {
     match (call.method.as_str(), call.params["name"].as_str()) {
         ("", _) => format!("raw {}", call.params.as_str().unwrap_or_default()),
         ("tools/call", Some(tool)) => {

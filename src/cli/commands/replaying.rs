@@ -15,7 +15,7 @@ use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::cli::output::Output;
-use crate::event::{Check, Doubt, Finding, Reproduction};
+use crate::event::{Doubt, Finding, Reproduction, ReproductionCheck};
 use crate::findings::replay::ReplayStage;
 use crate::findings::{Minimised, ReplayResult, Stored, again, minimised, regression, restored, wanted};
 use crate::plan::made::{Cure, Why};
@@ -79,7 +79,8 @@ impl FindingPlayer {
     /// Asks what the server offers, where a verdict depends on it, or what may be called.
     fn learn(&mut self, stored: &Stored, read_only: bool) -> Result<(), Interrupted> {
         let check = stored.reproduction.as_ref().map(|reproduction| &reproduction.check);
-        if read_only || matches!(check, Some(Check::Broken(_))) || stored.start.server.get("url").is_some() {
+        if read_only || matches!(check, Some(ReproductionCheck::Broken(_))) || stored.start.server.get("url").is_some()
+        {
             let (fresh, urgency) = (&self.fresh, &mut self.urgency);
             self.catalog = self.runtime.block_on(unless_stopped(urgency, fresh.catalog()))?;
         }
@@ -100,7 +101,7 @@ impl FindingPlayer {
     fn attempt(&mut self, stored: &Stored, reproduction: &Reproduction) -> Result<ReplayResult, Interrupted> {
         let mut whole = restored(reproduction, &self.environment);
         whole.secrets.iter().for_each(|secret| self.fresh.redactor().learn(secret));
-        if let (Check::Silent(limit), Some(silence)) = (&mut whole.reproduction.check, self.silence) {
+        if let (ReproductionCheck::Silent(limit), Some(silence)) = (&mut whole.reproduction.check, self.silence) {
             *limit = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
         }
         let stage = ReplayStage { servers: &self.fresh, catalog: &self.catalog, patience: self.patience };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::event::{Isolation, Outcome, Verdicts};
+use crate::event::{IsolationReport, Outcome, Verdicts};
 use crate::source::Style;
 
 use super::super::fold::{Report, SuiteReport};
@@ -54,8 +54,8 @@ fn parity_section(file: Option<&str>, parity: &Parity, style: &Style) -> String 
     section(&format!("verdicts that differ{of}"), &parity.lanes, (&rows, &foot), style)
 }
 
-fn isolation_section(isolation: &Isolation, named: &dyn Fn(&Verdicts) -> String, style: &Style) -> String {
-    let Isolation { seed, agreeing, differing } = isolation;
+fn isolation_section(isolation: &IsolationReport, named: &dyn Fn(&Verdicts) -> String, style: &Style) -> String {
+    let IsolationReport { seed, agreeing, differing } = isolation;
     let columns = ["shared", "isolated", "shuffled"].map(str::to_owned);
     let verdicts = differing
         .iter()

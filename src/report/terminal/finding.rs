@@ -1,6 +1,6 @@
 //! One finding, quoted like a compile error, with the answer and the evidence below it.
 
-use crate::event::{Exchange, Finding, Level};
+use crate::event::{Exchange, Finding, RequirementLevel};
 use crate::source::{Excerpt, Quote, Severity, Style, render_excerpt};
 
 use super::answer::answer_text;
@@ -19,8 +19,8 @@ const EVIDENCE_NAME: usize = 20;
 pub(super) fn finding(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> String {
     let inner = Style { width: style.width.saturating_sub(2), ..*style };
     let severity = match finding.level {
-        Level::Must => Severity::Error,
-        Level::Should => Severity::Warning,
+        RequirementLevel::Must => Severity::Error,
+        RequirementLevel::Should => Severity::Warning,
     };
     let room = inner.width.saturating_sub(finding.code.len() + 11).max(24);
     let code = layout::crop(&finding.code, 60);

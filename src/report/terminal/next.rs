@@ -1,7 +1,8 @@
 //! What to type next.
 
-use crate::event::{CaseResult, Command, NOT_ISOLATED, Outcome};
+use crate::event::{CaseResult, NOT_ISOLATED, Outcome};
 use crate::source::{Style, visible_line};
+use crate::suite::AdHocCommand;
 
 use super::super::fold::{Report, SuiteReport, Totals};
 use super::layout::{self, DIM};
@@ -36,10 +37,10 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
         .flat_map(|suite| suite.cases.iter().copied())
         .filter(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
     let explained = match command {
-        Command::Ci | Command::Fuzz => return Some(Suggestion::Nothing),
-        Command::Snapshot => return None,
-        Command::Lint => broken.next().and_then(|case| case.findings.first()).map(|found| ("lint", &found.code)),
-        Command::Compliance => {
+        AdHocCommand::Ci | AdHocCommand::Fuzz => return Some(Suggestion::Nothing),
+        AdHocCommand::Snapshot => return None,
+        AdHocCommand::Lint => broken.next().and_then(|case| case.findings.first()).map(|found| ("lint", &found.code)),
+        AdHocCommand::Compliance => {
             broken.next().and_then(|case| case.case.rule.as_ref()).map(|rule| ("compliance", &rule.id))
         }
     };

@@ -2,7 +2,8 @@
 
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Figure, Finding, Gate,
-    Level, Outcome, Phase, Reason, RunFinished, RunStarted, ServerReady, ServerStarts, SessionJudged, SuiteInfo,
+    Outcome, Phase, Reason, RequirementLevel, RunFinished, RunStarted, ServerReady, ServerStarts, SessionJudged,
+    SuiteInfo,
 };
 use crate::source::Quote;
 use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally};
@@ -297,7 +298,7 @@ fn huge() -> CaseResult {
 
 fn warned() -> CaseResult {
     let message = "the tool has no description, so a model cannot tell when to call it";
-    let found = Finding { level: Level::Should, ..Finding::new("tool-description", message) };
+    let found = Finding { level: RequirementLevel::Should, ..Finding::new("tool-description", message) };
     let mut result =
         CaseResult { outcome: Outcome::Warned, findings: vec![found], ..passed(60, "schema lint: export", None) };
     result.case.probes = vec!["schema-lint".into(), "compliance".into()];

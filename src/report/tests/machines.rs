@@ -4,7 +4,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Event, Finding, Level, Outcome, Reason};
+use crate::event::{CaseResult, Event, Finding, Outcome, Reason, RequirementLevel};
 use crate::source::{SourceFile, Sources, Style, parse};
 
 use super::super::{Report, render};
@@ -233,7 +233,7 @@ fn only_what_is_about_security_weighs_so() {
 
 #[test]
 fn code_scanning_refuses_no_run_for_its_size() {
-    let doubt = Finding { level: Level::Should, ..Finding::new("doubt", "it is odd") };
+    let doubt = Finding { level: RequirementLevel::Should, ..Finding::new("doubt", "it is odd") };
     let found = std::iter::repeat_n(doubt, 25_000).chain([Finding::new("equals", "it is wrong")]);
     let case = failed(passed(1, "all of it", None), found.collect());
     let document: Value =
