@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use super::opening::Opening;
 use super::pool::{SessionUse, StartingServer};
 use super::resolve::Starts;
 use super::target::{SessionError, TargetSessions};
 use crate::plan::{Body, Case};
 use crate::session::Session;
 use crate::source::Span;
-use crate::source::template::Names;
 use crate::suite::{Answers, Handshake};
 use crate::wire::Revision;
 
@@ -27,7 +27,7 @@ impl TargetSessions {
                 let target = Arc::clone(self);
                 StartingServer::new(tokio::spawn(async move {
                     let answers = &target.planned().suite.answers;
-                    target.open(known, (answers, Handshake::Made), &Names::new()).await
+                    target.open(known, Opening::with(answers)).await
                 }))
             });
             let session = match ahead {
@@ -41,7 +41,9 @@ impl TargetSessions {
                 None => {}
             }
         }
-        self.open(known, (&case.answers, case.handshake), &case.all_names()).await
+        let names = case.all_names();
+        let opening = Opening { answers: &case.answers, handshake: case.handshake, names: &names };
+        self.open(known, opening).await
     }
 
     /// The session in which the server was asked what it offers, where no case has used it: as good as a fresh one, and

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::opening::Opening;
 use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Stop, finding};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{Case, Check, CheckContext, Eventually, Servers};
 use crate::session::Session;
 use crate::source::template::{Names, fill};
-use crate::suite::Handshake;
 
 /// Runs the check of a case, which keeps its own time.
 pub(super) async fn run_check(
@@ -74,8 +74,8 @@ impl Servers for TargetServers<'_> {
             if let Some(session) = self.target.take_untouched(self.case).await {
                 return Ok(session);
             }
-            let answers = (&self.case.answers, Handshake::Made);
-            let opened = self.target.open(self.target.known_revision(), answers, &Names::new()).await;
+            let answers = Opening::with(&self.case.answers);
+            let opened = self.target.open(self.target.known_revision(), answers).await;
             let session = opened.map_err(SessionError::into_finding)?;
             session.learn(&self.target.known_catalog());
             if !self.target.sets_up_probes() {
@@ -90,7 +90,7 @@ impl Servers for TargetServers<'_> {
     fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
         Box::pin(async {
             session.endpoint()?;
-            self.target.beside(session, (&self.case.answers, Handshake::Made), &Names::new()).await.ok()
+            self.target.beside(session, Opening::with(&self.case.answers)).await.ok()
         })
     }
 

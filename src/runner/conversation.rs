@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -21,7 +20,7 @@ use crate::redact::Redactor;
 use crate::session::Session;
 use crate::source::template::{Names, UNFILLED, Unfilled, is_given_up, names_of};
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Capture, Step, Suite};
+use crate::suite::{Action, Capture, RawHttp, Step, Suite};
 use crate::wire::admitted_failure;
 
 /// A conversation so far: what was said, what was learned.
@@ -139,18 +138,19 @@ impl<'a> Conversation<'a> {
     async fn during(
         &mut self,
         mut request: Box<raw_http::FilledHttp>,
-        (step, steps): (&Step, &[Step]),
-        (index, linger): (usize, Duration),
+        step: &Step,
+        http: &RawHttp,
+        index: usize,
     ) -> Result<Option<StepResponse>, Finding> {
         let enough = request.until_told();
         let (session, owner) = (self.speaker.session, self.speaker.owner);
         let mut exchange = self.exchanges[index].clone();
-        let answering = Box::pin(request.perform(session, owner, (step, &mut exchange)));
+        let answering = Box::pin(request.perform(session, owner, step, &mut exchange));
         let meanwhile = async {
             // Whoever reads is there before anything else is said.
-            tokio::time::sleep(linger).await;
-            let found = Box::pin(self.all(Phase::Steps, steps)).await.err().unwrap_or_default();
-            tokio::time::sleep(linger).await;
+            tokio::time::sleep(http.linger).await;
+            let found = Box::pin(self.all(Phase::Steps, &http.during)).await.err().unwrap_or_default();
+            tokio::time::sleep(http.linger).await;
             enough.notify_one();
             found
         };
@@ -179,7 +179,7 @@ impl<'a> Conversation<'a> {
         let result = match intent {
             Ok(intent) => match (intent, &step.action) {
                 (Intent::Http(request), Action::Http(http)) if !http.during.is_empty() => {
-                    self.during(request, (step, &http.during), (index, http.linger)).await
+                    self.during(request, step, http, index).await
                 }
                 (intent, _) => self.speaker.perform(intent, step, &mut self.exchanges[index]).await,
             },
@@ -202,7 +202,7 @@ impl<'a> Conversation<'a> {
         let name = heard.reply.params["name"].as_str().unwrap_or_default();
         let Some(tool) = self.speaker.catalog.tool(name).filter(|tool| !tool.runs_code()) else { return };
         let sent = &self.exchanges[index].sent;
-        let found = || precondition::unflagged(&tool.name, (sent, &words), heard.reply.answer_frame);
+        let found = || precondition::unflagged(&tool.name, sent, &words, heard.reply.answer_frame);
         self.unflagged.entry(name.to_owned()).or_insert_with(found);
     }
 
@@ -286,7 +286,7 @@ impl<'a> Conversation<'a> {
             told.into_iter().partition(|told| told.level == RequirementLevel::Must);
         self.warnings.extend(doubts);
         if let (Some(snapshot), Some(recorder)) = (&step.snapshot, &mut self.recorder) {
-            let told = recorder.check(snapshot, &heard.reply.message, (self.sources, index));
+            let told = recorder.check(snapshot, &heard.reply.message, self.sources, index);
             let (broken, doubts): (Vec<_>, Vec<_>) =
                 told.into_iter().partition(|told| told.level == RequirementLevel::Must);
             found.extend(broken);

@@ -103,7 +103,7 @@ impl CaseSpeaker<'_> {
                 return Ok(None);
             }
             Intent::Http(request) => {
-                let performed = request.perform(self.session, self.owner, (step, exchange));
+                let performed = request.perform(self.session, self.owner, step, exchange);
                 return Box::pin(performed).await.map(Some);
             }
             Intent::Send(message) => Box::pin(message.perform(self.session, self.owner, step.timeout)).await,
@@ -146,7 +146,7 @@ impl CaseSpeaker<'_> {
             "progress_after": cancelled.progress_after,
             "watched_ms": u64::try_from(cancel.watch.as_millis()).unwrap_or(u64::MAX),
         });
-        let made = raw::made(Arc::new(answer), (cancelled.frame, None), cancelled.elapsed);
+        let made = raw::made(Arc::new(answer), cancelled.frame, None, cancelled.elapsed);
         Ok(StepResponse { method, reply: SessionReply { params: cancelled.params, ..made } })
     }
 }

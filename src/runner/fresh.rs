@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::opening::Opening;
 use super::snapshot::Recordings;
 use super::target::{SessionError, TargetSessions};
 use super::{Emitter, Options, Stop, names};
@@ -12,8 +13,6 @@ use crate::plan::Plan;
 use crate::plan::{Eventually, Servers};
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::source::template::Names;
-use crate::suite::Handshake;
 use crate::wire::Catalog;
 
 /// Fresh servers of the first target of a plan.
@@ -51,8 +50,8 @@ impl Fresh {
 impl Servers for Fresh {
     fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
         Box::pin(async {
-            let answers = (&self.target.planned().suite.answers, Handshake::Made);
-            let opened = self.target.open(self.target.known_revision(), answers, &Names::new()).await;
+            let answers = Opening::with(&self.target.planned().suite.answers);
+            let opened = self.target.open(self.target.known_revision(), answers).await;
             let session = opened.map_err(SessionError::into_finding)?;
             session.learn(&self.target.known_catalog());
             Ok(session)
@@ -62,8 +61,8 @@ impl Servers for Fresh {
     fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
         Box::pin(async {
             session.endpoint()?;
-            let answers = (&self.target.planned().suite.answers, Handshake::Made);
-            self.target.beside(session, answers, &Names::new()).await.ok()
+            let answers = Opening::with(&self.target.planned().suite.answers);
+            self.target.beside(session, answers).await.ok()
         })
     }
 

@@ -1,7 +1,7 @@
 //! Opens sessions of a target: with a fresh server, or beside another session of the same one.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -17,37 +17,44 @@ use crate::suite::{Answers, Handshake, Protocol};
 use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
 
+/// What a session is opened with.
+#[derive(Clone, Copy)]
+pub(super) struct Opening<'a> {
+    /// The client's answers to requests of the server.
+    pub(super) answers: &'a Answers,
+    pub(super) handshake: Handshake,
+    /// Names that only this session has, beside those of its target.
+    pub(super) names: &'a Names,
+}
+
+impl<'a> Opening<'a> {
+    /// With a handshake, and without names of its own.
+    pub(super) fn with(answers: &'a Answers) -> Self {
+        static NONE: LazyLock<Names> = LazyLock::new(Names::new);
+        Self { answers, handshake: Handshake::Made, names: &NONE }
+    }
+}
+
 impl TargetSessions {
     /// A session with the server of another session, which has an address.
-    pub(super) async fn beside(
-        &self,
-        session: &Session,
-        how: (&Answers, Handshake),
-        own: &Names,
-    ) -> Result<Session, SessionError> {
+    pub(super) async fn beside(&self, session: &Session, how: Opening<'_>) -> Result<Session, SessionError> {
         let address = session.endpoint().map(|endpoint| endpoint.address().clone());
         let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
-        let opened = self.open_at(server, Some(session.server.revision), how, own).await?;
+        let opened = self.open_at(server, Some(session.server.revision), how).await?;
         opened.learn(&self.known_catalog());
         Ok(opened)
     }
 
     /// Starts a server and shakes hands.
-    pub(super) async fn open(
-        &self,
-        known: Option<Revision>,
-        how: (&Answers, Handshake),
-        own: &Names,
-    ) -> Result<Session, SessionError> {
-        self.open_at(self.server.clone(), known, how, own).await
+    pub(super) async fn open(&self, known: Option<Revision>, how: Opening<'_>) -> Result<Session, SessionError> {
+        self.open_at(self.server.clone(), known, how).await
     }
 
     async fn open_at(
         &self,
         server: Result<Reachable, Finding>,
         known: Option<Revision>,
-        (answers, handshake): (&Answers, Handshake),
-        own: &Names,
+        Opening { answers, handshake, names: own }: Opening<'_>,
     ) -> Result<Session, SessionError> {
         let broken = |found: Finding| SessionError::Broken(Box::new(self.at_server(found)));
         let server = server.map_err(|found| SessionError::Broken(Box::new(found)))?;

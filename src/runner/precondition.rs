@@ -73,7 +73,7 @@ pub(super) fn unsteady(exchange: usize) -> Finding {
 }
 
 /// A failure that is told in a result without `isError: true`; the frame shows it.
-pub(super) fn unflagged(tool: &str, (sent, words): (&str, &str), frame: u32) -> Finding {
+pub(super) fn unflagged(tool: &str, sent: &str, words: &str, frame: u32) -> Finding {
     let message =
         format!("`{tool}` reports a failure as a success: its result says so in words, without `isError: true`");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();

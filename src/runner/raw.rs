@@ -88,7 +88,7 @@ fn answer(reply: &RawReply, shape: AnswerShape) -> SessionReply {
         (AnswerShape::One, Some(message)) => Arc::clone(message),
         _ => Arc::new(everything(reply)),
     };
-    made(message, (reply.frame, reply.answer_frame), reply.elapsed)
+    made(message, reply.frame, reply.answer_frame, reply.elapsed)
 }
 
 /// All that came, and how the message was refused over HTTP.
@@ -106,7 +106,7 @@ fn everything(reply: &RawReply) -> Value {
 }
 
 /// A reply to a step that sent no ordinary request.
-pub(super) fn made(message: Arc<Value>, (frame, answer): (u32, Option<u32>), elapsed: Duration) -> SessionReply {
+pub(super) fn made(message: Arc<Value>, frame: u32, answer: Option<u32>, elapsed: Duration) -> SessionReply {
     let params = Value::Object(Map::new());
     SessionReply { message, params, frame, answer_frame: answer.unwrap_or(frame), elapsed, notifications: Vec::new() }
 }

@@ -98,7 +98,8 @@ impl FilledHttp {
         mut self,
         session: &Session,
         owner: &str,
-        (step, exchange): (&Step, &mut Exchange),
+        step: &Step,
+        exchange: &mut Exchange,
     ) -> Result<StepResponse, Finding> {
         if self.path.is_none() && self.raw.is_none() {
             // In HTTP+SSE messages are posted elsewhere; everything else goes to the address itself.
@@ -127,7 +128,7 @@ impl FilledHttp {
         (exchange.frame, exchange.answer_frame) = (exchanged.frame, exchanged.answer_frame);
         exchange.elapsed_us = super::micros(begun.elapsed());
         exchange.received = shown(&exchanged);
-        judged(&exchanged, (step, exchange), (begun.elapsed(), limit))
+        judged(&exchanged, step, exchange, begun.elapsed(), limit)
     }
 
     fn bytes(&self, session: &Session) -> Vec<u8> {
@@ -171,8 +172,10 @@ impl FilledHttp {
 /// Whether what came is an answer to look at, or a failure.
 fn judged(
     exchanged: &RawExchange,
-    (step, exchange): (&Step, &Exchange),
-    (elapsed, limit): (Duration, Duration),
+    step: &Step,
+    exchange: &Exchange,
+    elapsed: Duration,
+    limit: Duration,
 ) -> Result<StepResponse, Finding> {
     let title = &exchange.title;
     let head = exchanged.response.head.as_ref();
@@ -194,7 +197,7 @@ fn judged(
         }
         (ExchangeEnd::Complete | ExchangeEnd::Closed | ExchangeEnd::TimedOut | ExchangeEnd::Aborted, _) => {}
     }
-    let reply = made(Arc::new(answer(exchanged)), (exchanged.frame, exchanged.answer_frame), elapsed);
+    let reply = made(Arc::new(answer(exchanged)), exchanged.frame, exchanged.answer_frame, elapsed);
     Ok(StepResponse { method: title.clone(), reply })
 }
 

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::case::CaseRun;
 use super::closing::{CaseSessionEnd, OWN_WATCH};
 use super::crash::ended_the_server;
+use super::opening::Opening;
 use super::pool::SessionUse;
 use super::resolve::Starts;
 use super::target::{OpenSession, TargetSessions};
@@ -135,7 +136,9 @@ async fn in_free_session(run: &CaseRun<'_>, opened: OpenSession) -> Result<Check
 async fn beside_free_session(run: &CaseRun<'_>, host: OpenSession) -> Result<CheckResult, Box<DiscardedSession>> {
     let (target, case) = (run.target, run.case);
     let revision = host.session.server.revision.to_string();
-    let Ok(session) = target.beside(&host.session, (&case.answers, case.handshake), &case.all_names()).await else {
+    let names = case.all_names();
+    let opening = Opening { answers: &case.answers, handshake: case.handshake, names: &names };
+    let Ok(session) = target.beside(&host.session, opening).await else {
         return Err(Box::new(DiscardedSession { revision, closed: target.closed(&host.session, false).await }));
     };
     let guest = OpenSession { session, names: host.names.clone() };

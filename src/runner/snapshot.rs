@@ -90,7 +90,8 @@ impl SnapshotRecorder<'_> {
         &mut self,
         snapshot: &Snapshot,
         message: &Json,
-        (sources, exchange): (&Sources, usize),
+        sources: &Sources,
+        exchange: usize,
     ) -> Vec<Finding> {
         let taken = match snapshot.sample.take(message) {
             Ok(taken) => taken,

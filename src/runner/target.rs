@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, OnceCell};
 use super::conversation::{self, Conversation};
 use super::exchange::CaseSpeaker;
 use super::history::History;
+use super::opening::Opening;
 use super::places::Places;
 use super::pool::{ServerPool, SessionUse};
 use super::read_only::without_setup;
@@ -26,7 +27,7 @@ use crate::redact::Redactor;
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
-use crate::suite::{Answers, Handshake, RestartPolicy};
+use crate::suite::{Answers, RestartPolicy};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
@@ -328,7 +329,7 @@ impl TargetSessions {
     }
 
     async fn open_once(&self, shared: &mut SharedSession, answers: &Answers) -> Result<Session, SessionError> {
-        let opened = self.open(shared.known, (answers, Handshake::Made), &Names::new()).await;
+        let opened = self.open(shared.known, Opening::with(answers)).await;
         let session = match opened {
             Ok(session) => session,
             Err(SessionError::Broken(found)) => {
