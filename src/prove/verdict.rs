@@ -6,7 +6,7 @@
 use super::baseline_run::{BaselineRun, broken};
 use super::replay::{ReplayLog, ReplayMoment};
 use super::run::RunResults;
-use crate::event::{By, CaseResult, FailureClass, Finding, Kill, RequirementLevel, Outcome, Verdict};
+use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Outcome, RequirementLevel, Verdict};
 use crate::plan::Plan;
 use crate::wire::Scan;
 
