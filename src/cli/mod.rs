@@ -30,7 +30,7 @@ use self::output::Output;
 
 use crate::source::visible_line;
 use crate::taxonomy::Registry;
-use crate::transport::strays;
+use crate::transport::orphans;
 
 pub use self::exit::Exit;
 
@@ -119,7 +119,7 @@ pub fn main() -> ExitCode {
         // Reading the registry takes as long as reading a large suite; it is wanted after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
     }
-    strays::adopt_orphans();
+    orphans::adopt_orphans();
     let exit = match arguments.command {
         CliCommand::Run(args) => commands::run::run(&args, &environment, &output),
         CliCommand::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
@@ -144,7 +144,7 @@ pub fn main() -> ExitCode {
 /// Says what servers had left running in groups of their own.
 fn tell_strays(output: &Output) {
     let ended: Vec<String> =
-        strays::killed_orphans().into_iter().map(|(name, count)| format!("{count} × `{name}`")).collect();
+        orphans::killed_orphans().into_iter().map(|(name, count)| format!("{count} × `{name}`")).collect();
     if !ended.is_empty() {
         let told = format!("ended what servers had left running outside of their process groups: {}", ended.join(", "));
         output.note(&visible_line(&told));

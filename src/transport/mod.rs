@@ -9,13 +9,13 @@ pub mod http;
 mod kind;
 mod lines;
 pub mod memory;
+pub mod orphans;
 mod pieces;
 mod process;
 pub mod relay;
 pub mod replay;
 mod schedule;
 pub mod stdio;
-pub mod strays;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::strays::{self, RunningServer};
+use super::orphans::{self, RunningServer};
 use super::{Incoming, ServerExit};
 
 /// The time for a server to exit after its input was closed (2025-11-25, transports, stdio shutdown).
@@ -43,7 +43,7 @@ impl ServerProcess {
         // What has no other parent is ours to wait for.
         let _ = timeout(DRAIN_TIMEOUT, self.child.wait()).await;
         drop(self);
-        let _ = tokio::task::spawn_blocking(strays::kill_unneeded).await;
+        let _ = tokio::task::spawn_blocking(orphans::kill_unneeded).await;
     }
 }
 

@@ -8,8 +8,8 @@ use process_wrap::tokio::{CommandWrap, ProcessGroup};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::orphans::RunningServer;
 use super::process::{ServerProcess, StreamTasks, supervise};
-use super::strays::RunningServer;
 use super::{ConnectError, Incoming, Link, Stopper, TransportKind, lines};
 
 /// A program, ready to be started.

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::transport::strays;
+use crate::transport::orphans;
 
 /// How long what was asked to end may let nothing else have its turn. Whoever sends a signal often waits no longer than
 /// a few seconds before they kill.
@@ -186,7 +186,7 @@ async fn at_last(last: Option<Box<dyn FnOnce() + Send>>, signals: &mut Signals) 
 
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
 fn leave(code: i32) -> ! {
-    strays::kill_all_children();
+    orphans::kill_all_children();
     std::process::exit(code);
 }
 

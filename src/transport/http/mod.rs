@@ -4,6 +4,7 @@
 //! Knows sessions ids, streams and their resumption; what a message means it knows only where a status alone cannot
 //! tell. Start reading in [`connect`].
 
+mod body;
 mod failure;
 mod head;
 mod old_sse;
@@ -17,7 +18,6 @@ mod tests;
 mod tls;
 mod token;
 mod userinfo;
-mod weigh;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +33,7 @@ use super::{ConnectError, Incoming, Link, MessageRole, Outgoing, OutgoingMessage
 use crate::transport::TransportKind;
 use crate::wire::{Era, HttpHead, address};
 
+pub use self::body::{BodyKind, Posted, classify_body};
 pub use self::failure::{Break, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::head::IDENTITY;
 pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest};
@@ -40,7 +41,6 @@ pub use self::response::{RawResponse, ReadUntil, ResponseHead};
 pub use self::served::start;
 pub use self::token::{ClientCredentialsGrant, TokenSource};
 pub use self::userinfo::{UserInfo, userinfo};
-pub use self::weigh::{BodyKind, Posted, classify_body};
 
 /// How long the next message waits for the head of the response to a notification, so that order is kept.
 const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);

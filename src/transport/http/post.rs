@@ -7,9 +7,9 @@ use reqwest::{Method, Response};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::body::{BodyKind, Posted, classify_body, is_json};
 use super::failure::{self, Break, HttpFailure};
 use super::stream::{self, EventStream};
-use super::weigh::{BodyKind, Posted, classify_body, is_json};
 use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, head, old_sse};
 use crate::transport::Delivery;
 use crate::wire::{Era, HttpHead};

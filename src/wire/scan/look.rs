@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::{Frame, Id, Revision};
 use super::ProtocolViolation;
 use super::memory::MAX_NAMES;
-use super::table::{CORRELATION, Rule, SCANS};
+use super::table::{CORRELATION, SCANS, ScanRule};
 
 /// How often each rule could have been broken.
 pub(super) type RuleCounts = [u32; SCANS.len()];
@@ -38,12 +38,12 @@ pub(super) struct MessageCheck<'a> {
 
 impl MessageCheck<'_> {
     /// Whether a rule holds in the revision that is spoken.
-    pub(super) fn holds(&self, code: Rule) -> bool {
+    pub(super) fn holds(&self, code: ScanRule) -> bool {
         SCANS[code as usize].section(self.revision).is_some()
     }
 
     /// Counts one check of a rule, and reports a violation where it fails.
-    pub(super) fn require(&mut self, code: Rule, is_right: bool, message: impl FnOnce() -> String) {
+    pub(super) fn require(&mut self, code: ScanRule, is_right: bool, message: impl FnOnce() -> String) {
         if !self.holds(code) {
             return;
         }
@@ -55,9 +55,9 @@ impl MessageCheck<'_> {
     }
 
     /// Reports a violation; one outside of exchanges is reported once per message text, unless it is stray output.
-    fn tell(&mut self, code: Rule, message: String) {
+    fn tell(&mut self, code: ScanRule, message: String) {
         let Self { frame, request, .. } = self;
-        let is_noise = matches!(code, Rule::StrayOutput | Rule::SplitMessage | Rule::MalformedEnvelope);
+        let is_noise = matches!(code, ScanRule::StrayOutput | ScanRule::SplitMessage | ScanRule::MalformedEnvelope);
         let is_of_answer = request.is_some() || SCANS[code as usize].variant == CORRELATION;
         if !is_noise && !is_of_answer {
             let is_first =

@@ -22,7 +22,7 @@ use self::look::{MessageCheck, ReportedMessages, RuleCounts};
 pub use self::manual::manual;
 use self::memory::SessionMemory;
 use self::rules::framing::Fragments;
-use self::table::Rule;
+use self::table::ScanRule;
 pub use self::table::{SCANS, Scan};
 use super::{Direction, Era, Frame, Id, Revision};
 
@@ -42,7 +42,7 @@ pub struct ProtocolViolation {
 }
 
 impl ProtocolViolation {
-    fn new(code: Rule, message: String, frame: u32) -> Self {
+    fn new(code: ScanRule, message: String, frame: u32) -> Self {
         let scan = &SCANS[code as usize];
         Self { code: scan.code, message, variant: scan.variant, frame, request: None }
     }

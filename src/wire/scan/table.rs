@@ -36,7 +36,7 @@ macro_rules! scans {
     ($($name:ident, $code:literal, $variant:ident, $since:ident, $session:literal, $stateless:literal, $forbids:literal;)+) => {
         /// The rules by name; the number is the place in [`SCANS`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum Rule { $($name),+ }
+        pub(super) enum ScanRule { $($name),+ }
 
         /// Everything that is scanned for.
         pub const SCANS: &[Scan] = &[$(Scan {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::super::Id;
 use super::super::look::MessageCheck;
 use super::super::memory::{SentRequest, SessionMemory};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use crate::wire::Members;
 
 /// Judges whose answer it is; returns the request, where this is the answer that it was to get.
@@ -19,7 +19,7 @@ pub(super) fn judge(
     let refuses = look.frame.http.as_ref().is_some_and(|http| !http.is_success());
     // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
     let may_be_nameless = memory.is_raw || json.member("error").is_some() && refuses;
-    look.require(Rule::AnswerWithoutId, id.is_some() || may_be_nameless, || {
+    look.require(ScanRule::AnswerWithoutId, id.is_some() || may_be_nameless, || {
         "an answer has no usable `id`, so it matches no request".to_owned()
     });
     let id = id?;
@@ -36,12 +36,12 @@ pub(super) fn judge(
             None => format!("the server answered with id {}, which matches no request", id.to_json()),
         };
         look.request.clone_from(&twin);
-        look.require(Rule::WrongId, false, message);
+        look.require(ScanRule::WrongId, false, message);
         return None;
     }
-    look.require(Rule::WrongId, true, String::new);
+    look.require(ScanRule::WrongId, true, String::new);
     let asked = memory.asked.get_mut(&id)?;
-    look.require(Rule::AnsweredTwice, asked.is_raw || !asked.is_answered, || {
+    look.require(ScanRule::AnsweredTwice, asked.is_raw || !asked.is_answered, || {
         format!("the server answered the request with id {} twice", id.to_json())
     });
     if asked.is_answered && !asked.is_raw {

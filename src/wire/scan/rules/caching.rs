@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::look::MessageCheck;
 use super::super::memory::{MAX_NAMES, SessionMemory};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::{AnsweredRequest, envelope, shown};
 use crate::wire::Members;
 
@@ -21,13 +21,13 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
     }
     let (ttl, scope) = (result.member("ttlMs"), result.member("cacheScope"));
     let is_scope = scope.is_some_and(|scope| scope == "public" || scope == "private");
-    look.require(Rule::NoCacheHints, ttl.is_some() && is_scope, || {
+    look.require(ScanRule::NoCacheHints, ttl.is_some() && is_scope, || {
         let (ttl, scope) = (shown(ttl), shown(scope));
         format!("the answer to `{method}` must have `ttlMs` and a `cacheScope`, it has {ttl} and {scope}")
     });
     if let Some(ttl) = ttl {
         let is_right = envelope::is_whole(ttl) && ttl.as_f64().is_some_and(|ttl| ttl >= 0.0);
-        look.require(Rule::BadTtl, is_right, || {
+        look.require(ScanRule::BadTtl, is_right, || {
             format!("the `ttlMs` of the answer to `{method}` must be a whole number from 0 on, it is {ttl}")
         });
     }
@@ -46,7 +46,7 @@ fn pages(
     if let Some(cursor) = &asked.subject
         && let Some(before) = memory.pages.get(&(method, cursor.clone()))
     {
-        look.require(Rule::CacheScopeChanges, **before == *scope, || {
+        look.require(ScanRule::CacheScopeChanges, **before == *scope, || {
             format!("the `cacheScope` of `{method}` goes from `{before}` to `{scope}` between its pages")
         });
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::super::format::{is_base64, is_media_type, is_uri};
 use super::super::look::MessageCheck;
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::{AnsweredRequest, items, shown};
 use crate::wire::Members;
 
@@ -25,11 +25,11 @@ fn judge_block(look: &mut MessageCheck<'_>, block: &Value) {
     match kind {
         "image" | "audio" => {
             let data = block.member("data");
-            look.require(Rule::BadBase64, data.and_then(Value::as_str).is_some_and(is_base64), || {
+            look.require(ScanRule::BadBase64, data.and_then(Value::as_str).is_some_and(is_base64), || {
                 format!("the `data` of a block of type `{kind}` is not base64: {}", shown(data))
             });
             let media = block.member("mimeType");
-            look.require(Rule::BadMediaType, media.and_then(Value::as_str).is_some_and(is_media_type), || {
+            look.require(ScanRule::BadMediaType, media.and_then(Value::as_str).is_some_and(is_media_type), || {
                 format!("the `mimeType` of a block of type `{kind}` is not a media type: {}", shown(media))
             });
         }
@@ -44,15 +44,15 @@ fn judge_block(look: &mut MessageCheck<'_>, block: &Value) {
 
 fn judge_contents(look: &mut MessageCheck<'_>, contents: &Value) {
     let uri = contents.member("uri");
-    look.require(Rule::BadResource, uri.is_some_and(Value::is_string), || {
+    look.require(ScanRule::BadResource, uri.is_some_and(Value::is_string), || {
         format!("the contents of a resource must have a `uri`, these have {}", shown(uri))
     });
     let is_filled = contents["text"].is_string() || contents.member("blob").is_some();
-    look.require(Rule::BadResource, is_filled, || {
+    look.require(ScanRule::BadResource, is_filled, || {
         format!("the contents of a resource must have a `text` or a `blob`: {}", shown(Some(contents)))
     });
     if let Some(blob) = contents.member("blob") {
-        look.require(Rule::BadBase64, blob.as_str().is_some_and(is_base64), || {
+        look.require(ScanRule::BadBase64, blob.as_str().is_some_and(is_base64), || {
             format!("the `blob` of a resource is not base64: {}", shown(Some(blob)))
         });
     }
@@ -61,5 +61,5 @@ fn judge_contents(look: &mut MessageCheck<'_>, contents: &Value) {
 /// Judges the address of a resource; one that is missing is judged elsewhere.
 pub(super) fn address(look: &mut MessageCheck<'_>, uri: Option<&Value>) {
     let Some(uri) = uri.and_then(Value::as_str) else { return };
-    look.require(Rule::BadUri, is_uri(uri), || format!("a resource is named by `{uri}`, which is not a URI"));
+    look.require(ScanRule::BadUri, is_uri(uri), || format!("a resource is named by `{uri}`, which is not a URI"));
 }

@@ -6,7 +6,7 @@ use super::super::super::Revision;
 use super::super::super::format::is_uri;
 use super::super::look::MessageCheck;
 use super::super::memory::{MAX_NAMES, SessionMemory};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::shown;
 use crate::wire::Members;
 
@@ -16,7 +16,7 @@ pub(super) const URL_REQUIRED: i64 = -32042;
 /// Judges the parameters of `elicitation/create`; without a memory they come inside a result.
 pub(super) fn judge(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
     let message = params.member("message");
-    look.require(Rule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
+    look.require(ScanRule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
         format!("an elicitation must have a `message`, this one has {}", shown(message))
     });
     if params["mode"] == "url" && look.revision >= Revision::V2025_11_25 {
@@ -24,19 +24,19 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemo
     }
     let is_form = params.member("mode").is_none_or(|mode| mode == "form");
     let schema = params.member("requestedSchema");
-    look.require(Rule::IncompleteElicitation, !is_form || schema.is_some_and(Value::is_object), || {
+    look.require(ScanRule::IncompleteElicitation, !is_form || schema.is_some_and(Value::is_object), || {
         format!("an elicitation by form must have a `requestedSchema`, this one has {}", shown(schema))
     });
 }
 
 fn by_url(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
     let (url, id) = (params.member("url"), params.member("elicitationId"));
-    look.require(Rule::IncompleteUrlElicitation, url.and_then(Value::as_str).is_some_and(is_uri), || {
+    look.require(ScanRule::IncompleteUrlElicitation, url.and_then(Value::as_str).is_some_and(is_uri), || {
         format!("an elicitation by URL must have a valid `url`, this one has {}", shown(url))
     });
     // Since 2026-07-28 nothing refers to it.
     if look.revision == Revision::V2025_11_25 {
-        look.require(Rule::IncompleteUrlElicitation, id.is_some_and(Value::is_string), || {
+        look.require(ScanRule::IncompleteUrlElicitation, id.is_some_and(Value::is_string), || {
             format!("an elicitation by URL must have an `elicitationId`, this one has {}", shown(id))
         });
     }
@@ -56,7 +56,7 @@ pub(super) fn required(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, 
     let list = error.pointer("/data/elicitations").and_then(Value::as_array);
     let is_right = |one: &Value| one["mode"] == "url" && one["elicitationId"].is_string();
     let is_whole = list.is_some_and(|list| !list.is_empty() && list.iter().all(is_right));
-    look.require(Rule::BadUrlRequired, is_whole, || {
+    look.require(ScanRule::BadUrlRequired, is_whole, || {
         let found = error.pointer("/data/elicitations");
         format!("the error -32042 must list URL elicitations with an `elicitationId`, it has {}", shown(found))
     });
@@ -68,7 +68,7 @@ pub(super) fn completed(look: &mut MessageCheck<'_>, memory: &SessionMemory, par
     let id = params.member("elicitationId");
     let is_full = memory.elicitations.len() >= MAX_NAMES;
     let is_known = id.and_then(Value::as_str).is_some_and(|id| is_full || memory.elicitations.contains(id));
-    look.require(Rule::UnknownElicitation, is_known, || {
+    look.require(ScanRule::UnknownElicitation, is_known, || {
         format!(
             "`notifications/elicitation/complete` names the elicitation {}, which the server never requested",
             shown(id)

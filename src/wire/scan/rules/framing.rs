@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::super::{RpcMessage, classify};
 use super::super::look::{MessageCheck, MessageStream};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 
 /// How many lines a message may be broken over to be put together.
 const MOST_LINES: usize = 1_000;
@@ -43,7 +43,7 @@ impl Fragments {
         match serde_json::from_str::<Value>(&self.text) {
             Ok(whole) => {
                 let lines = self.held.len() + 2;
-                look.require(Rule::SplitMessage, !whole.is_object(), || {
+                look.require(ScanRule::SplitMessage, !whole.is_object(), || {
                     format!("the server broke a message over {lines} lines; each line must be one whole message")
                 });
                 self.forget();
@@ -88,7 +88,7 @@ pub(in super::super) fn unreadable(look: &mut MessageCheck<'_>, reason: &str) {
         return;
     }
     if look.frame.http.is_some() {
-        look.require(Rule::MalformedEnvelope, false, || {
+        look.require(ScanRule::MalformedEnvelope, false, || {
             format!("the server sent an event that is not a message: {reason}")
         });
     } else {
@@ -97,7 +97,7 @@ pub(in super::super) fn unreadable(look: &mut MessageCheck<'_>, reason: &str) {
 }
 
 pub(super) fn stray(look: &mut MessageCheck<'_>, reason: &str) {
-    look.require(Rule::StrayOutput, false, || {
+    look.require(ScanRule::StrayOutput, false, || {
         format!("the server wrote a line to stdout that is not a message: {reason}")
     });
 }

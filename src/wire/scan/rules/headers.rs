@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::super::format::is_token;
 use super::super::look::MessageCheck;
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::shown;
 use crate::wire::Members;
 
@@ -18,13 +18,13 @@ const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitio
 
 /// Judges every annotation in the input schema of a tool.
 pub(super) fn judge(look: &mut MessageCheck<'_>, tool: &str, schema: &Value) {
-    if !look.holds(Rule::BadHeaderAnnotation) {
+    if !look.holds(ScanRule::BadHeaderAnnotation) {
         return;
     }
     let mut names = Vec::new();
     walk(schema, SchemaStep::Root, &mut |property, way| {
         let problem = problem(property, way).or_else(|| repeated(&mut names, property));
-        look.require(Rule::BadHeaderAnnotation, problem.is_none(), || {
+        look.require(ScanRule::BadHeaderAnnotation, problem.is_none(), || {
             let name = shown(property.get(ANNOTATION));
             format!("the `{ANNOTATION}` {name} in the tool `{tool}` {}", problem.unwrap_or_default())
         });

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::look::MessageCheck;
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::{AnsweredRequest, elicitation, requests, shown};
 use crate::wire::Members;
 
@@ -11,26 +11,26 @@ use crate::wire::Members;
 pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     if !asked.method.is_empty() {
         let is_allowed = matches!(asked.method, "tools/call" | "prompts/get" | "resources/read");
-        look.require(Rule::InputRequiredElsewhere, is_allowed, || {
+        look.require(ScanRule::InputRequiredElsewhere, is_allowed, || {
             format!("`{}` was answered with `input_required`, which it does not allow", asked.method)
         });
     }
     let asks = result.member("inputRequests");
-    look.require(Rule::InputRequiredEmpty, asks.is_some() || result.member("requestState").is_some(), || {
+    look.require(ScanRule::InputRequiredEmpty, asks.is_some() || result.member("requestState").is_some(), || {
         "a result of the type `input_required` has neither `inputRequests` nor `requestState`".to_owned()
     });
     for request in asks.and_then(Value::as_object).into_iter().flat_map(|asks| asks.values()) {
         let method = request["method"].as_str().unwrap_or_default();
         let params = request.member("params").unwrap_or(&Value::Null);
         let need = requests::need(asked.offers, method, params, look.revision);
-        look.require(Rule::InputRequestKind, need.is_some(), || {
+        look.require(ScanRule::InputRequestKind, need.is_some(), || {
             format!(
                 "an input request must elicit, sample or list roots, this one is {}",
                 shown(request.member("method"))
             )
         });
         if let Some(need) = need {
-            need.judge(look, method, Rule::UndeclaredInput, || {
+            need.judge(look, method, ScanRule::UndeclaredInput, || {
                 format!("the server asks for the input `{method}`{}, which the client did not declare", need.manner)
             });
         }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::super::{Id, Revision};
 use super::super::look::{MessageCheck, MessageStream};
 use super::super::memory::{SessionMemory, Subscription};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::shown;
 use crate::wire::Members;
 
@@ -34,7 +34,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, met
         // A subscription that a raw step asked for in its own words is not known.
         let is_doubtful = memory.is_raw && stream.is_none() && named.is_some();
         if is_right || !is_doubtful {
-            look.require(Rule::ListenUntagged, is_right, || {
+            look.require(ScanRule::ListenUntagged, is_right, || {
                 format!("`{method}` carries the subscription {}, which is not the one that it belongs to", shown(tag))
             });
         }
@@ -53,14 +53,14 @@ fn order(look: &mut MessageCheck<'_>, listen: &mut Subscription, method: &str) {
     if method == ACKNOWLEDGED {
         listen.is_acknowledged = true;
     }
-    look.require(Rule::ListenUnacknowledged, listen.is_acknowledged, || {
+    look.require(ScanRule::ListenUnacknowledged, listen.is_acknowledged, || {
         format!("`{method}` came on a subscription that was not acknowledged")
     });
 }
 
 fn filter(look: &mut MessageCheck<'_>, listen: &Subscription, method: &str) {
     let is_stray = method == "notifications/message" || method == "notifications/progress" && !listen.has_token;
-    look.require(Rule::ListenStray, !is_stray, || format!("`{method}` came on the stream of a subscription"));
+    look.require(ScanRule::ListenStray, !is_stray, || format!("`{method}` came on the stream of a subscription"));
     let is_wanted = match method {
         "notifications/tools/list_changed" => listen.tools,
         "notifications/prompts/list_changed" => listen.prompts,
@@ -68,7 +68,7 @@ fn filter(look: &mut MessageCheck<'_>, listen: &Subscription, method: &str) {
         "notifications/resources/updated" => listen.updates,
         _ => return,
     };
-    look.require(Rule::ListenUnasked, is_wanted, || {
+    look.require(ScanRule::ListenUnasked, is_wanted, || {
         format!("`{method}` came on a subscription that did not ask for it")
     });
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::look::MessageCheck;
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::{AnsweredRequest, items, shown};
 use crate::wire::Members;
 
@@ -11,7 +11,7 @@ use crate::wire::Members;
 pub(super) fn judge(look: &mut MessageCheck<'_>, holder: &Value) {
     let Some(meta) = holder.member("_meta").and_then(Value::as_object) else { return };
     for key in meta.keys() {
-        look.require(Rule::BadMetaKey, is_key(key), || {
+        look.require(ScanRule::BadMetaKey, is_key(key), || {
             format!("the key `{key}` of a `_meta` is neither a name nor a prefix of labels, a slash and a name")
         });
     }
@@ -41,7 +41,7 @@ pub(super) fn judge_result(look: &mut MessageCheck<'_>, AnsweredRequest { asked,
 /// Judges the extensions among the capabilities of a server.
 pub(super) fn extensions(look: &mut MessageCheck<'_>, capabilities: &Value) {
     for id in capabilities["extensions"].as_object().into_iter().flat_map(|extensions| extensions.keys()) {
-        look.require(Rule::BadExtensionId, id.contains('/') && is_key(id), || {
+        look.require(ScanRule::BadExtensionId, id.contains('/') && is_key(id), || {
             format!("the extension {} must be named by a prefix, a slash and a name", shown(Some(&id.as_str().into())))
         });
     }

@@ -24,7 +24,7 @@ use serde_json::Value;
 use super::super::{Revision, RpcMessage, classify};
 use super::look::MessageCheck;
 use super::memory::{SentRequest, SessionMemory};
-use super::table::Rule;
+use super::table::ScanRule;
 
 /// An answer to a request that is known.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ fn judge_one(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Val
             }
         }
         RpcMessage::Response { id } => {
-            look.require(Rule::ServerRequest, true, String::new);
+            look.require(ScanRule::ServerRequest, true, String::new);
             look.request.clone_from(&id);
             answered(look, memory, json, id);
             look.request = None;
@@ -77,7 +77,7 @@ fn judge_one(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Val
 const NOTICE: &str = "notifications/";
 
 fn notified(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
-    look.require(Rule::ServerRequest, true, String::new);
+    look.require(ScanRule::ServerRequest, true, String::new);
     meta::judge(look, params);
     match method {
         "notifications/progress" => progress::judge(look, memory, params),
@@ -113,10 +113,10 @@ fn chances(look: &mut MessageCheck<'_>, memory: &SessionMemory, asked: &SentRequ
         return;
     }
     if memory.offers.is_some() {
-        look.require(Rule::UndeclaredRequest, true, String::new);
+        look.require(ScanRule::UndeclaredRequest, true, String::new);
     }
     if asked.is_stateless && !asked.wants_logs {
-        look.require(Rule::UnaskedLog, true, String::new);
+        look.require(ScanRule::UnaskedLog, true, String::new);
     }
 }
 

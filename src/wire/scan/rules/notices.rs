@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::super::{Id, Revision};
 use super::super::look::{MessageCheck, MessageStream};
 use super::super::memory::SessionMemory;
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::shown;
 use crate::wire::Members;
 
@@ -15,13 +15,13 @@ pub(super) fn cancelled(look: &mut MessageCheck<'_>, memory: &SessionMemory, par
     let id = named.and_then(Id::from_json);
     let is_of_server = id.as_ref().is_some_and(|id| memory.server_ids.contains(id));
     if look.revision < Revision::V2026_07_28 {
-        look.require(Rule::ForeignCancel, is_of_server, || {
+        look.require(ScanRule::ForeignCancel, is_of_server, || {
             format!("the server cancelled request {}, which it did not send", shown(named))
         });
     } else if !memory.is_mixed {
         let asked = id.as_ref().and_then(|id| memory.asked.get(id));
         let is_listen = asked.is_some_and(|asked| asked.method == "subscriptions/listen");
-        look.require(Rule::ForeignCancel, is_listen, || {
+        look.require(ScanRule::ForeignCancel, is_listen, || {
             format!("the server cancelled request {}, which is not a `subscriptions/listen`", shown(named))
         });
     }
@@ -30,7 +30,7 @@ pub(super) fn cancelled(look: &mut MessageCheck<'_>, memory: &SessionMemory, par
 /// Judges a log message.
 pub(super) fn logged(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
     if let Some(promised) = &memory.promised {
-        look.require(Rule::UndeclaredLog, promised.logging, || {
+        look.require(ScanRule::UndeclaredLog, promised.logging, || {
             "the server sent `notifications/message`, though it does not declare the capability `logging`".to_owned()
         });
     }
@@ -46,7 +46,7 @@ pub(super) fn logged(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
         },
         MessageStream::Only | MessageStream::Common => return,
     };
-    look.require(Rule::UnaskedLog, is_wanted, || {
+    look.require(ScanRule::UnaskedLog, is_wanted, || {
         "the server sent `notifications/message` for a request that names no `logLevel` in its `_meta`".to_owned()
     });
 }

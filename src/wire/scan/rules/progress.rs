@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::super::Id;
 use super::super::look::{MessageCheck, MessageStream};
 use super::super::memory::{SentRequest, SessionMemory};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::shown;
 use crate::wire::Members;
 
@@ -14,7 +14,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, par
     let named = params.member("progressToken");
     let id = named.and_then(Id::from_json);
     let token = id.as_ref().and_then(|id| memory.tokens.get_mut(id));
-    look.require(Rule::ProgressUnknownToken, token.is_some(), || {
+    look.require(ScanRule::ProgressUnknownToken, token.is_some(), || {
         format!("the server reported progress with token {}, which matches no request", shown(named))
     });
     let Some(token) = token.filter(|token| !token.is_loose) else { return };
@@ -25,12 +25,12 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, par
         _ => false,
     };
     let request = token.request.to_json();
-    look.require(Rule::ProgressAfterAnswer, !is_late, || {
+    look.require(ScanRule::ProgressAfterAnswer, !is_late, || {
         format!("the server reported progress for request {request} after answering it")
     });
     let Some(progress) = params.member("progress").and_then(Value::as_f64) else { return };
     if let Some((last, _)) = token.last.filter(|(_, stream)| *stream == look.stream) {
-        look.require(Rule::ProgressNotIncreasing, progress > last, || {
+        look.require(ScanRule::ProgressNotIncreasing, progress > last, || {
             format!("the progress of request {request} went from {last} to {progress}")
         });
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::super::{Id, Revision};
 use super::super::look::MessageCheck;
 use super::super::memory::{ClientCapabilities, SessionMemory};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::{elicitation, items, meta, shown};
 
 /// Judges a request of the server; one whose id is none comes without it.
@@ -17,18 +17,18 @@ pub(super) fn judge(
 ) {
     let (id, method) = said;
     // A server that was made to speak the older era as well may ask.
-    look.require(Rule::ServerRequest, memory.is_mixed, || {
+    look.require(ScanRule::ServerRequest, memory.is_mixed, || {
         format!("the server sent the request `{method}`; servers must not send requests since 2026-07-28")
     });
     if look.revision >= Revision::V2026_07_28 {
         return;
     }
-    look.require(Rule::BadRequestId, id.is_some() || has_huge_id(look), || {
+    look.require(ScanRule::BadRequestId, id.is_some() || has_huge_id(look), || {
         format!("the request `{method}` has an `id` that is neither text nor a whole number")
     });
     if let Some(id) = id {
         let shown = id.to_json();
-        look.require(Rule::ReusedRequestId, memory.server_ids.insert(id), || {
+        look.require(ScanRule::ReusedRequestId, memory.server_ids.insert(id), || {
             format!("the server used the id {shown} for a second request of its own")
         });
     }
@@ -37,7 +37,7 @@ pub(super) fn judge(
     if let Some(offers) = memory.offers
         && let Some(need) = need(offers, method, params, look.revision)
     {
-        need.judge(look, method, Rule::UndeclaredRequest, || {
+        need.judge(look, method, ScanRule::UndeclaredRequest, || {
             format!("the server sent the request `{method}`{}, which the client did not declare", need.manner)
         });
     }
@@ -66,12 +66,12 @@ impl CapabilityNeed {
         &self,
         look: &mut MessageCheck<'_>,
         method: &str,
-        of_all: Rule,
+        of_all: ScanRule,
         words: impl FnOnce() -> String,
     ) {
         let of_manner = match method {
-            "sampling/createMessage" => Some(Rule::UndeclaredSamplingTools),
-            "elicitation/create" => Some(Rule::UndeclaredElicitationMode),
+            "sampling/createMessage" => Some(ScanRule::UndeclaredSamplingTools),
+            "elicitation/create" => Some(ScanRule::UndeclaredElicitationMode),
             _ => None,
         };
         match of_manner.filter(|_| !self.manner.is_empty()) {
@@ -115,7 +115,7 @@ pub(super) fn sampled(look: &mut MessageCheck<'_>, params: &Value) {
         let blocks = || items(message, "content");
         let is_result = |block: &Value| block["type"] == "tool_result";
         if blocks().any(is_result) {
-            look.require(Rule::UnbalancedToolResults, blocks().all(is_result), || {
+            look.require(ScanRule::UnbalancedToolResults, blocks().all(is_result), || {
                 format!("a message for sampling mixes results of tools with other content: {}", shown(Some(message)))
             });
         }

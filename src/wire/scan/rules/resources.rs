@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::super::format::is_uri_template;
 use super::super::look::MessageCheck;
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::content::address;
 use super::{AnsweredRequest, items};
 use crate::wire::Members;
@@ -16,7 +16,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
         "resources/templates/list" => {
             let listed = items(result, "resourceTemplates").filter_map(|one| one.member("uriTemplate"));
             for template in listed.filter_map(Value::as_str) {
-                look.require(Rule::BadUriTemplate, is_uri_template(template), || {
+                look.require(ScanRule::BadUriTemplate, is_uri_template(template), || {
                     format!("a resource template is `{template}`, which is not a URI template")
                 });
             }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::super::{Era, Revision};
 use super::super::look::MessageCheck;
 use super::super::memory::{SentRequest, ServerCapabilities, SessionMemory};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::{AnsweredRequest, caching, elicitation, input, meta, progress, shown};
 use crate::wire::Members;
 
@@ -33,10 +33,10 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
     if asked.is_raw || !asked.is_stateless || memory.is_mixed {
         return;
     }
-    look.require(Rule::ResultWithoutType, kind.is_some(), || "the result has no `resultType`".to_owned());
+    look.require(ScanRule::ResultWithoutType, kind.is_some(), || "the result has no `resultType`".to_owned());
     let Some(kind) = kind else { return };
     if let Some(is_known) = is_known(kind, memory.promised.as_ref()) {
-        look.require(Rule::UnknownResultType, is_known, || {
+        look.require(ScanRule::UnknownResultType, is_known, || {
             format!("the result has the `resultType` {}, which is not defined", shown(Some(kind)))
         });
     }
@@ -104,10 +104,10 @@ pub(super) fn refused(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, a
         return;
     }
     let is_reserved = (-32099..=-32020).contains(&code);
-    look.require(Rule::RetiredErrorCode, !matches!(code, -32002 | -32042), || {
+    look.require(ScanRule::RetiredErrorCode, !matches!(code, -32002 | -32042), || {
         format!("the server answered with the error {code}, which was removed in 2026-07-28")
     });
-    look.require(Rule::UndefinedErrorCode, !is_reserved || code >= -32022 || code == -32042, || {
+    look.require(ScanRule::UndefinedErrorCode, !is_reserved || code >= -32022 || code == -32042, || {
         format!("the server answered with the error {code}, which is reserved and not defined")
     });
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::super::format::{SchemaError, flaw};
 use super::super::look::MessageCheck;
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::{AnsweredRequest, headers, items, shown};
 use crate::wire::Members;
 
@@ -16,7 +16,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
     for tool in items(result, "tools") {
         let name = tool["name"].as_str().unwrap_or_default();
         let input = tool.member("inputSchema");
-        look.require(Rule::NoInputSchema, input.is_some_and(Value::is_object), || {
+        look.require(ScanRule::NoInputSchema, input.is_some_and(Value::is_object), || {
             format!("the `inputSchema` of the tool `{name}` must be an object, it is {}", shown(input))
         });
         for member in ["inputSchema", "outputSchema"] {
@@ -31,12 +31,12 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
 }
 
 fn judge_schema(look: &mut MessageCheck<'_>, tool: &str, member: &str, schema: &Value) {
-    if !look.holds(Rule::InvalidSchema) {
+    if !look.holds(ScanRule::InvalidSchema) {
         return;
     }
     match flaw(schema) {
-        None => look.require(Rule::InvalidSchema, true, String::new),
-        Some(SchemaError::Broken(reason)) => look.require(Rule::InvalidSchema, false, || {
+        None => look.require(ScanRule::InvalidSchema, true, String::new),
+        Some(SchemaError::Broken(reason)) => look.require(ScanRule::InvalidSchema, false, || {
             format!("the `{member}` of the tool `{tool}` is not a valid JSON Schema: {reason}")
         }),
         Some(SchemaError::Unjudged(_)) => {}

@@ -6,7 +6,7 @@ use super::super::super::Revision;
 use super::super::super::format::is_timestamp;
 use super::super::look::MessageCheck;
 use super::super::memory::{KnownTask, MAX_NAMES, SessionMemory};
-use super::super::table::Rule;
+use super::super::table::ScanRule;
 use super::{AnsweredRequest, envelope, items, shown};
 use crate::wire::Members;
 
@@ -58,26 +58,26 @@ pub(super) fn told(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, para
 
 fn judge_task(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, task: &Value, told: TaskSource) {
     let id = task.member("taskId");
-    look.require(Rule::BadTaskId, id.is_some_and(Value::is_string), || {
+    look.require(ScanRule::BadTaskId, id.is_some_and(Value::is_string), || {
         format!("a task must have a `taskId` that is text, this one has {}", shown(id))
     });
     for member in ["createdAt", "lastUpdatedAt"] {
         let time = task.get(member);
-        look.require(Rule::BadTaskTime, time.and_then(Value::as_str).is_some_and(is_timestamp), || {
+        look.require(ScanRule::BadTaskTime, time.and_then(Value::as_str).is_some_and(is_timestamp), || {
             format!("the `{member}` of a task must be a time of ISO 8601, it is {}", shown(time))
         });
     }
     let status = task["status"].as_str().unwrap_or_default();
-    look.require(Rule::BadTaskStatus, is_status(status), || {
+    look.require(ScanRule::BadTaskStatus, is_status(status), || {
         format!("a task has the status {}, which does not exist", shown(task.member("status")))
     });
     let Some(id) = id.and_then(Value::as_str) else { return };
     if told == TaskSource::Created {
-        look.require(Rule::TaskNotWorking, status == "working", || {
+        look.require(ScanRule::TaskNotWorking, status == "working", || {
             format!("the task `{id}` was created in the status `{status}`; tasks begin with `working`")
         });
         let is_made = memory.tasks.get(id).is_some_and(|task| task.is_made);
-        look.require(Rule::ReusedTaskId, !is_made, || format!("two tasks have the id `{id}`"));
+        look.require(ScanRule::ReusedTaskId, !is_made, || format!("two tasks have the id `{id}`"));
     }
     judge_status(look, memory, id, status, told);
 }
@@ -92,7 +92,7 @@ fn judge_status(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, id: &st
     if let (Some((end, at)), TaskSource::Answered(asked)) = (&task.ended, told)
         && asked > *at
     {
-        look.require(Rule::TaskNotFinal, **end == *status, || {
+        look.require(ScanRule::TaskNotFinal, **end == *status, || {
             format!("the task `{id}` was `{end}`, which is final, and is `{status}`")
         });
     }
@@ -107,7 +107,7 @@ fn is_status(status: &str) -> bool {
 
 fn ttl(look: &mut MessageCheck<'_>, task: &Value) {
     let ttl = task.member("ttl");
-    look.require(Rule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || envelope::is_whole(ttl)), || {
+    look.require(ScanRule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || envelope::is_whole(ttl)), || {
         format!("the answer to `tasks/get` must have a `ttl` that is a whole number or null, it has {}", shown(ttl))
     });
 }
@@ -115,7 +115,7 @@ fn ttl(look: &mut MessageCheck<'_>, task: &Value) {
 fn related(look: &mut MessageCheck<'_>, task: Option<&str>, result: &Value) {
     let Some(task) = task else { return };
     let named = result.member("_meta").and_then(|meta| meta.get(RELATED)).and_then(|related| related.member("taskId"));
-    look.require(Rule::UnrelatedTaskResult, named.is_some_and(|named| named == task), || {
+    look.require(ScanRule::UnrelatedTaskResult, named.is_some_and(|named| named == task), || {
         format!("the answer to `tasks/result` must name the task `{task}` in `_meta`, it names {}", shown(named))
     });
 }
