@@ -23,7 +23,7 @@ pub(super) fn verdict(proof: &Proof) -> (&'static str, String) {
 
 pub(super) fn mutants(proof: &Proof) -> String {
     let of = |verdict| proof.mutants.iter().filter(move |mutant| mutant.verdict == verdict);
-    let mut text = format!("### MutantCounts\n\n{}\n", MutantCounts::of(&proof.mutants).told());
+    let mut text = format!("### Mutants\n\n{}\n", MutantCounts::of(&proof.mutants).told());
     if let Some(live) = proven::live(&proof.mutants) {
         let _ = write!(text, "\n{live}\n");
     }
