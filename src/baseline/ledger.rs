@@ -3,11 +3,11 @@
 use crate::event::{CaseInfo, CaseResult, Finding, Outcome, SessionJudged};
 use crate::source::did_you_mean;
 
-use super::{Baseline, Entry};
+use super::{Baseline, BaselineEntry};
 
 /// Whether a run covers all that its suites hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum BaselineScope {
     /// Every case ran or said why not.
     Whole,
     /// Somebody chose among the cases, or the run did not get to all of them.
@@ -27,13 +27,13 @@ pub struct Verdict {
 #[derive(Debug)]
 pub struct Ledger<'a> {
     baseline: &'a Baseline,
-    pages: Vec<Page>,
+    pages: Vec<EntryMatches>,
     ids: Vec<String>,
 }
 
 /// What was seen of one entry.
 #[derive(Debug, Clone, Default)]
-struct Page {
+struct EntryMatches {
     is_matched: bool,
     /// The ids of the cases that it names and that did not fail so.
     refuted_by: Vec<String>,
@@ -42,7 +42,7 @@ struct Page {
 impl<'a> Ledger<'a> {
     /// Begins with nothing seen.
     pub fn new(baseline: &'a Baseline) -> Self {
-        Self { baseline, pages: vec![Page::default(); baseline.entries.len()], ids: Vec::new() }
+        Self { baseline, pages: vec![EntryMatches::default(); baseline.entries.len()], ids: Vec::new() }
     }
 
     /// Takes in how a case ended.
@@ -82,12 +82,15 @@ impl<'a> Ledger<'a> {
     }
 
     /// Decides about every entry; `files` are those of the run.
-    pub fn close(&self, scope: Scope, files: &[String]) -> Verdict {
+    pub fn close(&self, scope: BaselineScope, files: &[String]) -> Verdict {
         let mut verdict = Verdict::default();
         for (entry, page) in self.baseline.entries.iter().zip(&self.pages).filter(|(entry, _)| !entry.has_expired) {
             if !page.refuted_by.is_empty() {
                 verdict.broken.push(failed(entry, unexpected_pass(entry, &page.refuted_by)));
-            } else if !page.is_matched && scope == Scope::Whole && files.iter().any(|file| entry.case.is_about(file)) {
+            } else if !page.is_matched
+                && scope == BaselineScope::Whole
+                && files.iter().any(|file| entry.case.is_about(file))
+            {
                 verdict.broken.push(failed(entry, self.stale(entry)));
             } else if !page.is_matched {
                 verdict.unmatched += 1;
@@ -96,7 +99,7 @@ impl<'a> Ledger<'a> {
         verdict
     }
 
-    fn stale(&self, entry: &Entry) -> Finding {
+    fn stale(&self, entry: &BaselineEntry) -> Finding {
         let meant = did_you_mean(entry.case.as_str(), self.ids.iter().map(String::as_str));
         Finding {
             help: Some(meant.unwrap_or_else(|| "remove the entry; `mcprove plan` lists the cases".to_owned())),
@@ -105,7 +108,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-fn unexpected_pass(entry: &Entry, ids: &[String]) -> Finding {
+fn unexpected_pass(entry: &BaselineEntry, ids: &[String]) -> Finding {
     let more = match ids.len() {
         1 => String::new(),
         count => format!(" (and {} more)", count - 1),
@@ -124,14 +127,14 @@ fn unexpected_pass(entry: &Entry, ids: &[String]) -> Finding {
     Finding { help: Some(help.to_owned()), ..found }.with_evidence("cases", listed)
 }
 
-fn finding(entry: &Entry, code: &str, message: &str, label: &str) -> Finding {
+fn finding(entry: &BaselineEntry, code: &str, message: &str, label: &str) -> Finding {
     let mut quote = entry.quote.clone();
     label.clone_into(&mut quote.label);
     Finding { quote: Some(quote), ..Finding::new(code, message) }
 }
 
 /// An entry that is no longer true, as a case, so that every report shows it with its place.
-fn failed(entry: &Entry, finding: Finding) -> CaseResult {
+fn failed(entry: &BaselineEntry, finding: Finding) -> CaseResult {
     let check = entry.check.as_ref().map(|check| format!(" ({check})")).unwrap_or_default();
     let name = format!("known failure{check}: {}", entry.case.as_str());
     let case = CaseInfo {

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate};
 use crate::source::{Diagnostic, Node, Quote, SourceId, Sources, Span, grammar, parse};
 
 use super::pattern::Pattern;
-use super::{BASELINE, Baseline, Entry};
+use super::{BASELINE, Baseline, BaselineEntry};
 
 /// Reads a baseline; `now` is a time in milliseconds since 1970.
 ///
@@ -20,9 +20,9 @@ pub fn load(sources: &Sources, source: SourceId, now: u64) -> Result<(Baseline, 
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
     let today = i64::try_from(now).ok().and_then(DateTime::from_timestamp_millis).map(|now| now.date_naive());
     let mistakes = grammar::check(&root, &BASELINE);
-    let mut decoder = Decoder { sources, today, mistakes, warnings: Vec::new(), known: BTreeMap::new() };
-    let entries: Vec<Entry> = root.items().iter().filter_map(|node| decoder.entry(node)).collect();
-    let Decoder { mut mistakes, warnings, .. } = decoder;
+    let mut decoder = BaselineDecoder { sources, today, mistakes, warnings: Vec::new(), known: BTreeMap::new() };
+    let entries: Vec<BaselineEntry> = root.items().iter().filter_map(|node| decoder.entry(node)).collect();
+    let BaselineDecoder { mut mistakes, warnings, .. } = decoder;
     if mistakes.is_empty() {
         return Ok((Baseline { entries, ..Baseline::default() }, warnings));
     }
@@ -30,7 +30,7 @@ pub fn load(sources: &Sources, source: SourceId, now: u64) -> Result<(Baseline, 
     Err(mistakes)
 }
 
-struct Decoder<'a> {
+struct BaselineDecoder<'a> {
     sources: &'a Sources,
     today: Option<NaiveDate>,
     mistakes: Vec<Diagnostic>,
@@ -39,8 +39,8 @@ struct Decoder<'a> {
     known: BTreeMap<(String, Option<String>), Span>,
 }
 
-impl Decoder<'_> {
-    fn entry(&mut self, node: &Node) -> Option<Entry> {
+impl BaselineDecoder<'_> {
+    fn entry(&mut self, node: &Node) -> Option<BaselineEntry> {
         let case = node.get("case")?.located_text()?;
         let check = node.get("check").and_then(Node::text).map(str::to_owned);
         let reason = self.reason(node)?;
@@ -62,7 +62,7 @@ impl Decoder<'_> {
         }
         let has_expired = self.has_expired(node);
         let quote = Quote::new(self.sources, case.span, "");
-        Some(Entry { case: pattern, check, reason, has_expired, quote })
+        Some(BaselineEntry { case: pattern, check, reason, has_expired, quote })
     }
 
     fn reason(&mut self, node: &Node) -> Option<String> {

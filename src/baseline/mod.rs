@@ -16,21 +16,21 @@ use crate::source::Quote;
 use self::pattern::Pattern;
 
 pub use self::grammar::{BASELINE, json_schema};
-pub use self::ledger::{Ledger, Scope, Verdict};
+pub use self::ledger::{BaselineScope, Ledger, Verdict};
 pub use self::load::load;
 pub use self::write::Writer;
 
 /// The failures that are known; none by default.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
-    entries: Vec<Entry>,
+    entries: Vec<BaselineEntry>,
     /// Masks ids as they were masked where entries were written from a run.
     redactor: Redactor,
 }
 
 /// One line of a baseline.
 #[derive(Debug, Clone)]
-struct Entry {
+struct BaselineEntry {
     case: Pattern,
     /// The code of the finding; `None` for every finding.
     check: Option<String>,
@@ -40,7 +40,7 @@ struct Entry {
     quote: Quote,
 }
 
-impl Entry {
+impl BaselineEntry {
     fn excuses(&self, finding: &Finding) -> bool {
         !self.has_expired && self.covers(finding)
     }
@@ -58,7 +58,7 @@ impl Baseline {
     }
 
     /// Whether an entry names the case of that id, as it is or as reports show it.
-    fn names(&self, entry: &Entry, id: &str) -> bool {
+    fn names(&self, entry: &BaselineEntry, id: &str) -> bool {
         entry.case.matches(id) || entry.case.as_str().contains(MASK) && entry.case.matches(&self.redactor.text(id))
     }
 

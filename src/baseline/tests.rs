@@ -3,7 +3,7 @@
 use crate::event::{CaseResult, Finding, Outcome, SessionJudged};
 use crate::source::{SourceFile, Sources, Style, render};
 
-use super::{Baseline, Ledger, Scope, Writer, load};
+use super::{Baseline, BaselineScope, Ledger, Writer, load};
 
 const TODAY: u64 = 1_767_225_600_000;
 
@@ -19,7 +19,7 @@ fn read(text: &str) -> Result<Baseline, String> {
 /// A case with findings of these codes, as the runner would report it under a baseline.
 fn case(baseline: &Baseline, name: &str, outcome: Outcome, codes: &[&str]) -> CaseResult {
     let entry = read("- { case: 'a.yml::x', reason: r }").unwrap();
-    let mut result = Ledger::new(&entry).close(Scope::Whole, &["a.yml".to_owned()]).broken.remove(0);
+    let mut result = Ledger::new(&entry).close(BaselineScope::Whole, &["a.yml".to_owned()]).broken.remove(0);
     result.case.id = format!("a.yml::{name}@s/auto");
     result.outcome = outcome;
     result.findings = codes.iter().map(|code| Finding::new(*code, "said")).collect();
@@ -28,7 +28,7 @@ fn case(baseline: &Baseline, name: &str, outcome: Outcome, codes: &[&str]) -> Ca
 }
 
 /// The codes of what is wrong with the baseline after these cases.
-fn verdict(text: &str, cases: &[(&str, Outcome, &[&str])], scope: Scope) -> Vec<String> {
+fn verdict(text: &str, cases: &[(&str, Outcome, &[&str])], scope: BaselineScope) -> Vec<String> {
     let baseline = read(text).unwrap();
     let mut ledger = Ledger::new(&baseline);
     for (name, outcome, codes) in cases {
@@ -75,9 +75,9 @@ fn entries_are_held_to_their_word() {
         (other, &[("x", Passed, &[])], &["unmatched"]),
         (over, &[("x", Passed, &[])], &[]),
     ] {
-        assert_eq!(verdict(text, cases, Scope::Whole), told, "{text} {cases:?}");
+        assert_eq!(verdict(text, cases, BaselineScope::Whole), told, "{text} {cases:?}");
     }
-    assert_eq!(verdict(whole, &[("y", Passed, &[])], Scope::Part), ["unmatched"]);
+    assert_eq!(verdict(whole, &[("y", Passed, &[])], BaselineScope::Part), ["unmatched"]);
 }
 
 #[test]

@@ -21,7 +21,7 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The era in which a request is answered.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Era {
+enum DemoEra {
     /// 2025-11-25 and before.
     Legacy,
     /// 2026-07-28.
@@ -47,21 +47,21 @@ impl Eras {
     ) -> Result<ServerResult, ErrorData> {
         let method = request.method().to_owned();
         let era = match admit(&request, &context) {
-            Err(_) if self.demo.fault().admits(&request) => Era::Legacy,
+            Err(_) if self.demo.fault().admits(&request) => DemoEra::Legacy,
             admitted => admitted?,
         };
         if let Some(fixtures) = self.demo.fixtures() {
             fixtures.note(&request, &mut context);
         }
         let revision = context.protocol_version();
-        let answer = match tasks::augmented(&self.demo, &request, &context).filter(|_| era == Era::Legacy) {
+        let answer = match tasks::augmented(&self.demo, &request, &context).filter(|_| era == DemoEra::Legacy) {
             Some(answer) => answer,
             None => Service::handle_request(&self.demo, request, context).await,
         };
         let mut result = answer.map_err(|error| explain(error, &method))?;
         match era {
-            Era::Legacy => tasks::declare(&self.demo, revision.as_ref(), &mut result),
-            Era::Modern => complete(&mut result, self.demo.freshness()),
+            DemoEra::Legacy => tasks::declare(&self.demo, revision.as_ref(), &mut result),
+            DemoEra::Modern => complete(&mut result, self.demo.freshness()),
         }
         Ok(result)
     }
@@ -95,7 +95,7 @@ impl Service<RoleServer> for Eras {
 }
 
 /// The era of a request, or why it has none.
-fn admit(request: &ClientRequest, context: &RequestContext<RoleServer>) -> Result<Era, ErrorData> {
+fn admit(request: &ClientRequest, context: &RequestContext<RoleServer>) -> Result<DemoEra, ErrorData> {
     let is_open = context.peer.peer_info().is_some();
     let names_version = context.meta.protocol_version().is_some();
     let opens = matches!(request, ClientRequest::InitializeRequest(_));
@@ -107,9 +107,9 @@ fn admit(request: &ClientRequest, context: &RequestContext<RoleServer>) -> Resul
             "the session is initialized already; start the server again to open another",
             None,
         )),
-        (false, true, _) => Ok(Era::Modern),
+        (false, true, _) => Ok(DemoEra::Modern),
         (false, false, false) if !is_always_open => Err(no_session(context)),
-        (true, false, false) | (false, false, _) => Ok(Era::Legacy),
+        (true, false, false) | (false, false, _) => Ok(DemoEra::Legacy),
     }
 }
 

@@ -75,17 +75,17 @@ pub(super) fn seen(
     (options, registry): (&Options, &Registry),
     capture: EventCapture,
 ) -> RunResults {
-    let mut seen = Seen { results: RunResults::default(), capture };
+    let mut seen = RunObserver { results: RunResults::default(), capture };
     runtime.block_on(runner::run(plan, options.clone(), registry, &mut seen));
     seen.results
 }
 
-struct Seen {
+struct RunObserver {
     results: RunResults,
     capture: EventCapture,
 }
 
-impl Observer for Seen {
+impl Observer for RunObserver {
     fn event(&mut self, event: &Event) {
         if self.capture == EventCapture::Everything {
             self.results.events.push(event.clone());

@@ -25,10 +25,10 @@ pub(super) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResult
     for case in plan.cases() {
         let Some(result) = results.cases.get(&case.id) else { continue };
         match seen(plan, result, &results.log) {
-            Seen::Green => {}
-            Seen::Red(kill) => kills.push(kill),
-            Seen::Unclear(words) => drop(unclear.get_or_insert(words)),
-            Seen::Unjudged(words) => drop(unjudged.get_or_insert(words)),
+            CaseReaction::Green => {}
+            CaseReaction::Red(kill) => kills.push(kill),
+            CaseReaction::Unclear(words) => drop(unclear.get_or_insert(words)),
+            CaseReaction::Unjudged(words) => drop(unjudged.get_or_insert(words)),
         }
     }
     for session in &results.judged {
@@ -50,7 +50,7 @@ pub(super) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResult
 }
 
 /// What became of a case that was green.
-enum Seen {
+enum CaseReaction {
     Green,
     Red(Kill),
     /// It failed, and nobody can say whether because of the mutant; the sentence says why.
@@ -59,22 +59,22 @@ enum Seen {
     Unjudged(String),
 }
 
-fn seen(plan: &Plan, result: &CaseResult, log: &ReplayLog) -> Seen {
+fn seen(plan: &Plan, result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     match result.outcome {
-        Outcome::Passed | Outcome::Warned => Seen::Green,
+        Outcome::Passed | Outcome::Warned => CaseReaction::Green,
         Outcome::Failed => failed(result, log),
         Outcome::Errored if is_unstarted(result) && is_bounded(plan, result) => {
-            Seen::Red(kill(result, &result.findings[0]))
+            CaseReaction::Red(kill(result, &result.findings[0]))
         }
-        Outcome::Errored if is_unstarted(result) => Seen::Unjudged(UNSTARTED.to_owned()),
+        Outcome::Errored if is_unstarted(result) => CaseReaction::Unjudged(UNSTARTED.to_owned()),
         Outcome::Errored | Outcome::Inconclusive | Outcome::Skipped => unjudged(result, log),
     }
 }
 
-fn unjudged(result: &CaseResult, log: &ReplayLog) -> Seen {
+fn unjudged(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     let name = &result.case.name;
     if log.left.iter().any(|moment| moment.owner == result.case.id || moment.owner.is_empty()) {
-        return Seen::Unclear(format!("`{name}` left the recording before it came to a verdict"));
+        return CaseReaction::Unclear(format!("`{name}` left the recording before it came to a verdict"));
     }
     let why = result
         .reason
@@ -82,27 +82,27 @@ fn unjudged(result: &CaseResult, log: &ReplayLog) -> Seen {
         .map(ToString::to_string)
         .or(result.findings.first().map(|finding| finding.message.clone()));
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    Seen::Unjudged(format!("`{name}` comes to no verdict, and that fails no run{why}"))
+    CaseReaction::Unjudged(format!("`{name}` comes to no verdict, and that fails no run{why}"))
 }
 
-fn failed(result: &CaseResult, log: &ReplayLog) -> Seen {
+fn failed(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     let mut broken = result.findings.iter().filter(|finding| finding.level == RequirementLevel::Must).peekable();
-    let Some(first) = broken.peek().copied() else { return Seen::Green };
+    let Some(first) = broken.peek().copied() else { return CaseReaction::Green };
     // What the suite asked for counts before what every run looks at.
     let finding = broken.find(|finding| by(finding) == By::Expectation).unwrap_or(first);
     let of_case = |moments: &[ReplayMoment]| moments.iter().find(|moment| moment.owner == result.case.id).cloned();
     if let Some(left) = of_case(&log.left)
         && finding.frame.is_none_or(|frame| frame >= left.frame)
     {
-        return Seen::Unclear(format!("`{}` left the recording before it failed", result.case.name));
+        return CaseReaction::Unclear(format!("`{}` left the recording before it failed", result.case.name));
     }
     let is_early = |struck: &ReplayMoment, frame: u32| struck.session == 0 && frame != 0 && frame < struck.frame;
     let struck = of_case(&log.struck);
     let is_accident = struck.zip(finding.frame).is_some_and(|(struck, frame)| is_early(&struck, frame));
     if is_accident || log.struck.is_empty() {
-        return Seen::Unclear(format!("`{}` failed before the change", result.case.name));
+        return CaseReaction::Unclear(format!("`{}` failed before the change", result.case.name));
     }
-    Seen::Red(kill(result, finding))
+    CaseReaction::Red(kill(result, finding))
 }
 
 /// What is said of a server that does not start in time.

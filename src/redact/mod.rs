@@ -46,14 +46,14 @@ pub fn query_secrets(url: &str) -> impl Iterator<Item = &str> {
 /// Knows every secret of a run; clones learn what one of them learns.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    known: Arc<RwLock<Arc<Known>>>,
+    known: Arc<RwLock<Arc<KnownSecrets>>>,
     /// Secrets that have a name, and the variables from which they are taken back; longest first.
     named: Arc<[(String, String)]>,
 }
 
 /// Everything that is looked for.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct KnownSecrets {
     /// Longest first, so that a secret that contains another is masked whole.
     forms: Vec<String>,
     /// The secrets themselves, and the lines of those that have several.
@@ -70,7 +70,7 @@ struct Known {
     captured: Vec<String>,
 }
 
-impl Known {
+impl KnownSecrets {
     fn learn(&mut self, secret: &str) {
         // A recording has the mask in the place of what was captured.
         if secret == MASK || self.secrets.iter().any(|known| known == secret) {
@@ -99,7 +99,7 @@ impl Redactor {
     /// Knows these values in all their spellings: in base64 and hexadecimal digits, in another case, and escaped for JSON,
     /// HTML, addresses or mail.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut known = Known::default();
+        let mut known = KnownSecrets::default();
         secrets.into_iter().for_each(|secret| known.learn(&secret));
         Self { known: Arc::new(RwLock::new(Arc::new(known))), named: Arc::default() }
     }
@@ -187,7 +187,7 @@ impl Redactor {
         Self { known: Arc::new(RwLock::new(self.known())), named: Arc::clone(&self.named) }
     }
 
-    fn known(&self) -> Arc<Known> {
+    fn known(&self) -> Arc<KnownSecrets> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 

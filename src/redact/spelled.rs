@@ -27,12 +27,12 @@ pub(super) struct Spelled {
 
 impl Spelled {
     pub(super) fn of(secret: &str) -> Self {
-        let exact = (secret.chars().count() < LEAST_FOLDED).then(|| Read::of(secret, Case::Kept).meaning);
-        Self { folded: Read::of(secret, Case::Folded).meaning, exact }
+        let exact = (secret.chars().count() < LEAST_FOLDED).then(|| DecodedText::of(secret, LetterCase::Kept).meaning);
+        Self { folded: DecodedText::of(secret, LetterCase::Folded).meaning, exact }
     }
 
     fn is_in(&self, spelled: &str) -> bool {
-        self.exact.as_ref().is_none_or(|exact| Read::of(spelled, Case::Kept).meaning == *exact)
+        self.exact.as_ref().is_none_or(|exact| DecodedText::of(spelled, LetterCase::Kept).meaning == *exact)
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn found(text: &str, secrets: &[Spelled]) -> Vec<Range<usize>> {
     let (mut found, mut begin): (Vec<Range<usize>>, usize) = (Vec::new(), 0);
     while begin < text.len() {
         let end = boundary(text, begin.saturating_add(WINDOW + longest));
-        let read = Read::of(&text[begin..end], Case::Folded);
+        let read = DecodedText::of(&text[begin..end], LetterCase::Folded);
         for secret in secrets {
             for (at, _) in read.meaning.match_indices(&secret.folded) {
                 let place = begin + read.at(at)..begin + read.at(at + secret.folded.len());
@@ -69,20 +69,20 @@ fn boundary(text: &str, at: usize) -> usize {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Case {
+enum LetterCase {
     Folded,
     Kept,
 }
 
 /// What a text stands for.
-struct Read {
+struct DecodedText {
     meaning: String,
     /// For each byte of the meaning, where its spelling begins; at the end, where the text ends.
     places: Vec<usize>,
 }
 
-impl Read {
-    fn of(text: &str, case: Case) -> Self {
+impl DecodedText {
+    fn of(text: &str, case: LetterCase) -> Self {
         let mut read = Self { meaning: String::with_capacity(text.len()), places: Vec::with_capacity(text.len() + 1) };
         let mut at = 0;
         while let Some(byte) = text.as_bytes().get(at) {
@@ -91,7 +91,7 @@ impl Read {
             let plain = rest.bytes().position(is_spelled).unwrap_or(rest.len());
             if plain > 0 {
                 let meant = &rest[..plain];
-                read.meaning += &if case == Case::Folded { meant.to_ascii_lowercase() } else { meant.to_owned() };
+                read.meaning += &if case == LetterCase::Folded { meant.to_ascii_lowercase() } else { meant.to_owned() };
                 read.places.extend(at..at + plain);
                 at += plain;
                 continue;
@@ -116,16 +116,16 @@ impl Read {
         read
     }
 
-    fn push(&mut self, character: char, at: usize, case: Case) {
+    fn push(&mut self, character: char, at: usize, case: LetterCase) {
         let before = self.meaning.len();
         if character.is_ascii() {
-            self.meaning.push(if case == Case::Folded { character.to_ascii_lowercase() } else { character });
+            self.meaning.push(if case == LetterCase::Folded { character.to_ascii_lowercase() } else { character });
         } else {
             let mut letters = [0; 4];
             for part in NFD.normalize(character.encode_utf8(&mut letters)).chars() {
                 match case {
-                    Case::Folded => self.meaning.extend(part.to_lowercase()),
-                    Case::Kept => self.meaning.push(part),
+                    LetterCase::Folded => self.meaning.extend(part.to_lowercase()),
+                    LetterCase::Kept => self.meaning.push(part),
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::coverage::CoverageCollector;
 use super::snapshot::{self, Recordings};
 use super::{Observer, RunMessage, Summary};
-use crate::baseline::{self, Scope};
+use crate::baseline::{self, BaselineScope};
 use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome, Reason, Review, ServerStarts};
 use crate::plan::Plan;
 
@@ -76,7 +76,7 @@ impl RunCollector<'_> {
         let was_whole = not_run == 0 && !self.summary.interrupted;
         self.summary.snapshots = self.recorded.news(was_whole);
         let is_telling = was_whole && plan.selection.is_everything() && self.summary.errored == 0;
-        let scope = if is_telling { Scope::Whole } else { Scope::Part };
+        let scope = if is_telling { BaselineScope::Whole } else { BaselineScope::Part };
         let files: Vec<String> = plan
             .suites
             .iter()

@@ -15,7 +15,7 @@ use super::{REGISTRY, Registry, probe, start};
 
 pub(super) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<Diagnostic>> {
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
-    let mut decoder = Decoder { mistakes: grammar::check(&root, &REGISTRY), ids: BTreeMap::new() };
+    let mut decoder = RegistryDecoder { mistakes: grammar::check(&root, &REGISTRY), ids: BTreeMap::new() };
     let registry = decoder.registry(&root);
     if decoder.mistakes.is_empty() {
         return Ok(registry);
@@ -24,13 +24,13 @@ pub(super) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<
     Err(decoder.mistakes)
 }
 
-struct Decoder {
+struct RegistryDecoder {
     mistakes: Vec<Diagnostic>,
     /// Where each id was first given, by the kind of thing that has it.
     ids: BTreeMap<(&'static str, String), Span>,
 }
 
-impl Decoder {
+impl RegistryDecoder {
     fn registry(&mut self, root: &Node) -> Registry {
         let mut registry = Registry { own_probes: self.own_probes(root), ..Registry::default() };
         registry.families = items(root, "families").iter().map(|node| self.family(node)).collect();

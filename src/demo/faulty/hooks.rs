@@ -24,7 +24,7 @@ pub(in crate::demo) type Answer = Result<CallToolResult, ErrorData>;
 type Rewrite = fn(&Memory, Vec<u8>) -> Vec<u8>;
 type AroundRequest = fn(Request<'_>) -> Pending<'_, Result<ServerResult, ErrorData>>;
 type AroundCall = fn(Call<'_>) -> Pending<'_, Answer>;
-type Read = for<'a> fn(&'a Memory, &'a str) -> Pending<'a, Option<ReadResourceResult>>;
+type ReadHook = for<'a> fn(&'a Memory, &'a str) -> Pending<'a, Option<ReadResourceResult>>;
 
 /// The places, from the outside to the inside.
 pub(super) struct Hooks {
@@ -49,7 +49,7 @@ pub(super) struct Hooks {
     /// The list of resources.
     pub(super) resources: fn(&mut ListResourcesResult),
     /// Reads an address instead of the directory.
-    pub(super) read: Option<Read>,
+    pub(super) read: Option<ReadHook>,
     /// The arguments of a prompt.
     pub(super) prompt: fn(&mut JsonObject),
     /// Wraps every call of a tool.

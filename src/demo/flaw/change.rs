@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Edit, Encoding, Form, Whole};
+use super::{Encoding, FlawEdit, Form, Whole};
 use crate::fault::MessagePath;
 use crate::source::Node;
 use crate::source::template::{Names, fill, text_of};
 
 /// Changes to a message and to the headers around it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Change {
+pub(super) struct MessageChange {
     pub(super) set: Vec<(MessagePath, Node)>,
     pub(super) add: Vec<(MessagePath, Node)>,
     pub(super) remove: Vec<MessagePath>,
@@ -23,7 +23,7 @@ pub(super) struct Change {
 
 /// What comes instead of one message, or of none.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ChangedMessage {
     pub(super) before: Vec<Vec<u8>>,
     pub(super) own: Vec<Vec<u8>>,
     pub(super) after: Vec<Vec<u8>>,
@@ -34,7 +34,7 @@ pub(super) struct Said {
     pub(super) hits: Vec<(usize, u64)>,
 }
 
-impl Said {
+impl ChangedMessage {
     /// What came, as it came.
     pub(super) fn unchanged(message: Option<&[u8]>) -> Self {
         Self { own: message.map(<[u8]>::to_vec).into_iter().collect(), ..Self::default() }
@@ -46,7 +46,7 @@ impl Said {
     }
 }
 
-impl Change {
+impl MessageChange {
     /// Changes a message.
     pub(super) fn apply(&self, message: &mut Value, names: &Names) {
         for (place, node) in &self.set {
@@ -83,10 +83,10 @@ struct Draft {
 }
 
 /// What edits make of a message of the server, or of none; `hits` are the edits with how often each struck.
-pub(super) fn say(original: Option<&[u8]>, hits: &[(&Edit, u64)], mut names: Names) -> Said {
+pub(super) fn say(original: Option<&[u8]>, hits: &[(&FlawEdit, u64)], mut names: Names) -> ChangedMessage {
     let value = original.and_then(|bytes| serde_json::from_slice(bytes).ok());
     let mut draft = Draft { value, raw: original.map(<[u8]>::to_vec), form: Form::default(), times: 1 };
-    let mut said = Said::default();
+    let mut said = ChangedMessage::default();
     for (edit, count) in hits {
         names.insert("count".to_owned(), (*count).into());
         said.before.extend(edit.before.iter().filter_map(|node| bytes(node, &names)));
@@ -102,7 +102,7 @@ pub(super) fn say(original: Option<&[u8]>, hits: &[(&Edit, u64)], mut names: Nam
 }
 
 impl Draft {
-    fn change(&mut self, edit: &Edit, names: &Names) {
+    fn change(&mut self, edit: &FlawEdit, names: &Names) {
         let answers = &edit.answers;
         if let Some(whole) = &answers.whole {
             self.replace(whole, names);

@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::message::{Incoming, Kind};
+use super::message::{FlawMessageKind, Incoming};
 use crate::fault::MessagePath;
 
 /// The one path at which the server serves the protocol.
@@ -11,22 +11,22 @@ const PATH: &str = "/mcp";
 
 /// What an edit is about.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Condition {
-    pub(super) asked: Asked,
-    pub(super) unless: Option<Asked>,
-    pub(super) sends: Vec<Pattern>,
-    pub(super) answer: Option<Answered>,
-    pub(super) turn: Turn,
+pub(super) struct FlawCondition {
+    pub(super) asked: RequestCondition,
+    pub(super) unless: Option<RequestCondition>,
+    pub(super) sends: Vec<TextPattern>,
+    pub(super) answer: Option<AnsweredCondition>,
+    pub(super) turn: TurnCondition,
 }
 
 /// What must be true of what came.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
-    pub(super) methods: Vec<Pattern>,
-    pub(super) kinds: Vec<Kind>,
+pub(super) struct RequestCondition {
+    pub(super) methods: Vec<TextPattern>,
+    pub(super) kinds: Vec<FlawMessageKind>,
     pub(super) over_http: Option<bool>,
     pub(super) verbs: Vec<String>,
-    pub(super) path: Option<Pattern>,
+    pub(super) path: Option<TextPattern>,
     pub(super) headers: Vec<Named>,
     pub(super) no_headers: Vec<String>,
     pub(super) query: Vec<Named>,
@@ -35,7 +35,7 @@ pub(super) struct Asked {
 
 /// What must be true of the correct answer.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Answered {
+pub(super) struct AnsweredCondition {
     pub(super) status: Vec<u16>,
     pub(super) headers: Vec<Named>,
     pub(super) fields: Fields,
@@ -44,13 +44,13 @@ pub(super) struct Answered {
 /// What must be in a message, and what must not.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fields {
-    pub(super) with: Vec<(MessagePath, Option<Wanted>)>,
+    pub(super) with: Vec<(MessagePath, Option<WantedValue>)>,
     pub(super) without: Vec<MessagePath>,
 }
 
 /// Which of those that are alike.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Turn {
+pub(super) struct TurnCondition {
     pub(super) nth: Option<u64>,
     pub(super) from: Option<u64>,
     pub(super) of_server: bool,
@@ -60,19 +60,19 @@ pub(super) struct Turn {
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) name: String,
-    pub(super) wanted: Option<Wanted>,
+    pub(super) wanted: Option<WantedValue>,
 }
 
 /// A value that is wanted.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted {
+pub(super) enum WantedValue {
     Value(Value),
     Matching(Regex),
 }
 
 /// Text in which `*` stands for any letters.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern(String);
+pub(super) struct TextPattern(String);
 
 /// The response of HTTP around an answer.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ pub(super) struct Response {
     pub(super) headers: Map<String, Value>,
 }
 
-impl Condition {
+impl FlawCondition {
     /// Whether it can hold for what came, as far as that can be told before there is an answer.
     pub(super) fn may_hold(&self, incoming: &Incoming) -> bool {
         self.asked.holds(incoming) && !self.unless.as_ref().is_some_and(|unless| unless.holds(incoming))
@@ -98,9 +98,9 @@ impl Condition {
     }
 }
 
-impl Asked {
+impl RequestCondition {
     fn holds(&self, incoming: &Incoming) -> bool {
-        let is_moment = matches!(incoming.kind, Some(Kind::Start | Kind::End));
+        let is_moment = matches!(incoming.kind, Some(FlawMessageKind::Start | FlawMessageKind::End));
         let kind_fits = match incoming.kind {
             Some(kind) if !self.kinds.is_empty() => self.kinds.contains(&kind),
             Some(_) => !is_moment,
@@ -141,7 +141,7 @@ impl Asked {
     }
 }
 
-impl Answered {
+impl AnsweredCondition {
     /// Whether it can be told from the response alone.
     pub(super) fn is_about_response_alone(&self) -> bool {
         self.fields.with.is_empty() && self.fields.without.is_empty()
@@ -173,7 +173,7 @@ impl Fields {
     }
 }
 
-impl Turn {
+impl TurnCondition {
     /// Whether it is the turn of the one with that number.
     pub(super) fn comes(self, number: u64) -> bool {
         self.nth.is_none_or(|nth| nth == number) && self.from.is_none_or(|from| from <= number)
@@ -186,7 +186,7 @@ impl Named {
     }
 }
 
-impl Wanted {
+impl WantedValue {
     fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Value(wanted) => wanted == value,
@@ -195,7 +195,7 @@ impl Wanted {
     }
 }
 
-impl Pattern {
+impl TextPattern {
     /// Compiles a text.
     pub(super) fn new(text: &str) -> Self {
         Self(text.to_owned())

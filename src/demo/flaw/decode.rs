@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
-use super::change::Change;
-use super::condition::{Answered, Asked, Condition, Fields, Named, Pattern, Turn, Wanted};
+use super::change::MessageChange;
+use super::condition::{
+    AnsweredCondition, Fields, FlawCondition, Named, RequestCondition, TextPattern, TurnCondition, WantedValue,
+};
 use super::grammar::FLAW;
-use super::message::Kind;
-use super::{Answers, Edit, Encoding, EventId, Flaw, Form, Hears, Whole};
+use super::message::FlawMessageKind;
+use super::{Encoding, EventId, Flaw, FlawEdit, FlawedAnswers, Form, Hears, Whole};
 use crate::fault::MessagePath;
 use crate::redact::from_base64;
 use crate::source::{Diagnostic, Node, Span, Value, grammar, parse_duration, template};
@@ -35,7 +37,7 @@ const NAMES: [&str; 13] = [
 /// Reads a flaw.
 pub(super) fn flaw(node: &Node, found: &mut Vec<Diagnostic>) -> Flaw {
     found.extend(grammar::check(node, &FLAW));
-    let mut reader = Reader { found };
+    let mut reader = FlawReader { found };
     if matches!(node.value, Value::List(_)) && node.items().is_empty() {
         reader.found.push(Diagnostic::error("empty-list", "a flaw without edits is none", node.span));
     }
@@ -43,12 +45,12 @@ pub(super) fn flaw(node: &Node, found: &mut Vec<Diagnostic>) -> Flaw {
     Flaw { edits: one.into_iter().chain(node.items()).map(|node| reader.edit(node)).collect() }
 }
 
-struct Reader<'a> {
+struct FlawReader<'a> {
     found: &'a mut Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
-    fn edit(&mut self, node: &Node) -> Edit {
+impl FlawReader<'_> {
+    fn edit(&mut self, node: &Node) -> FlawEdit {
         if !node.entries().iter().any(|(key, _)| key.value != "on") {
             self.found.push(
                 Diagnostic::error("missing-action", "an edit that changes nothing is none", node.span)
@@ -65,7 +67,7 @@ impl Reader<'_> {
                 );
             }
         }
-        Edit {
+        FlawEdit {
             on,
             hears: node.get("hears").map(|hears| self.hears(hears)).unwrap_or_default(),
             answers: node.get("answers").map(|answers| self.answers(answers)).unwrap_or_default(),
@@ -75,27 +77,31 @@ impl Reader<'_> {
         }
     }
 
-    fn condition(&mut self, node: &Node) -> Condition {
+    fn condition(&mut self, node: &Node) -> FlawCondition {
         let number = |key: &str| node.get(key).and_then(Node::whole);
         for key in ["nth", "from"].iter().filter_map(|key| node.get(key)).filter(|key| key.whole() == Some(0)) {
             self.found.push(Diagnostic::error("bad-number", "they are counted from 1", key.span));
         }
-        Condition {
+        FlawCondition {
             asked: self.asked(node),
             unless: node.get("unless").map(|unless| self.asked(unless)),
             sends: patterns(node.get("sends")),
             answer: node.get("answer").map(|answer| self.answered(answer)),
-            turn: Turn { nth: number("nth"), from: number("from"), of_server: word(node, "per") == Some("server") },
+            turn: TurnCondition {
+                nth: number("nth"),
+                from: number("from"),
+                of_server: word(node, "per") == Some("server"),
+            },
         }
     }
 
-    fn asked(&mut self, node: &Node) -> Asked {
-        Asked {
+    fn asked(&mut self, node: &Node) -> RequestCondition {
+        RequestCondition {
             methods: patterns(node.get("method")),
-            kinds: listed(node.get("kind")).filter_map(Node::text).filter_map(Kind::from_word).collect(),
+            kinds: listed(node.get("kind")).filter_map(Node::text).filter_map(FlawMessageKind::from_word).collect(),
             over_http: word(node, "over").map(|word| word == "http"),
             verbs: listed(node.get("verb")).filter_map(Node::text).map(str::to_ascii_uppercase).collect(),
-            path: word(node, "path").map(Pattern::new),
+            path: word(node, "path").map(TextPattern::new),
             headers: self.named(node.get("header"), str::to_ascii_lowercase),
             no_headers: listed(node.get("no_header")).filter_map(Node::text).map(str::to_ascii_lowercase).collect(),
             query: self.named(node.get("query"), str::to_owned),
@@ -103,8 +109,8 @@ impl Reader<'_> {
         }
     }
 
-    fn answered(&mut self, node: &Node) -> Answered {
-        Answered {
+    fn answered(&mut self, node: &Node) -> AnsweredCondition {
+        AnsweredCondition {
             status: listed(node.get("status")).filter_map(|status| self.status(status)).collect(),
             headers: self.named(node.get("header"), str::to_ascii_lowercase),
             fields: self.fields(node),
@@ -127,22 +133,22 @@ impl Reader<'_> {
     }
 
     /// Text between slashes is a regular expression, everything else a value.
-    fn wanted(&mut self, node: &Node) -> Option<Wanted> {
+    fn wanted(&mut self, node: &Node) -> Option<WantedValue> {
         let pattern = node.text().and_then(|text| text.strip_prefix('/')?.strip_suffix('/'));
-        let Some(pattern) = pattern else { return Some(Wanted::Value(node.to_json())) };
+        let Some(pattern) = pattern else { return Some(WantedValue::Value(node.to_json())) };
         let regex = Regex::new(pattern).ok();
         if regex.is_none() {
             let message = format!("`{pattern}` is no regular expression");
             self.found.push(Diagnostic::error("bad-regex", message, node.span));
         }
-        regex.map(Wanted::Matching)
+        regex.map(WantedValue::Matching)
     }
 
     fn hears(&mut self, node: &Node) -> Hears {
         Hears { nothing: node.text() == Some("nothing"), change: self.change(node) }
     }
 
-    fn answers(&mut self, node: &Node) -> Answers {
+    fn answers(&mut self, node: &Node) -> FlawedAnswers {
         let form = Form {
             pretty: flag(node, "pretty"),
             encoding: word(node, "encoding").map(|word| match word {
@@ -151,7 +157,7 @@ impl Reader<'_> {
             }),
             replace: texts(node.get("replace")),
         };
-        Answers {
+        FlawedAnswers {
             change: self.change(node),
             whole: self.whole(node),
             status: node.get("status").and_then(|status| self.status(status)),
@@ -201,14 +207,14 @@ impl Reader<'_> {
         bytes
     }
 
-    fn change(&mut self, node: &Node) -> Change {
+    fn change(&mut self, node: &Node) -> MessageChange {
         let mut values = |key: &str| {
             let node = node.get(key);
             node.map(|node| self.pairs(node, Self::template)).unwrap_or_default()
         };
         let (set, add) = (values("set"), values("add"));
         let headers = node.get("headers").map(Node::entries).unwrap_or_default().iter();
-        Change {
+        MessageChange {
             set: set.into_iter().filter_map(|(place, value)| Some((place, value?))).collect(),
             add: add.into_iter().filter_map(|(place, value)| Some((place, value?))).collect(),
             remove: self.places(node.get("remove")),
@@ -272,8 +278,8 @@ fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
     one.into_iter().chain(node.map(Node::items).unwrap_or_default())
 }
 
-fn patterns(node: Option<&Node>) -> Vec<Pattern> {
-    listed(node).filter_map(Node::text).map(Pattern::new).collect()
+fn patterns(node: Option<&Node>) -> Vec<TextPattern> {
+    listed(node).filter_map(Node::text).map(TextPattern::new).collect()
 }
 
 fn texts(node: Option<&Node>) -> Vec<(String, String)> {

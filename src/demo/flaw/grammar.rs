@@ -1,13 +1,14 @@
 //! What a flaw looks like in YAML, as data: the tables check files and become the reference.
 
-use super::message::Kind;
+use super::message::FlawMessageKind;
 use crate::source::grammar::{Key, Object, Shape, key};
 
 /// A flaw: its edits, or one alone.
 pub const FLAW: Shape = Shape::Either(&[Shape::List(&Shape::Object(&EDIT)), Shape::Object(&EDIT)]);
 
 const WORDS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
-const KINDS: Shape = Shape::Either(&[Shape::Choice(Kind::WORDS), Shape::List(&Shape::Choice(Kind::WORDS))]);
+const KINDS: Shape =
+    Shape::Either(&[Shape::Choice(FlawMessageKind::WORDS), Shape::List(&Shape::Choice(FlawMessageKind::WORDS))]);
 const VALUES: Shape = Shape::Map(&Shape::Any);
 const NAMED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]);
 const WANTED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), VALUES]);

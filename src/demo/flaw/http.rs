@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::change::Said;
+use super::change::ChangedMessage;
 use super::condition;
 use super::events::{Event, Splitter};
-use super::message::{Head, Incoming, Kind};
+use super::message::{FlawMessageKind, Head, Incoming};
 use super::playing::{self, Exchange, Playing};
 use crate::demo::faulty::Fault;
 
@@ -55,7 +55,7 @@ where
             next(Request::from_parts(parts, Body::from(heard))).await
         }
         None => match exchange.incoming.kind {
-            Some(Kind::Notification | Kind::Response) => StatusCode::ACCEPTED.into_response(),
+            Some(FlawMessageKind::Notification | FlawMessageKind::Response) => StatusCode::ACCEPTED.into_response(),
             _ => StatusCode::OK.into_response(),
         },
     };
@@ -167,7 +167,7 @@ fn type_of(body: &[u8]) -> &'static str {
     }
 }
 
-fn all_events(playing: &Playing, exchange: &Exchange, said: &mut Said) -> Vec<u8> {
+fn all_events(playing: &Playing, exchange: &Exchange, said: &mut ChangedMessage) -> Vec<u8> {
     let events = std::mem::take(said).messages().zip(0..).map(|(message, number)| {
         let mut event = Event::message(message);
         playing.renumber(exchange, &mut event, number);
@@ -222,7 +222,7 @@ impl Feed {
         let mut chunks = pin!(chunks);
         let mut splitter = Splitter::default();
         // A stream that was opened with GET has no answer of its own.
-        let mut around = Said::default();
+        let mut around = ChangedMessage::default();
         if self.is_listening {
             around = self.playing.answer(&self.exchange, None, Some(&self.response));
             sleep(around.delay).await;

@@ -9,8 +9,8 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-use super::change::Said;
-use super::message::{Incoming, Kind};
+use super::change::ChangedMessage;
+use super::message::{FlawMessageKind, Incoming};
 use super::playing::{Exchange, Playing};
 use crate::demo::faulty::Fault;
 use crate::demo::{LAST_WORDS, ServeError, Settings, converse, only_real_failures, write};
@@ -63,11 +63,11 @@ struct Edge {
     fault: Arc<Fault>,
     scope: String,
     lines: mpsc::UnboundedSender<Vec<u8>>,
-    open: Mutex<Vec<Open>>,
+    open: Mutex<Vec<AwaitedRequest>>,
 }
 
 /// What the correct server heard and did not answer.
-struct Open {
+struct AwaitedRequest {
     /// The id by which the correct server knows it, if it has a good one.
     id: Option<Value>,
     exchange: Arc<Exchange>,
@@ -79,7 +79,7 @@ impl Edge {
         mut reader: impl AsyncBufReadExt + Unpin,
         mut server: impl AsyncWrite + Unpin,
     ) -> io::Result<()> {
-        let _ = self.moment(Kind::Start);
+        let _ = self.moment(FlawMessageKind::Start);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).await? > 0 {
             match line.strip_suffix(b"\n").map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
@@ -93,7 +93,7 @@ impl Edge {
             }
             line.clear();
         }
-        if !self.moment(Kind::End) {
+        if !self.moment(FlawMessageKind::End) {
             // Who does not hear of the end stays.
             pending::<()>().await;
         }
@@ -109,10 +109,10 @@ impl Edge {
         }
         let heard = self.playing.heard(&exchange, line);
         let as_heard = heard.as_ref().map(|heard| Incoming::new(heard, self.scope.clone(), None));
-        let asking = as_heard.filter(|heard| heard.kind.is_some_and(Kind::has_answer));
+        let asking = as_heard.filter(|heard| heard.kind.is_some_and(FlawMessageKind::has_answer));
         match asking {
             Some(asking) => {
-                self.open().push(Open { id: asking.id().cloned(), exchange: exchange.into() });
+                self.open().push(AwaitedRequest { id: asking.id().cloned(), exchange: exchange.into() });
             }
             None => self.put(self.playing.answer(&exchange, None, None)),
         }
@@ -120,7 +120,7 @@ impl Edge {
     }
 
     /// The beginning or the end of the conversation; whether the correct server hears of it.
-    fn moment(&self, kind: Kind) -> bool {
+    fn moment(&self, kind: FlawMessageKind) -> bool {
         let exchange = self.playing.hear(Incoming::moment(kind, self.scope.clone()));
         let is_heard = self.playing.heard(&exchange, b"").is_some();
         self.put(self.playing.answer(&exchange, None, None));
@@ -137,7 +137,7 @@ impl Edge {
     }
 
     /// What comes instead of a line of the correct server.
-    fn say(&self, line: &[u8]) -> Said {
+    fn say(&self, line: &[u8]) -> ChangedMessage {
         let message: Value = serde_json::from_slice(line).unwrap_or_default();
         if message.get("method").is_some() {
             let during = self.during(&message);
@@ -145,7 +145,7 @@ impl Edge {
         }
         match self.close(message.get("id").filter(|id| !id.is_null())) {
             Some(exchange) => self.playing.answer(&exchange, Some(line), None),
-            None => Said::unchanged(Some(line)),
+            None => ChangedMessage::unchanged(Some(line)),
         }
     }
 
@@ -168,7 +168,7 @@ impl Edge {
         requests.next().map(|open| Arc::clone(&open.exchange))
     }
 
-    fn put(&self, said: Said) {
+    fn put(&self, said: ChangedMessage) {
         if said.never {
             return;
         }
@@ -193,7 +193,7 @@ impl Edge {
         });
     }
 
-    fn open(&self) -> MutexGuard<'_, Vec<Open>> {
+    fn open(&self) -> MutexGuard<'_, Vec<AwaitedRequest>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use crate::source::template::Names;
 
 /// What came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FlawMessageKind {
     Request,
     Notification,
     Response,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
     End,
 }
 
-impl Kind {
+impl FlawMessageKind {
     /// The words of all kinds.
     pub(super) const WORDS: &'static [&'static str] =
         &["request", "notification", "response", "batch", "malformed", "unparsable", "start", "end"];
@@ -65,7 +65,7 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Incoming {
     /// What it was; a request of HTTP without a body is of no kind.
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<FlawMessageKind>,
     /// The message, if it is JSON.
     pub(super) message: Option<Value>,
     /// The session or conversation that it belongs to.
@@ -89,12 +89,12 @@ impl Incoming {
     pub(super) fn new(bytes: &[u8], scope: String, head: Option<Head>) -> Self {
         let message: Option<Value> = serde_json::from_slice(bytes).ok();
         let is_empty = head.is_some() && bytes.is_empty();
-        let kind = (!is_empty).then(|| Kind::of(message.as_ref()));
+        let kind = (!is_empty).then(|| FlawMessageKind::of(message.as_ref()));
         Self { kind, message, scope, head }
     }
 
     /// The start or the end of a conversation over streams.
-    pub(super) fn moment(kind: Kind, scope: String) -> Self {
+    pub(super) fn moment(kind: FlawMessageKind, scope: String) -> Self {
         Self { kind: Some(kind), message: None, scope, head: None }
     }
 

@@ -18,8 +18,8 @@ mod playing;
 
 use std::time::Duration;
 
-use self::change::Change;
-use self::condition::Condition;
+use self::change::MessageChange;
+use self::condition::FlawCondition;
 pub use self::grammar::FLAW;
 pub(super) use self::playing::Playing;
 use crate::source::{Diagnostic, Node, SourceId, Sources, manual as sections};
@@ -27,7 +27,7 @@ use crate::source::{Diagnostic, Node, SourceId, Sources, manual as sections};
 /// What a server does wrong, in the words of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Flaw {
-    edits: Vec<Edit>,
+    edits: Vec<FlawEdit>,
 }
 
 impl Flaw {
@@ -52,10 +52,10 @@ pub fn manual() -> String {
 
 /// One thing that the server does wrong.
 #[derive(Debug, Clone)]
-struct Edit {
-    on: Condition,
+struct FlawEdit {
+    on: FlawCondition,
     hears: Hears,
-    answers: Answers,
+    answers: FlawedAnswers,
     before: Vec<Node>,
     after: Vec<Node>,
     ends: bool,
@@ -65,13 +65,13 @@ struct Edit {
 #[derive(Debug, Clone, Default)]
 struct Hears {
     nothing: bool,
-    change: Change,
+    change: MessageChange,
 }
 
 /// What comes instead of an answer.
 #[derive(Debug, Clone)]
-struct Answers {
-    change: Change,
+struct FlawedAnswers {
+    change: MessageChange,
     whole: Option<Whole>,
     status: Option<u16>,
     /// How often it comes.
@@ -83,10 +83,10 @@ struct Answers {
     on_listening: bool,
 }
 
-impl Default for Answers {
+impl Default for FlawedAnswers {
     fn default() -> Self {
         Self {
-            change: Change::default(),
+            change: MessageChange::default(),
             whole: None,
             status: None,
             times: 1,

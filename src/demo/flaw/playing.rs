@@ -6,22 +6,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::change::{Said, say, value};
-use super::condition::{Condition, Response};
+use super::change::{ChangedMessage, say, value};
+use super::condition::{FlawCondition, Response};
 use super::events::Event;
 use super::message::Incoming;
-use super::{Edit, EventId, Flaw};
+use super::{EventId, Flaw, FlawEdit};
 use crate::source::Node;
 use crate::source::template::{Names, text_of};
 
 /// A flaw that is played; it belongs to a whole server.
 pub(in crate::demo) struct Playing {
     flaw: Flaw,
-    memory: Mutex<Memory>,
+    memory: Mutex<FlawMemory>,
 }
 
 #[derive(Default)]
-struct Memory {
+struct FlawMemory {
     conversations: u64,
     /// How often each edit met what it is about, by scope.
     counts: BTreeMap<(usize, String), u64>,
@@ -97,7 +97,12 @@ impl Playing {
     }
 
     /// What comes instead of the answer; `None` if there was none.
-    pub(super) fn answer(&self, exchange: &Exchange, answer: Option<&[u8]>, response: Option<&Response>) -> Said {
+    pub(super) fn answer(
+        &self,
+        exchange: &Exchange,
+        answer: Option<&[u8]>,
+        response: Option<&Response>,
+    ) -> ChangedMessage {
         let message: Option<Value> = answer.and_then(|bytes| serde_json::from_slice(bytes).ok());
         // What is remembered is what came before this answer.
         let mut names = self.names(&exchange.incoming, 0);
@@ -122,12 +127,13 @@ impl Playing {
     }
 
     /// What comes instead of a message that the server sends by itself, during an exchange if that is known.
-    pub(super) fn send(&self, exchange: Option<&Exchange>, scope: &str, sent: &[u8]) -> Said {
+    pub(super) fn send(&self, exchange: Option<&Exchange>, scope: &str, sent: &[u8]) -> ChangedMessage {
         let message: Option<Value> = serde_json::from_slice(sent).ok();
         let method = message.as_ref().and_then(|message| message.get("method")).and_then(Value::as_str);
-        let Some(method) = method else { return Said::unchanged(Some(sent)) };
+        let Some(method) = method else { return ChangedMessage::unchanged(Some(sent)) };
         let during = exchange.map(|exchange| &exchange.incoming);
-        let is_wanted = |on: &Condition| on.answer.as_ref().is_none_or(|wanted| wanted.holds(message.as_ref(), None));
+        let is_wanted =
+            |on: &FlawCondition| on.answer.as_ref().is_none_or(|wanted| wanted.holds(message.as_ref(), None));
         let edits = self.flaw.edits.iter().enumerate();
         let edits = edits.filter(|(_, edit)| edit.on.sends(method, during) && is_wanted(&edit.on));
         let hits: Vec<_> = edits.filter_map(|(at, edit)| Some((at, self.count(at, &edit.on, scope)?))).collect();
@@ -196,21 +202,21 @@ impl Playing {
         }
     }
 
-    fn say(&self, original: Option<&[u8]>, hits: Vec<(usize, u64)>, names: Names) -> Said {
+    fn say(&self, original: Option<&[u8]>, hits: Vec<(usize, u64)>, names: Names) -> ChangedMessage {
         if hits.is_empty() {
-            return Said::unchanged(original);
+            return ChangedMessage::unchanged(original);
         }
         let edits: Vec<_> = hits.iter().map(|(at, count)| (&self.flaw.edits[*at], *count)).collect();
-        Said { hits, ..say(original, &edits, names) }
+        ChangedMessage { hits, ..say(original, &edits, names) }
     }
 
     /// The edits that strike whatever the answer is.
-    fn certain<'a>(&'a self, exchange: &'a Exchange) -> impl Iterator<Item = (&'a Edit, u64)> {
+    fn certain<'a>(&'a self, exchange: &'a Exchange) -> impl Iterator<Item = (&'a FlawEdit, u64)> {
         exchange.struck.iter().filter_map(|struck| Some((&self.flaw.edits[struck.edit], struck.count?)))
     }
 
     /// Counts one more; gives the number if it is that one's turn.
-    fn count(&self, at: usize, on: &Condition, scope: &str) -> Option<u64> {
+    fn count(&self, at: usize, on: &FlawCondition, scope: &str) -> Option<u64> {
         let scope = if on.turn.of_server { String::new() } else { scope.to_owned() };
         let mut memory = self.memory();
         let count = memory.counts.entry((at, scope)).or_default();
@@ -228,7 +234,7 @@ impl Playing {
         names
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    fn memory(&self) -> MutexGuard<'_, FlawMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,11 +21,11 @@ const EVENTS_AHEAD: usize = 16;
 /// What was said so far.
 #[derive(Debug)]
 pub(super) struct Log {
-    kept: watch::Sender<Kept>,
+    kept: watch::Sender<LoggedEvent>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct LoggedEvent {
     messages: Vec<Value>,
     is_cancelled: bool,
     is_over: bool,
@@ -54,7 +54,7 @@ pub(super) enum Opening {
 impl Log {
     /// A log in which nothing was said.
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { kept: watch::Sender::new(Kept::default()) })
+        Arc::new(Self { kept: watch::Sender::new(LoggedEvent::default()) })
     }
 
     pub(super) fn say(&self, message: Value) {

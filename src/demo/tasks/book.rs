@@ -10,7 +10,7 @@ use rmcp::service::RequestContext;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::Way;
+use super::TaskProtocol;
 use super::task::{Stage, Task, Terms};
 use crate::demo::faulty::Call;
 use crate::demo::random;
@@ -66,7 +66,7 @@ impl Tasks {
     /// Begins a task that works on a call as `demo` would on a plain one.
     pub(super) fn start(
         &self,
-        (way, ttl): (Way, Duration),
+        (way, ttl): (TaskProtocol, Duration),
         demo: &Demo,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::book::Tasks;
 use super::task::{Stage, State, Task};
-use super::{POLL, Support, Way, named};
+use super::{POLL, Support, TaskProtocol, named};
 use crate::demo::era;
 use crate::demo::server::Demo;
 
@@ -34,7 +34,7 @@ pub(super) fn create(
         Support::Optional if required(context).is_ok() && takes_time() => {}
         Support::Optional | Support::Forbidden | Support::Undeclared => return Ok(None),
     }
-    let task = tasks.start((Way::Extension, Duration::from_millis(TTL)), demo, request, context)?;
+    let task = tasks.start((TaskProtocol::Extension, Duration::from_millis(TTL)), demo, request, context)?;
     let created = CreateTaskResult::new(detailed(&task, task.beginning()).task);
     Ok(Some(CallToolResponse::Task(created)))
 }

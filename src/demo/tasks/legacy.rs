@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use super::book::{Tasks, unknown};
 use super::task::{RELATED, Stage, State, Task};
-use super::{POLL, Support, Way, named};
+use super::{POLL, Support, TaskProtocol, named};
 use crate::demo::server::Demo;
 use crate::demo::tools;
 
 /// How long a task is kept, in milliseconds: at least, if the client does not say, and at most.
 const TTL: (u64, u64, u64) = (1_000, 300_000, 3_600_000);
 
-type Answer = Result<Value, ErrorData>;
+type TaskAnswer = Result<Value, ErrorData>;
 
 /// The answer to a call that asks to become a task; nothing if it is to be answered like any other.
 pub(super) fn create(
@@ -36,7 +36,7 @@ pub(super) fn create(
             return Some(Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)));
         }
     }
-    let created = ttl(wish).and_then(|ttl| tasks.start((Way::Legacy, ttl), demo, request, context));
+    let created = ttl(wish).and_then(|ttl| tasks.start((TaskProtocol::Legacy, ttl), demo, request, context));
     Some(created.map(|task| {
         let result = json!({ "task": shown(&task, &task.beginning()), "_meta": { RELATED: { "taskId": task.id } } });
         ServerResult::CustomResult(CustomResult(result))
@@ -58,7 +58,7 @@ pub(super) async fn answer(
     method: &str,
     params: &Value,
     context: &RequestContext<RoleServer>,
-) -> Option<Answer> {
+) -> Option<TaskAnswer> {
     let task = || tasks.find(named(params)?);
     Some(match method {
         "tasks/list" => list(tasks, params),
@@ -75,7 +75,7 @@ pub(super) async fn answer(
     })
 }
 
-fn list(tasks: &Tasks, params: &Value) -> Answer {
+fn list(tasks: &Tasks, params: &Value) -> TaskAnswer {
     let (page, next) = tasks.page(params["cursor"].as_str())?;
     let page: Vec<_> = page.iter().map(|task| shown(task, &task.state())).collect();
     let mut list = json!({ "tasks": page });
@@ -85,7 +85,7 @@ fn list(tasks: &Tasks, params: &Value) -> Answer {
     Ok(list)
 }
 
-async fn cancel(task: &Task) -> Answer {
+async fn cancel(task: &Task) -> TaskAnswer {
     if task.cancel().await {
         return Ok(shown(task, &task.state()));
     }
@@ -94,7 +94,7 @@ async fn cancel(task: &Task) -> Answer {
 }
 
 /// What the plain call would have given, once the task is at its end.
-async fn result(tasks: &Tasks, task: &Task, context: &RequestContext<RoleServer>) -> Answer {
+async fn result(tasks: &Tasks, task: &Task, context: &RequestContext<RoleServer>) -> TaskAnswer {
     let stage = tokio::select! {
         biased;
         stage = task.end(&context.peer) => stage,
@@ -174,7 +174,7 @@ pub(super) fn declare(revision: Option<&ProtocolVersion>, result: &mut ServerRes
     let is_list = matches!(result, ServerResult::ListToolsResult(_));
     let opens = matches!(&*result, ServerResult::InitializeResult(opened)
         if opened.protocol_version == ProtocolVersion::V_2025_11_25);
-    if !(opens || is_list && Way::of(revision) == Some(Way::Legacy)) {
+    if !(opens || is_list && TaskProtocol::of(revision) == Some(TaskProtocol::Legacy)) {
         return;
     }
     let Ok(mut whole) = serde_json::to_value(&*result) else { return };

@@ -55,12 +55,12 @@ impl Support {
 
 /// The way in which a request knows tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum TaskProtocol {
     Legacy,
     Extension,
 }
 
-impl Way {
+impl TaskProtocol {
     /// Of a request in this revision, if there is one.
     fn of(revision: Option<&ProtocolVersion>) -> Option<Self> {
         match revision? {
@@ -79,7 +79,8 @@ pub(super) fn augmented(
 ) -> Option<Result<ServerResult, ErrorData>> {
     let ClientRequest::CallToolRequest(call) = request else { return None };
     let wish: &Augmentation = context.extensions.get()?;
-    let tasks = demo.tasks().filter(|_| Way::of(context.protocol_version().as_ref()) == Some(Way::Legacy))?;
+    let tasks =
+        demo.tasks().filter(|_| TaskProtocol::of(context.protocol_version().as_ref()) == Some(TaskProtocol::Legacy))?;
     legacy::create(tasks, demo, &call.params, (&wish.0, context))
 }
 
@@ -89,9 +90,9 @@ pub(super) fn instead(
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<Option<CallToolResponse>, ErrorData> {
-    match (demo.tasks(), Way::of(context.protocol_version().as_ref())) {
-        (Some(_), Some(Way::Legacy)) => legacy::admit(&request.name).map(|()| None),
-        (Some(tasks), Some(Way::Extension)) => extension::create(tasks, demo, request, context),
+    match (demo.tasks(), TaskProtocol::of(context.protocol_version().as_ref())) {
+        (Some(_), Some(TaskProtocol::Legacy)) => legacy::admit(&request.name).map(|()| None),
+        (Some(tasks), Some(TaskProtocol::Extension)) => extension::create(tasks, demo, request, context),
         (None, _) | (_, None) => Ok(None),
     }
 }
@@ -103,9 +104,11 @@ pub(super) async fn answer(
     context: RequestContext<RoleServer>,
 ) -> Result<CustomResult, ErrorData> {
     let params = request.params.unwrap_or_default();
-    let answer = match (demo.tasks(), Way::of(context.protocol_version().as_ref())) {
-        (Some(tasks), Some(Way::Legacy)) => legacy::answer(tasks, &request.method, &params, &context).await,
-        (Some(tasks), Some(Way::Extension)) => extension::answer(tasks, &request.method, &params, &context).await,
+    let answer = match (demo.tasks(), TaskProtocol::of(context.protocol_version().as_ref())) {
+        (Some(tasks), Some(TaskProtocol::Legacy)) => legacy::answer(tasks, &request.method, &params, &context).await,
+        (Some(tasks), Some(TaskProtocol::Extension)) => {
+            extension::answer(tasks, &request.method, &params, &context).await
+        }
         (None, _) | (_, None) => None,
     };
     answer.unwrap_or_else(|| Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))).map(CustomResult)

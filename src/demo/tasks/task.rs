@@ -14,7 +14,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::Way;
+use super::TaskProtocol;
 use super::book::Owner;
 
 /// The key under which a message names the task that it belongs to.
@@ -27,7 +27,7 @@ pub(in crate::demo) struct Task {
     pub(super) created_at: String,
     pub(super) ttl: Duration,
     pub(super) expires: Instant,
-    way: Way,
+    way: TaskProtocol,
     state: watch::Sender<State>,
     running: OnceLock<AbortHandle>,
     /// Held by progress on its way, so that none is said after the end.
@@ -59,7 +59,7 @@ pub(super) enum Stage {
 /// What a new task is given.
 pub(super) struct Terms {
     pub(super) owner: Owner,
-    pub(super) way: Way,
+    pub(super) way: TaskProtocol,
     pub(super) ttl: Duration,
     pub(super) caller: Peer<RoleServer>,
 }
@@ -149,7 +149,7 @@ impl Task {
 
     /// Says how far the work is, under the token of the call that it began with. The extension has no such thing.
     pub(in crate::demo) async fn report(&self, mut progress: ProgressNotificationParam) {
-        if self.way == Way::Extension {
+        if self.way == TaskProtocol::Extension {
             return;
         }
         let _turn = self.turn.lock().await;
@@ -170,7 +170,7 @@ impl Task {
 
     /// Asks the client, under `key`, and waits for its answer. Nobody can be asked in the middle of other tasks.
     pub(in crate::demo) async fn ask(&self, key: &str, question: InputRequest) -> Option<Value> {
-        if self.way == Way::Legacy {
+        if self.way == TaskProtocol::Legacy {
             return None;
         }
         let (sender, answer) = oneshot::channel();

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Arguments, Effect, Entry, Run};
+use super::{ToolArguments, ToolEffect, ToolEntry, ToolRun};
 use crate::demo::store::{Store, User};
 
-pub(super) const CREATE: Entry = Entry {
+pub(super) const CREATE: ToolEntry = ToolEntry {
     name: "create_user",
     title: "Create a user",
     description: "Adds a user and returns it with its new id. `name` is the display name (1 to 80 characters), `email` \
         the address (with an `@`), and `age` the age in years (0 to 150), which may be left out.",
-    effect: Effect::Adds,
+    effect: ToolEffect::Adds,
     input: || {
         json!({
             "type": "object",
@@ -20,31 +20,31 @@ pub(super) const CREATE: Entry = Entry {
         })
     },
     output: user,
-    run: Run::Quick(|store, arguments| {
+    run: ToolRun::Quick(|store, arguments| {
         let (name, email) = (arguments.text("name"), arguments.text("email"));
         Ok(store.create(name, email, arguments.integer("age")).to_json())
     }),
 };
 
-pub(super) const GET: Entry = Entry {
+pub(super) const GET: ToolEntry = ToolEntry {
     name: "get_user",
     title: "Get a user",
     description: "Returns the user with the id `id`.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input: only_id,
     output: user,
-    run: Run::Quick(|store, arguments| {
+    run: ToolRun::Quick(|store, arguments| {
         let id = arguments.text("id");
         store.find(id).map(User::to_json).ok_or_else(|| no_user(id))
     }),
 };
 
-pub(super) const LIST: Entry = Entry {
+pub(super) const LIST: ToolEntry = ToolEntry {
     name: "list_users",
     title: "List users",
     description: "Returns the users, oldest first, and how many there are in total. `limit` (1 to 100) bounds how many \
         are returned; without it all are.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input: || {
         json!({
             "type": "object",
@@ -61,19 +61,19 @@ pub(super) const LIST: Entry = Entry {
         })
     },
     output: users,
-    run: Run::Quick(|store, arguments| {
+    run: ToolRun::Quick(|store, arguments| {
         let limit = arguments.integer("limit").and_then(|limit| usize::try_from(limit).ok());
         let listed: Value = store.all().take(limit.unwrap_or(usize::MAX)).map(User::to_json).collect();
         Ok(json!({ "users": listed, "total": store.all().len() }))
     }),
 };
 
-pub(super) const SEARCH: Entry = Entry {
+pub(super) const SEARCH: ToolEntry = ToolEntry {
     name: "search_users",
     title: "Search users",
     description: "Returns the users whose name or email contains `query` (1 to 100 characters), upper and lower case \
         alike, oldest first, and how many there are in total.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input: || {
         json!({
             "type": "object",
@@ -91,7 +91,7 @@ pub(super) const SEARCH: Entry = Entry {
         })
     },
     output: users,
-    run: Run::Quick(|store, arguments| {
+    run: ToolRun::Quick(|store, arguments| {
         let query = arguments.text("query").to_lowercase();
         let fits = |text: &str| text.to_lowercase().contains(&query);
         let found: Vec<Value> =
@@ -101,12 +101,12 @@ pub(super) const SEARCH: Entry = Entry {
     }),
 };
 
-pub(super) const UPDATE: Entry = Entry {
+pub(super) const UPDATE: ToolEntry = ToolEntry {
     name: "update_user",
     title: "Update a user",
     description: "Replaces the `name` (1 to 80 characters), the `email` (with an `@`), or both, of the user with the id \
         `id`, and returns the user. At least one of the two must be given; the other stays as it is.",
-    effect: Effect::Replaces,
+    effect: ToolEffect::Replaces,
     input: || {
         json!({
             "type": "object",
@@ -117,14 +117,14 @@ pub(super) const UPDATE: Entry = Entry {
         })
     },
     output: user,
-    run: Run::Quick(update),
+    run: ToolRun::Quick(update),
 };
 
-pub(super) const DELETE: Entry = Entry {
+pub(super) const DELETE: ToolEntry = ToolEntry {
     name: "delete_user",
     title: "Delete a user",
     description: "Removes the user with the id `id` for good. The id is not used again.",
-    effect: Effect::Replaces,
+    effect: ToolEffect::Replaces,
     input: only_id,
     output: || {
         json!({
@@ -137,14 +137,14 @@ pub(super) const DELETE: Entry = Entry {
             "additionalProperties": false,
         })
     },
-    run: Run::Quick(|store, arguments| {
+    run: ToolRun::Quick(|store, arguments| {
         let id = arguments.text("id");
         let deleted = store.delete(id).ok_or_else(|| no_user(id))?;
         Ok(json!({ "id": deleted.id, "deleted": true }))
     }),
 };
 
-fn update(store: &mut Store, arguments: &Arguments) -> Result<Value, String> {
+fn update(store: &mut Store, arguments: &ToolArguments) -> Result<Value, String> {
     let id = arguments.text("id");
     let user = store.find_mut(id).ok_or_else(|| no_user(id))?;
     if let Some(name) = arguments.optional_text("name") {

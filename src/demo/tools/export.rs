@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::pace::{self, Pace};
-use super::{Arguments, Effect, Entry, Run};
+use super::{ToolArguments, ToolEffect, ToolEntry, ToolRun};
 use crate::demo::faulty::Fault;
 use crate::demo::store::{Store, User};
 use crate::demo::transport::Input;
 
-pub(super) const EXPORT: Entry = Entry {
+pub(super) const EXPORT: ToolEntry = ToolEntry {
     name: "export_users",
     title: "Export all users",
     description: "Returns all users as one text in the format `format`, `csv` (with a header line) or `json`. It takes \
         `delay_ms` milliseconds (0 to 10000, 0 if left out) in `steps` equal steps (1 to 20, 5 if left out), and \
         reports progress after each step if the request carries a progress token.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input: || {
         json!({
             "type": "object",
@@ -46,24 +46,24 @@ pub(super) const EXPORT: Entry = Entry {
             "additionalProperties": false,
         })
     },
-    run: Run::Export,
+    run: ToolRun::Export,
 };
 
 /// One export.
 pub(in crate::demo) struct Export {
-    format: Format,
+    format: ExportFormat,
     pace: Pace,
 }
 
 #[derive(Clone, Copy)]
-enum Format {
+enum ExportFormat {
     Csv,
     Json,
 }
 
 impl Export {
-    pub(super) fn new(arguments: &Arguments) -> Self {
-        let format = if arguments.text("format") == "csv" { Format::Csv } else { Format::Json };
+    pub(super) fn new(arguments: &ToolArguments) -> Self {
+        let format = if arguments.text("format") == "csv" { ExportFormat::Csv } else { ExportFormat::Json };
         Self { format, pace: Pace::new(arguments, "export") }
     }
 
@@ -80,8 +80,8 @@ impl Export {
     /// What the export gives.
     pub(in crate::demo) fn result(&self, store: &Store) -> Value {
         let (format, data) = match self.format {
-            Format::Csv => ("csv", csv(store.all())),
-            Format::Json => ("json", store.all().map(User::to_json).collect::<Value>().to_string()),
+            ExportFormat::Csv => ("csv", csv(store.all())),
+            ExportFormat::Json => ("json", store.all().map(User::to_json).collect::<Value>().to_string()),
         };
         json!({ "format": format, "total": store.all().len(), "data": data })
     }

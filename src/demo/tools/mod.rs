@@ -19,7 +19,7 @@ use super::settings::{Rules, Wish};
 use super::store::Store;
 
 /// All tools, sorted by name.
-const TOOLS: [&Entry; 9] = [
+const TOOLS: [&ToolEntry; 9] = [
     &plain::ADD,
     &directory::CREATE,
     &directory::DELETE,
@@ -41,19 +41,19 @@ pub(super) enum Offer {
 }
 
 /// What a tool is and does.
-struct Entry {
+struct ToolEntry {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    effect: Effect,
+    effect: ToolEffect,
     input: fn() -> Value,
     output: fn() -> Value,
-    run: Run,
+    run: ToolRun,
 }
 
 /// What a call changes; nothing here reaches beyond the directory.
 #[derive(Clone, Copy)]
-enum Effect {
+enum ToolEffect {
     /// Nothing.
     Reads,
     /// It adds, and again when called again.
@@ -63,14 +63,14 @@ enum Effect {
 }
 
 #[derive(Clone, Copy)]
-enum Run {
-    Quick(fn(&mut Store, &Arguments) -> Result<Value, String>),
+enum ToolRun {
+    Quick(fn(&mut Store, &ToolArguments) -> Result<Value, String>),
     Export,
     Rehearse,
 }
 
 /// Arguments that fit the tool's schema.
-struct Arguments(Value);
+struct ToolArguments(Value);
 
 /// A call that is ready to run.
 pub(super) enum Call {
@@ -84,21 +84,21 @@ pub(super) enum Call {
 
 /// A call that answers at once.
 pub(super) struct Quick {
-    entry: &'static Entry,
-    run: fn(&mut Store, &Arguments) -> Result<Value, String>,
-    arguments: Arguments,
+    entry: &'static ToolEntry,
+    run: fn(&mut Store, &ToolArguments) -> Result<Value, String>,
+    arguments: ToolArguments,
 }
 
 /// An entry with its schemas compiled.
-struct Compiled {
-    entry: &'static Entry,
+struct CompiledTools {
+    entry: &'static ToolEntry,
     input: Schema,
     tool: Tool,
 }
 
-static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| TOOLS.into_iter().map(compile).collect());
+static COMPILED: LazyLock<Vec<CompiledTools>> = LazyLock::new(|| TOOLS.into_iter().map(compile).collect());
 
-static REHEARSE: LazyLock<Compiled> = LazyLock::new(|| compile(&rehearse::REHEARSE));
+static REHEARSE: LazyLock<CompiledTools> = LazyLock::new(|| compile(&rehearse::REHEARSE));
 
 /// The tools as a client sees them.
 pub(super) fn list() -> Vec<Tool> {
@@ -116,8 +116,8 @@ pub(super) fn exists(name: &str) -> bool {
 }
 
 /// What is offered, sorted by name.
-fn offered(offer: Offer) -> Vec<&'static Compiled> {
-    let mut tools: Vec<&Compiled> = COMPILED.iter().collect();
+fn offered(offer: Offer) -> Vec<&'static CompiledTools> {
+    let mut tools: Vec<&CompiledTools> = COMPILED.iter().collect();
     if offer == Offer::WithTasks {
         tools.push(&REHEARSE);
         tools.sort_by_key(|compiled| compiled.entry.name);
@@ -132,7 +132,7 @@ pub(super) fn input_schema(name: &str) -> Option<Arc<JsonObject>> {
 
 /// Does a call of the tool `name` change something?
 pub(super) fn changes(name: &str) -> bool {
-    TOOLS.iter().any(|entry| entry.name == name && !matches!(entry.effect, Effect::Reads))
+    TOOLS.iter().any(|entry| entry.name == name && !matches!(entry.effect, ToolEffect::Reads))
 }
 
 /// Finds the tool `name` and checks its arguments.
@@ -155,18 +155,18 @@ pub(super) fn prepare(
         return Ok(Err(complaints.join("\n")));
     }
     fault.arguments(name, &mut arguments);
-    let arguments = Arguments(arguments);
+    let arguments = ToolArguments(arguments);
     Ok(Ok(match found.entry.run {
-        Run::Quick(run) => Call::Quick(Quick { entry: found.entry, run, arguments }),
-        Run::Export => Call::Export(Export::new(&arguments)),
-        Run::Rehearse => Call::Rehearse(Rehearsal::new(&arguments)),
+        ToolRun::Quick(run) => Call::Quick(Quick { entry: found.entry, run, arguments }),
+        ToolRun::Export => Call::Export(Export::new(&arguments)),
+        ToolRun::Rehearse => Call::Rehearse(Rehearsal::new(&arguments)),
     }))
 }
 
 impl Quick {
     /// Runs the call unless the rules forbid it; an error is a sentence for the caller.
     pub(super) fn run(&self, store: &mut Store, rules: &Rules) -> Result<Value, String> {
-        let changes = !matches!(self.entry.effect, Effect::Reads);
+        let changes = !matches!(self.entry.effect, ToolEffect::Reads);
         let wish = Wish { tool: self.entry.name, changes, arguments: &self.arguments.0 };
         if let Some(refusal) = rules.refuse(&wish, store) {
             return Err(refusal);
@@ -175,7 +175,7 @@ impl Quick {
     }
 }
 
-impl Arguments {
+impl ToolArguments {
     /// A string, empty if it was left out.
     fn text(&self, name: &str) -> &str {
         self.0[name].as_str().unwrap_or_default()
@@ -195,17 +195,17 @@ impl Arguments {
     }
 }
 
-fn compile(entry: &'static Entry) -> Compiled {
+fn compile(entry: &'static ToolEntry) -> CompiledTools {
     let input = Schema::new((entry.input)());
     let output = Schema::new((entry.output)());
     let tool = Tool::new(entry.name, entry.description, input.declared())
         .with_title(entry.title)
         .with_raw_output_schema(output.declared())
         .with_annotations(entry.effect.annotations());
-    Compiled { entry, input, tool }
+    CompiledTools { entry, input, tool }
 }
 
-impl Effect {
+impl ToolEffect {
     fn annotations(self) -> ToolAnnotations {
         let (read_only, destructive, idempotent) = match self {
             Self::Reads => (true, false, true),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::Arguments;
+use super::ToolArguments;
 use crate::demo::faulty::Fault;
 use crate::demo::tasks::task_of;
 use crate::demo::transport::Input;
@@ -50,7 +50,7 @@ pub(super) fn steps() -> Value {
 
 impl Pace {
     /// What `delay_ms` and `steps` say about this work.
-    pub(super) fn new(arguments: &Arguments, work: &'static str) -> Self {
+    pub(super) fn new(arguments: &ToolArguments, work: &'static str) -> Self {
         let delay = arguments.integer("delay_ms").and_then(|delay| u64::try_from(delay).ok());
         let steps = arguments.integer("steps").and_then(|steps| u32::try_from(steps).ok());
         Self { work, delay: Duration::from_millis(delay.unwrap_or_default()), steps: steps.unwrap_or(DEFAULT_STEPS) }

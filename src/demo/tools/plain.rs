@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, Entry, Run};
+use super::{ToolEffect, ToolEntry, ToolRun};
 
-pub(super) const ADD: Entry = Entry {
+pub(super) const ADD: ToolEntry = ToolEntry {
     name: "add",
     title: "Add two numbers",
     description: "Returns the sum of the numbers `a` and `b`, each from -1000000000000 to 1000000000000.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input: || {
         // The bounds keep every sum finite, and exact where both are integers.
         let number = |description: &str, example: i32| {
@@ -35,14 +35,14 @@ pub(super) const ADD: Entry = Entry {
             "additionalProperties": false,
         })
     },
-    run: Run::Quick(|_, arguments| Ok(json!({ "sum": add(&arguments.0["a"], &arguments.0["b"]) }))),
+    run: ToolRun::Quick(|_, arguments| Ok(json!({ "sum": add(&arguments.0["a"], &arguments.0["b"]) }))),
 };
 
-pub(super) const ECHO: Entry = Entry {
+pub(super) const ECHO: ToolEntry = ToolEntry {
     name: "echo",
     title: "Echo a message",
     description: "Returns `message` unchanged, whatever it contains.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input: || {
         json!({
             "type": "object",
@@ -61,7 +61,7 @@ pub(super) const ECHO: Entry = Entry {
             "additionalProperties": false,
         })
     },
-    run: Run::Quick(|_, arguments| Ok(json!({ "message": arguments.text("message") }))),
+    run: ToolRun::Quick(|_, arguments| Ok(json!({ "message": arguments.text("message") }))),
 };
 
 fn add(a: &Value, b: &Value) -> Value {

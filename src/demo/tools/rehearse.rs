@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::pace::{self, Pace};
-use super::{Arguments, Effect, Entry, Run};
+use super::{ToolArguments, ToolEffect, ToolEntry, ToolRun};
 use crate::demo::faulty::Fault;
 use crate::demo::tasks::Task;
 use crate::demo::transport::Input;
 
-pub(super) const REHEARSE: Entry = Entry {
+pub(super) const REHEARSE: ToolEntry = ToolEntry {
     name: "rehearse",
     title: "Rehearse a long job",
     description: "Does nothing for `delay_ms` milliseconds (0 to 10000, 0 if left out) in `steps` equal steps (1 to 20, \
         5 if left out), and then ends as `ending` says: with a `result` (if left out), with an `error` of the tool, or \
         with a `protocol_error`. With `ask` it asks first whether to go on, where a task can ask (2026-07-28) and the \
         client can answer.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input: || {
         json!({
             "type": "object",
@@ -49,29 +49,29 @@ pub(super) const REHEARSE: Entry = Entry {
             "additionalProperties": false,
         })
     },
-    run: Run::Rehearse,
+    run: ToolRun::Rehearse,
 };
 
 /// One job.
 pub(in crate::demo) struct Rehearsal {
-    ending: Ending,
+    ending: RehearsalEnd,
     pace: Pace,
     asks: bool,
 }
 
 #[derive(Clone, Copy)]
-enum Ending {
+enum RehearsalEnd {
     Result,
     Error,
     ProtocolError,
 }
 
 impl Rehearsal {
-    pub(super) fn new(arguments: &Arguments) -> Self {
+    pub(super) fn new(arguments: &ToolArguments) -> Self {
         let ending = match arguments.text("ending") {
-            "error" => Ending::Error,
-            "protocol_error" => Ending::ProtocolError,
-            _ => Ending::Result,
+            "error" => RehearsalEnd::Error,
+            "protocol_error" => RehearsalEnd::ProtocolError,
+            _ => RehearsalEnd::Result,
         };
         Self { ending, pace: Pace::new(arguments, "job"), asks: arguments.0["ask"] == true }
     }
@@ -90,9 +90,9 @@ impl Rehearsal {
             return Ok(Err(reason));
         }
         match self.ending {
-            Ending::Result => Ok(Ok(json!({ "steps": self.pace.steps }))),
-            Ending::Error => Ok(Err("the job failed, as `ending` has it".to_owned())),
-            Ending::ProtocolError => Err(ErrorData::internal_error(
+            RehearsalEnd::Result => Ok(Ok(json!({ "steps": self.pace.steps }))),
+            RehearsalEnd::Error => Ok(Err("the job failed, as `ending` has it".to_owned())),
+            RehearsalEnd::ProtocolError => Err(ErrorData::internal_error(
                 "the job broke off, as `ending` has it",
                 Some(json!({ "job": "rehearse" })),
             )),

@@ -82,10 +82,10 @@ impl UnreadId {
     }
 }
 
-type Reader = fn(Value) -> Result<ClientRequest, serde_json::Error>;
+type RequestReader = fn(Value) -> Result<ClientRequest, serde_json::Error>;
 
 /// The methods that are served. All others are unknown, whatever their parameters.
-const REQUESTS: [(&str, Reader); 12] = [
+const REQUESTS: [(&str, RequestReader); 12] = [
     ("completion/complete", read::<CompleteRequest>),
     ("initialize", read::<InitializeRequest>),
     ("ping", read::<PingRequest>),
@@ -157,7 +157,7 @@ fn request(method: &str, id: &Value, params: Option<Value>) -> Judged {
     }
     let augmentation = params.as_ref().and_then(|params| params.get("task")).cloned().map(Augmentation);
     let known = REQUESTS.iter().find(|(name, _)| *name == method);
-    let read = known.map_or(read::<CustomRequest> as Reader, |(_, read)| *read);
+    let read = known.map_or(read::<CustomRequest> as RequestReader, |(_, read)| *read);
     match read(body(method, params)) {
         Ok(mut request) => {
             // rmcp knows this member no more.

@@ -66,7 +66,7 @@ pub(super) struct Lines<R> {
     fault: Arc<Fault>,
 }
 
-enum Read {
+enum ReadLine {
     Line,
     TooLong,
     End,
@@ -95,11 +95,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Reads up to the next newline. What follows the last one at the end of input is no message.
-    async fn read_line(&mut self) -> io::Result<Read> {
+    async fn read_line(&mut self) -> io::Result<ReadLine> {
         loop {
             let bytes = self.reader.fill_buf().await?;
             if bytes.is_empty() {
-                return Ok(Read::End);
+                return Ok(ReadLine::End);
             }
             let newline = bytes.iter().position(|byte| *byte == b'\n');
             let used = newline.map_or(bytes.len(), |position| position + 1);
@@ -111,7 +111,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             self.reader.consume(used);
             if newline.is_some() {
-                return Ok(if std::mem::take(&mut self.is_too_long) { Read::TooLong } else { Read::Line });
+                return Ok(if std::mem::take(&mut self.is_too_long) { ReadLine::TooLong } else { ReadLine::Line });
             }
         }
     }
@@ -261,17 +261,17 @@ where
                 return Some(message);
             }
             match self.read_line().await {
-                Ok(Read::Line) => {
+                Ok(ReadLine::Line) => {
                     if let Some(message) = self.take_line() {
                         self.note(&message);
                         return Some(message);
                     }
                 }
-                Ok(Read::TooLong) => {
+                Ok(ReadLine::TooLong) => {
                     let message = format!("the line is longer than {LONGEST_LINE} bytes");
                     self.refuse(Refusal::unidentified(ErrorCode::INVALID_REQUEST, message));
                 }
-                Ok(Read::End) => {
+                Ok(ReadLine::End) => {
                     self.input.send_replace(Input::Ended);
                     return None;
                 }

@@ -14,7 +14,7 @@ use crate::wire::Catalog;
 
 /// What came for a request: its answer, and what came before that.
 #[derive(Debug, Clone)]
-pub(super) struct RecordedAnswer {
+pub(super) struct ExchangeAnswer {
     pub(super) message: Value,
     pub(super) notifications: Vec<Arc<Value>>,
     pub(super) elapsed: Duration,
@@ -32,7 +32,7 @@ pub(super) enum AnswerKind {
     Odd,
 }
 
-impl RecordedAnswer {
+impl ExchangeAnswer {
     /// What came for an exchange; `None` where nothing that could be looked at did.
     pub(super) fn of(asked: &ClientMessage, replies: &[ServerReply]) -> Option<Self> {
         let id = match asked {
@@ -86,7 +86,7 @@ pub(super) fn elsewhere(
     exchanges: &[MessageExchange],
     exchange: &MessageExchange,
     like: AnswerKind,
-) -> Vec<RecordedAnswer> {
+) -> Vec<ExchangeAnswer> {
     let said = RequestKey::of(&exchange.sent);
     let is_other = |other: &&MessageExchange| {
         (&other.owner, other.session) != (&exchange.owner, exchange.session)
@@ -95,7 +95,7 @@ pub(super) fn elsewhere(
             && ["name", "uri"].iter().all(|key| other.params()[key] == exchange.params()[key])
             && RequestKey::of(&other.sent) == said
     };
-    let others = exchanges.iter().filter(is_other).filter_map(|other| RecordedAnswer::of(&other.sent, &other.replies));
+    let others = exchanges.iter().filter(is_other).filter_map(|other| ExchangeAnswer::of(&other.sent, &other.replies));
     others.filter(|answer| answer.kind() == like).collect()
 }
 
@@ -110,7 +110,7 @@ pub(super) struct ExpectationChecker<'a> {
 
 impl ExpectationChecker<'_> {
     /// Whether an expectation holds; `None` where it is none.
-    pub(super) fn holds(self, item: &Value, answer: &RecordedAnswer) -> Option<bool> {
+    pub(super) fn holds(self, item: &Value, answer: &ExchangeAnswer) -> Option<bool> {
         let mut sources = Sources::default();
         let span = Span { source: sources.add(SourceFile::new("missing", "x")), start: 0, end: 1 };
         let expectation = Expectation::build(&from_json(item, span), &mut Vec::new())?;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Survivor;
-use super::answer::{AnswerKind, RecordedAnswer};
+use super::answer::{AnswerKind, ExchangeAnswer};
 use super::step::{KnownValue, filled, has_secret};
 use super::{lists, notifications, values};
 use crate::source::duration_text;
@@ -32,10 +32,10 @@ impl CandidateExpectation {
 #[derive(Debug)]
 pub(super) struct SuggestionContext<'a> {
     pub(super) survivor: &'a Survivor<'a>,
-    pub(super) healthy: &'a RecordedAnswer,
-    pub(super) changed: &'a RecordedAnswer,
+    pub(super) healthy: &'a ExchangeAnswer,
+    pub(super) changed: &'a ExchangeAnswer,
     /// What the healthy server answered to the same elsewhere.
-    pub(super) others: &'a [RecordedAnswer],
+    pub(super) others: &'a [ExchangeAnswer],
     /// Values that earlier steps find out.
     pub(super) known: &'a [KnownValue],
     /// Whether anything that was said to the server may have changed what it keeps: saying it again changes it again.

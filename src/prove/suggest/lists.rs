@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer::RecordedAnswer;
+use super::answer::ExchangeAnswer;
 use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use crate::wire::{Catalog, ListKind};
@@ -119,7 +119,7 @@ fn items(message: &Value, kind: ListKind) -> Vec<Value> {
     message["result"][kind.member()].as_array().cloned().unwrap_or_default()
 }
 
-fn next(answer: &RecordedAnswer) -> Option<&Value> {
+fn next(answer: &ExchangeAnswer) -> Option<&Value> {
     answer.message["result"].get("nextCursor")
 }
 
@@ -151,8 +151,8 @@ fn key(kind: ListKind) -> &'static str {
 pub(super) fn whole(
     catalog: &Catalog,
     kind: ListKind,
-    (was, is): (&RecordedAnswer, &RecordedAnswer),
-) -> Option<(RecordedAnswer, RecordedAnswer)> {
+    (was, is): (&ExchangeAnswer, &ExchangeAnswer),
+) -> Option<(ExchangeAnswer, ExchangeAnswer)> {
     let page = items(&was.message, kind);
     let all = raw(catalog, kind);
     if page.len() == all.len() {
@@ -161,13 +161,13 @@ pub(super) fn whole(
     let begin = (0..=all.len().checked_sub(page.len())?).find(|at| all[*at..].starts_with(&page))?;
     let rest = if next(is).is_some() || next(was).is_none() { &all[begin + page.len()..] } else { &[] };
     let changed = [&all[..begin], &items(&is.message, kind), rest].concat();
-    let with = |answer: &RecordedAnswer, items: Vec<Value>| {
+    let with = |answer: &ExchangeAnswer, items: Vec<Value>| {
         let mut message = answer.message.clone();
         if let Some(result) = message.get_mut("result").and_then(Value::as_object_mut) {
             result.insert(kind.member().to_owned(), items.into());
             result.shift_remove("nextCursor");
         }
-        RecordedAnswer { message, ..answer.clone() }
+        ExchangeAnswer { message, ..answer.clone() }
     };
     Some((with(was, all), with(is, changed)))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::answer::RecordedAnswer;
+use super::answer::ExchangeAnswer;
 use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::confidence::{CallEffect, Confidence, confidence, likenesses};
@@ -72,10 +72,10 @@ fn is_token(path: &AnswerPath) -> bool {
     matches!(path.0.last(), Some(AnswerPathStep::Member(name)) if name == "progressToken")
 }
 
-fn methods(answer: &RecordedAnswer) -> BTreeSet<String> {
+fn methods(answer: &ExchangeAnswer) -> BTreeSet<String> {
     answer.notifications.iter().filter_map(|one| one["method"].as_str().map(str::to_owned)).collect()
 }
 
-fn of<'a>(answer: &'a RecordedAnswer, method: &str) -> Vec<&'a Value> {
+fn of<'a>(answer: &'a ExchangeAnswer, method: &str) -> Vec<&'a Value> {
     answer.notifications.iter().map(Arc::as_ref).filter(|one| one["method"] == method).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::super::recording::{RequestKey, TargetRecording};
-use super::answer::{AnswerKind, RecordedAnswer};
+use super::answer::{AnswerKind, ExchangeAnswer};
 use super::answer_path::{AnswerPath, scalars};
 use super::step::{KnownValue, action, filled, has_secret, whole_word};
 use crate::fault::MessageExchange;
@@ -156,7 +156,7 @@ fn capture(
     let mut said: Vec<Value> = Vec::new();
     for (by, (exchange, action)) in told.iter().enumerate() {
         said.extend(scalars(exchange.params()).into_iter().map(|(_, value)| value));
-        let Some(answer) = RecordedAnswer::of(&exchange.sent, &exchange.replies) else { continue };
+        let Some(answer) = ExchangeAnswer::of(&exchange.sent, &exchange.replies) else { continue };
         if answer.kind() != AnswerKind::Served || action.get("list").is_some() {
             continue;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Survivor;
-use super::answer::RecordedAnswer;
+use super::answer::ExchangeAnswer;
 use super::test::SuggestedTest;
 use crate::fault::ReplyContent;
 use crate::source::duration_text;
@@ -23,8 +23,8 @@ pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     if survivor.changed.iter().any(|reply| matches!(reply.content, ReplyContent::Ended(_))) {
         return None;
     }
-    let was = RecordedAnswer::of(&exchange.sent, &exchange.replies)?;
-    let is = RecordedAnswer::of(&exchange.sent, survivor.changed);
+    let was = ExchangeAnswer::of(&exchange.sent, &exchange.replies)?;
+    let is = ExchangeAnswer::of(&exchange.sent, survivor.changed);
     let fits = |limit: &u64| {
         let limit = Duration::from_secs(*limit);
         was.elapsed * 4 <= limit && is.as_ref().is_none_or(|is| limit < is.elapsed)

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Survivor;
-use super::answer::{AnswerKind, ExpectationChecker, RecordedAnswer, elsewhere};
+use super::answer::{AnswerKind, ExchangeAnswer, ExpectationChecker, elsewhere};
 use super::candidate::{CandidateExpectation, SuggestionContext, candidates};
 use super::lists;
 use super::prelude::{Prelude, may_write, prelude};
@@ -38,8 +38,8 @@ pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
         _ => {}
     }
     let prelude = prelude(survivor.lane, survivor.catalog, exchange)?;
-    let healthy = RecordedAnswer::of(&exchange.sent, &exchange.replies)?;
-    let changed = RecordedAnswer::of(&exchange.sent, survivor.changed)?;
+    let healthy = ExchangeAnswer::of(&exchange.sent, &exchange.replies)?;
+    let changed = ExchangeAnswer::of(&exchange.sent, survivor.changed)?;
     let list = ListKind::ALL.into_iter().find(|kind| prelude.step.get("list") == Some(&json!(kind.word())));
     let whole = list.and_then(|kind| lists::whole(survivor.catalog, kind, (&healthy, &changed)));
     let (healthy, changed) = whole.unwrap_or((healthy, changed));
@@ -48,7 +48,7 @@ pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
         Some(_) if exchange.params().get("cursor").is_some() => Vec::new(),
         _ => elsewhere(&survivor.lane.exchanges, exchange, healthy.kind()),
     };
-    let others: Vec<RecordedAnswer> =
+    let others: Vec<ExchangeAnswer> =
         others.into_iter().filter(|other| other.message["result"].get("nextCursor").is_none()).collect();
     let writes =
         survivor.lane.exchanges.iter().any(|other| other.tool().is_some() && may_write(other, survivor.catalog));
@@ -87,7 +87,7 @@ fn telling(context: &SuggestionContext<'_>, prelude: &Prelude) -> Option<Candida
         names: &names,
     };
     let tells = |candidate: &CandidateExpectation| {
-        let holds = |answer: &RecordedAnswer| checker.holds(&candidate.item, answer);
+        let holds = |answer: &ExchangeAnswer| checker.holds(&candidate.item, answer);
         holds(context.healthy) == Some(true)
             && holds(context.changed) == Some(false)
             && context.others.iter().all(|other| holds(other) == Some(true))

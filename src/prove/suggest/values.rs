@@ -116,7 +116,7 @@ fn counts(matchers: &Value) -> bool {
 }
 
 fn confidence_at(context: &SuggestionContext<'_>, path: &AnswerPath, value: &Value) -> Confidence {
-    let is_like = |other: &super::answer::RecordedAnswer| path.of(&other.said()).as_ref() == Some(value);
+    let is_like = |other: &super::answer::ExchangeAnswer| path.of(&other.said()).as_ref() == Some(value);
     if !context.others.iter().all(is_like) {
         return Confidence::Volatile;
     }

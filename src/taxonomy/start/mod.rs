@@ -53,11 +53,11 @@ pub enum OnDisk {
 pub struct Alteration {
     /// What it is, as in `started …`.
     pub what: String,
-    edit: Edit,
+    edit: StartEdit,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Edit {
+enum StartEdit {
     DropArgs(Range<usize>),
     SetArg(usize, String),
     DropVariable(String),
@@ -153,7 +153,7 @@ impl Start {
             match alter {
                 Alter::DropVariable => found.extend(self.variables(launch).map(|(name, _)| Alteration {
                     what: format!("without the variable `{name}`"),
-                    edit: Edit::DropVariable(name.clone()),
+                    edit: StartEdit::DropVariable(name.clone()),
                 })),
                 Alter::DropFlag => {
                     let flags = options.iter().filter(|option| option.is_flag() && self.means(option.name));
@@ -190,7 +190,7 @@ impl Start {
         let next = launch.args.get(option.at + 1).filter(|next| !next.starts_with('-') && option.value.is_none());
         let without = |end: usize| Alteration {
             what: format!("without `{}`", launch.args[option.at..end].join(" ")),
-            edit: Edit::DropArgs(option.at..end),
+            edit: StartEdit::DropArgs(option.at..end),
         };
         let (alone, both) = (without(option.at + 1), option.at + 2);
         match next {
@@ -221,13 +221,13 @@ impl Start {
             for new in change(name, text) {
                 let what = format!("with `{new}` for `{text}`{}", belonging(name));
                 let word = if value.is_some() { format!("{name}={new}") } else { new };
-                found.push(Alteration { what, edit: Edit::SetArg(at, word) });
+                found.push(Alteration { what, edit: StartEdit::SetArg(at, word) });
             }
         }
         for (name, text) in self.variables(launch) {
             for new in change(name, text) {
                 let what = format!("with `{new}` for `{text}` in `{name}`");
-                found.push(Alteration { what, edit: Edit::SetVariable(name.clone(), new) });
+                found.push(Alteration { what, edit: StartEdit::SetVariable(name.clone(), new) });
             }
         }
         found
@@ -238,14 +238,14 @@ impl Alteration {
     /// Changes a start.
     pub fn apply(&self, args: &mut Vec<String>, variables: &mut Vec<(String, String)>) {
         match &self.edit {
-            Edit::DropArgs(range) => drop(args.drain(range.start.min(args.len())..range.end.min(args.len()))),
-            Edit::SetArg(at, word) => {
+            StartEdit::DropArgs(range) => drop(args.drain(range.start.min(args.len())..range.end.min(args.len()))),
+            StartEdit::SetArg(at, word) => {
                 if let Some(arg) = args.get_mut(*at) {
                     arg.clone_from(word);
                 }
             }
-            Edit::DropVariable(name) => variables.retain(|(known, _)| known != name),
-            Edit::SetVariable(name, value) => {
+            StartEdit::DropVariable(name) => variables.retain(|(known, _)| known != name),
+            StartEdit::SetVariable(name, value) => {
                 for (_, old) in variables.iter_mut().filter(|(known, _)| known == name) {
                     old.clone_from(value);
                 }

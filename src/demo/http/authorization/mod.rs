@@ -29,12 +29,12 @@ const WRITE: &str = "users:write";
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Caller {
     pub(super) user: User,
-    scope: Scope,
+    scope: TokenScope,
 }
 
 /// What a token allows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Scope {
+enum TokenScope {
     /// Everything.
     #[default]
     Whole,
@@ -58,7 +58,7 @@ pub(super) fn check(headers: &HeaderMap, conduct: &Conduct) -> Result<Caller, Re
 /// Refuses a message, or an array of them, that takes more than the caller's token allows.
 pub(super) fn permit(caller: Caller, headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
     let messages = message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice);
-    if messages.iter().any(changes) && caller.scope == Scope::Reading {
+    if messages.iter().any(changes) && caller.scope == TokenScope::Reading {
         return Err(Challenge::at(headers).narrow(message.get("id")));
     }
     Ok(())
@@ -96,8 +96,8 @@ fn bearer(headers: &HeaderMap) -> Bearer<'_> {
 fn known(rules: &Rules, token: &str) -> Option<Caller> {
     let known = [
         (rules.token(), Caller::default()),
-        (rules.second_token(), Caller { user: User::Second, scope: Scope::Whole }),
-        (rules.low_scope_token(), Caller { user: User::First, scope: Scope::Reading }),
+        (rules.second_token(), Caller { user: User::Second, scope: TokenScope::Whole }),
+        (rules.low_scope_token(), Caller { user: User::First, scope: TokenScope::Reading }),
     ];
     known.into_iter().find(|(known, _)| *known == Some(token)).map(|(_, caller)| caller)
 }
