@@ -7,7 +7,7 @@ use super::change::{ChangeLevel, ServerChange};
 use super::steady::{pointed, spelled_out};
 use super::{Recorded, RecordedAnswer, RecordedOutcome};
 
-/// What has changed about the answers of one tool, as far as it was called again.
+/// Compares the answers of one tool, as far as it was called again.
 pub(super) fn compare(tool: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let recorded = before.answers.iter().filter(|answer| answer.tool == tool);
     let pairs = recorded.filter_map(|old| {

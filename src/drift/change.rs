@@ -39,17 +39,17 @@ impl ChangeLevel {
 pub struct ServerChange {
     /// Whom it concerns.
     pub level: ChangeLevel,
-    /// What kind of change it is: one of [`CODES`].
+    /// The kind of change: one of [`CODES`].
     pub what: &'static str,
     /// Where: `tools/add/input/a`.
     pub at: String,
-    /// What was there.
+    /// The recorded value.
     pub before: Option<Value>,
-    /// What is there.
+    /// The current value.
     pub after: Option<Value>,
     /// One lowercase sentence without a final period.
     pub says: String,
-    /// What to do, or what to look at.
+    /// A hint for the reader.
     pub help: Option<String>,
     /// A value that shows it: it was good before and is not any more.
     pub example: Option<Value>,

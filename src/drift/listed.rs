@@ -9,7 +9,7 @@ use super::Versions;
 use super::change::{ChangeLevel, ServerChange};
 use super::subject::{item, names};
 
-/// What has changed about one prompt.
+/// Compares one prompt.
 pub(super) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let at = format!("prompts/{name}");
     let [old, new] = [before, after].map(|recorded| item(&recorded.prompts, "name", name));
@@ -72,7 +72,7 @@ fn arguments(prompt: &str, old: &Value, new: &Value) -> Vec<ServerChange> {
     found
 }
 
-/// What has changed about resources and templates.
+/// Compares resources and templates.
 pub(super) fn resources(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let mut found = Vec::new();
     for (noun, list, member, old, new) in [

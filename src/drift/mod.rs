@@ -1,4 +1,4 @@
-//! What has changed between a server as it was recorded and the server as it is, and whom that breaks.
+//! Differences between a recorded server and the server now, and which of them break callers.
 //!
 //! Callers send what input schemas allow and read what output schemas promise, so the same change of a schema is good
 //! news in one and bad news in the other. Whatever cannot be shown to be compatible counts as breaking.
@@ -38,7 +38,7 @@ pub fn compare(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     ChangeSubject::of(before, after).iter().flat_map(|subject| compare_subject(subject, before, after)).collect()
 }
 
-/// What has changed about one subject.
+/// Compares one subject.
 pub fn compare_subject(subject: &ChangeSubject, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     match subject {
         ChangeSubject::Server => server::compare(before, after),

@@ -29,7 +29,7 @@ pub struct Recorded {
     pub name: String,
     /// The revision that was asked for: a date, or `auto`.
     pub protocol: String,
-    /// What it said of itself.
+    /// Its identity.
     pub server: RecordedIdentity,
     /// Its tools as it listed them.
     pub tools: Vec<Value>,
@@ -39,11 +39,11 @@ pub struct Recorded {
     pub resource_templates: Vec<Value>,
     /// Its prompts as it listed them.
     pub prompts: Vec<Value>,
-    /// What it answered to calls.
+    /// Its answers to calls.
     pub answers: Vec<RecordedAnswer>,
 }
 
-/// What a server said of itself.
+/// The identity that a server reports.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Identity")]
 #[serde(deny_unknown_fields)]
@@ -52,13 +52,13 @@ pub struct RecordedIdentity {
     pub revision: String,
     /// Its name and version.
     pub implementation: Value,
-    /// What it said it could do.
+    /// The declared capabilities.
     pub capabilities: Value,
-    /// What it told models about itself.
+    /// The instructions for models.
     pub instructions: Option<String>,
 }
 
-/// What a server answered to a call.
+/// The recorded answer to a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Answer")]
 #[serde(deny_unknown_fields)]
@@ -67,7 +67,7 @@ pub struct RecordedAnswer {
     pub tool: String,
     /// The arguments of the call.
     pub arguments: Value,
-    /// What became of it.
+    /// The outcome of the call.
     pub outcome: RecordedOutcome,
     /// The content, or the error.
     pub told: Value,
@@ -75,7 +75,7 @@ pub struct RecordedAnswer {
     pub volatile: Vec<String>,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Outcome")]
 #[serde(rename_all = "kebab-case")]
@@ -132,7 +132,7 @@ impl ServerSnapshot {
 
 impl Recorded {
     /// A server with what it offers; nobody has called anything yet.
-    pub fn offered((name, protocol): (&str, &str), server: RecordedIdentity, catalog: &Catalog) -> Self {
+    pub fn offered(name: &str, protocol: &str, server: RecordedIdentity, catalog: &Catalog) -> Self {
         Self {
             name: name.to_owned(),
             protocol: protocol.to_owned(),

@@ -59,7 +59,7 @@ fn words(old: &RecordedIdentity, new: &RecordedIdentity, found: &mut Vec<ServerC
     }
 }
 
-/// What is missing, or false, cannot be done.
+/// A capability that is missing or false is not offered.
 fn capabilities(Versions { old, new }: Versions<'_>, at: &str, found: &mut Vec<ServerChange>) {
     let empty = Map::new();
     let (was, is) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));

@@ -1,4 +1,4 @@
-//! What of an answer is the same from call to call: times, ids and whatever differed between two calls are not.
+//! The part of an answer that is the same from call to call, without times, ids and values that differed between two calls.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use crate::wire::read_json;
 /// The longest text that is kept whole.
 const LONGEST: usize = 2_000;
 
-/// What stands for a text that differs from call to call.
+/// Placeholder for a text that differs from call to call.
 const VOLATILE: &str = "<differs>";
 
-/// What an answer came to, and what it says; `None` where the message is no answer.
+/// The outcome and the content of an answer; `None` where the message is no answer.
 pub fn heard(message: &Value) -> Option<(RecordedOutcome, Value)> {
     if let Some(error) = message.get("error") {
         return Some((RecordedOutcome::Refused, steady(&json!({"code": error["code"], "message": error["message"]}))));
@@ -73,7 +73,7 @@ pub fn masked(
     Some(RecordedAnswer { tool: call.0.to_owned(), arguments: call.1.clone(), outcome, told, volatile })
 }
 
-/// What stands for a text that says the same as the structured content.
+/// Placeholder for a text that repeats the structured content.
 const TWIN: &str = "<structuredContent>";
 
 fn mask(first: &mut Value, second: &Value, at: &str, volatile: &mut Vec<String>) {

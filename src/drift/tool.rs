@@ -9,7 +9,7 @@ use super::listed::words;
 use super::schema::{SchemaDirection, compare_schemas, is_same};
 use super::subject::{item, names};
 
-/// What has changed about one tool.
+/// Compares one tool.
 pub(super) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let at = format!("tools/{name}");
     let [old, new] = [before, after].map(|recorded| item(&recorded.tools, "name", name));

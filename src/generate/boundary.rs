@@ -31,7 +31,7 @@ const LONGEST: usize = 200;
 pub struct Boundary {
     /// JSON pointer to the place.
     pub at: String,
-    /// What is at the edge there, as `the shortest text`.
+    /// The edge, such as `the shortest text`.
     pub what: String,
     /// The whole value.
     pub value: Value,

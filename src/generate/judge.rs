@@ -1,4 +1,4 @@
-//! What satisfies a schema, in the words of the `jsonschema` crate.
+//! Validates values against a schema with the `jsonschema` crate.
 //!
 //! That crate remembers nothing on the way: there are schemas, and values for others, with which it is never done. What
 //! a value costs is found out first where a schema may be one of those.
@@ -119,7 +119,7 @@ impl Judges {
         self.plain.is_valid(value) == Some(false)
     }
 
-    /// What is wrong with a value in one sentence; `None` where it is valid.
+    /// The first error of a value in one sentence; `None` where it is valid.
     pub(super) fn refusal(&self, value: &Value) -> Option<String> {
         let Some(mut errors) = self.plain.errors(value) else {
             return Some("judging what was tried takes too long".to_owned());

@@ -1,6 +1,6 @@
 //! Values made from a JSON Schema: valid ones, ones at the edges, and ones that break exactly one keyword.
 //!
-//! What is made is checked with the `jsonschema` crate before it is handed out, so a caller never has to wonder.
+//! Every value is validated with the `jsonschema` crate before it is returned.
 //! Knows nothing about tools. Start reading in [`Generator`].
 
 mod boundary;

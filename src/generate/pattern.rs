@@ -52,7 +52,7 @@ pub(super) struct StringPattern {
     looks_once: bool,
     /// How many times as long as a usual one it is once its repetitions are written out.
     counted: usize,
-    /// What the text has to contain besides, from lookaheads.
+    /// Further texts that must occur, from lookaheads.
     ahead: Vec<Tree>,
     open_start: bool,
     open_end: bool,

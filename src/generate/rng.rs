@@ -60,7 +60,7 @@ impl Rng {
     }
 }
 
-/// What forks of a draw are told apart by: texts and whole numbers.
+/// Keys of forks: texts and whole numbers.
 pub trait RngKey {
     /// The key as a number that is the same on every machine.
     fn folded(&self) -> u64;

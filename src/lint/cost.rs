@@ -1,4 +1,4 @@
-//! What tools cost: a model reads the whole list before every answer.
+//! The cost of tools: a model reads the whole list before every answer.
 
 use serde_json::json;
 

@@ -26,7 +26,7 @@ impl ToolMember {
     }
 }
 
-/// What a schema is to the one around it.
+/// The role of a schema in the one around it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Role<'a> {
     /// The whole schema.
@@ -61,7 +61,7 @@ pub(super) struct LintPosition<'a> {
 }
 
 impl LintPosition<'_> {
-    /// What it is in a sentence.
+    /// Its noun in a sentence.
     pub(super) fn noun(&self) -> String {
         match self.role {
             Role::Root => "the schema".to_owned(),

@@ -1,4 +1,4 @@
-//! What the lints mean: the page about them, and what the command line says.
+//! The manual of lints: their page, and the help of the command line.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What is wrong, loose or costly about the tools that a server lists, before any of them is called.
+//! Lints: finds what is wrong, loose or costly about listed tools without calling them.
 //!
 //! [`lints`] is the table: each [`Lint`] says what a good tool does, why, how to mend it, with an example that it finds
 //! and one that it does not; `rules/` holds them by subject. Pure: tools go in, [`LintFinding`] comes out. Knows nothing about
@@ -58,11 +58,11 @@ pub struct Lint {
     pub provider: Option<Provider>,
     /// The variant of the fault taxonomy that it judges.
     pub variant: Option<&'static str>,
-    /// What is found, as a sentence.
+    /// The finding, as a sentence.
     pub says: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// What to change.
+    /// The remedy.
     pub cure: &'static str,
     /// Where it is documented.
     pub link: &'static str,
@@ -75,14 +75,14 @@ pub struct Lint {
     judge: fn(&LintSubject<'_>) -> Vec<LintFinding>,
 }
 
-/// What is looked at.
+/// The tools under review.
 #[derive(Debug, Clone, Copy)]
 struct LintSubject<'a> {
     tools: &'a [Tool],
     limits: LintLimits,
 }
 
-/// What is a matter of taste.
+/// Limits that are a matter of taste.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LintLimits {
     /// The most tokens that the list of tools may cost.
@@ -112,7 +112,7 @@ impl Lint {
         lints().find(|lint| lint.id == id)
     }
 
-    /// What it finds in the tools that a server lists, in listed order.
+    /// Runs the lint over the tools of a server, in listed order.
     pub fn judge(&self, tools: &[Tool], limits: LintLimits) -> Vec<LintFinding> {
         (self.judge)(&LintSubject { tools, limits })
     }

@@ -25,7 +25,7 @@ struct Parts {
 impl Expectation {
     /// Compiles an item whose shape was checked against [`EXPECTATION`]; every further mistake is added to `found`.
     ///
-    /// What holds templates is compiled once they are filled in, on evaluation.
+    /// Parts with templates are compiled on evaluation, once they are filled in.
     pub fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let mistakes = found.len();
         let item = ExpectationItem::build(node, found);

@@ -51,15 +51,15 @@ pub struct Mismatch {
     pub weight: MismatchWeight,
     /// One lowercase sentence without a final period: what went wrong.
     pub message: String,
-    /// What stands under the marked text.
+    /// The label under the marked text.
     pub label: String,
     /// The key or value of the suite to mark.
     pub span: Span,
     /// The place in the answer.
     pub path: Option<String>,
-    /// What was expected there.
+    /// The expected value.
     pub expected: Option<String>,
-    /// What was found there.
+    /// The value found.
     pub actual: Option<String>,
     /// The difference, line by line, where the values are long.
     pub diff: Option<String>,
@@ -73,7 +73,7 @@ impl Mismatch {
         Self { code, weight, message, label, span, path: None, expected: None, actual: None, diff: None }
     }
 
-    /// What could not be judged: neither right nor wrong.
+    /// An expectation that could not be judged.
     pub(super) fn unjudged(span: Span, message: impl Into<String>, reason: impl AsRef<str>) -> Self {
         Self::new("schema-not-judged", span, message, reason).with_weight(MismatchWeight::Unjudged)
     }

@@ -39,7 +39,7 @@ pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
 pub use self::unknown::{unknown_name_help, unknown_tool};
 
-/// What a step got: everything that an expectation may look at.
+/// The response to a step, with everything that an expectation may look at.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer<'a> {
     /// The method that was sent, such as `tools/call`.
@@ -52,7 +52,7 @@ pub struct Answer<'a> {
     pub notifications: &'a [Arc<Json>],
     /// The time between request and response.
     pub elapsed: Duration,
-    /// What the server offers.
+    /// The server's catalog.
     pub catalog: &'a Catalog,
     /// Variables, captures and the values of the row.
     pub names: &'a Names,
@@ -64,7 +64,7 @@ impl<'a> Answer<'a> {
         if self.method == "tools/call" { self.params["name"].as_str() } else { None }
     }
 
-    /// What was done, in the words of messages.
+    /// The request, in the words of messages.
     fn deed(&self) -> String {
         self.tool().map_or_else(|| format!("`{}`", self.method), |tool| format!("the call of `{tool}`"))
     }

@@ -1,4 +1,4 @@
-//! What a response says: a result, a tool's error, a JSON-RPC error, or neither.
+//! The kind of a response: a result, a tool's error, a JSON-RPC error, or neither.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ impl<'a> ResponseKind<'a> {
         }
     }
 
-    /// What the response says to its reader.
+    /// The text of the response.
     pub(super) fn text(self) -> Option<String> {
         match self {
             Self::Success(result) | Self::ToolError(result) => text_of(result),
@@ -56,7 +56,7 @@ impl<'a> ResponseKind<'a> {
     }
 }
 
-/// What a response says to its reader; empty where it says nothing.
+/// The text of a response; empty without any.
 pub fn words_of(message: &Json) -> String {
     ResponseKind::of(message).text().unwrap_or_default()
 }

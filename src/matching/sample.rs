@@ -1,4 +1,4 @@
-//! What a snapshot keeps of an answer: a part of it, without what differs from run to run, in an order of its own.
+//! The part of an answer that a snapshot keeps: without values that differ from run to run, in a stable order.
 //!
 //! Knows nothing about files: whoever calls has read the recording, and writes the next one.
 
@@ -11,7 +11,7 @@ use super::value::RESULT;
 use super::{mismatch::Mismatch, path::ValuePath, show};
 use crate::source::{Diagnostic, Node, Span, Value, is_hidden};
 
-/// What is recorded where nothing else is said.
+/// The part that is recorded by default.
 const WHOLE: &str = "result";
 
 /// Which part of an answer is kept, and how it is made comparable.
@@ -27,7 +27,7 @@ pub struct Sample {
 struct Redaction {
     path: ValuePath,
     span: Span,
-    /// What stands there; `None` for the type of the value.
+    /// The replacement; `None` for the type of the value.
     text: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl Sample {
         Ok(Taken { value: ordered(&part), idle })
     }
 
-    /// What is wrong with a value that was taken, given the text of its recording; `file` is for the message.
+    /// Compares a sampled value with the text of its recording; `file` is for the message.
     pub fn compare(&self, known: Option<&str>, value: &Json, file: &str) -> Option<Mismatch> {
         let Some(known) = known else {
             let words = format!("there is no snapshot `{file}`");
@@ -145,7 +145,7 @@ pub fn text(value: &Json) -> String {
 }
 
 impl Redaction {
-    /// What stands for a value.
+    /// The replacement of a value.
     fn stand_in(&self, value: &Json) -> Json {
         let kind = || show::kind(value).trim_start_matches("an ").trim_start_matches("a ").to_owned();
         self.text.clone().unwrap_or_else(|| format!("[{}]", kind())).into()

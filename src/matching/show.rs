@@ -88,7 +88,7 @@ pub(super) fn is_short(value: &Json) -> bool {
     Ends::of_json(value, 0, 0).bytes <= INLINE
 }
 
-/// What kind of JSON value this is, in the words of messages.
+/// The kind of a JSON value, in the words of messages.
 pub(super) fn kind(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",

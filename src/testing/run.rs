@@ -1,4 +1,4 @@
-//! What came of a suite.
+//! The result of a suite.
 
 use std::fmt;
 
@@ -83,7 +83,7 @@ impl Run {
         self.summary.coverage.as_ref().map(|(_, exercised)| exercised)
     }
 
-    /// What a terminal shows at the end of the run.
+    /// The text that a terminal shows at the end of the run.
     pub fn text(&self) -> String {
         self.render("text").unwrap_or_default()
     }

@@ -27,7 +27,7 @@ pub struct Diagnostic {
     pub label: Option<Label>,
     /// A second place that matters, such as the first of two equal names.
     pub other: Option<Label>,
-    /// What to do, typeable where possible.
+    /// The remedy, ready to type where possible.
     pub help: Option<String>,
 }
 

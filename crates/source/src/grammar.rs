@@ -11,7 +11,7 @@ use serde_json::json;
 use super::synonyms::synonym;
 use super::{Diagnostic, Located, Node, Value, did_you_mean, parse_duration};
 
-/// What a value may look like.
+/// The shape of a value.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
     /// Anything; only repeated keys are mistakes.
@@ -69,7 +69,7 @@ impl Object {
 pub struct Key {
     /// The key.
     pub name: &'static str,
-    /// What its value may look like.
+    /// The shape of its value.
     pub shape: Shape,
     /// One sentence.
     pub doc: &'static str,
@@ -241,7 +241,7 @@ fn wrong_type(node: &Node, shape: &Shape) -> Diagnostic {
     Diagnostic::error("wrong-type", format!("expected {}, found {found}", shape.words()), node.span).with_help(help)
 }
 
-/// What a duration looks like.
+/// The pattern of a duration.
 const DURATION: &str = r"^[0-9.]+ *(us|µs|ms|s|m|min|h)$";
 
 /// Refuses templates below a node where none is filled in, so that nobody takes the braces for a value.

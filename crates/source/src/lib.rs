@@ -114,7 +114,7 @@ impl Span {
 /// A value and the place where the user wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located<T> {
-    /// What was written.
+    /// The value.
     pub value: T,
     /// Where.
     pub span: Span,

@@ -7,13 +7,13 @@ use super::{Located, Span};
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// What was written.
+    /// The value.
     pub value: Value,
     /// Where.
     pub span: Span,
 }
 
-/// What a node holds; YAML types are kept.
+/// The value of a node; YAML types are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `null`, `~` or nothing.
@@ -83,7 +83,7 @@ impl Node {
         1 + within
     }
 
-    /// What kind of value this is, in the words of messages.
+    /// The kind of value, in the words of messages.
     pub fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "nothing",

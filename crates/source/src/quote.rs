@@ -21,7 +21,7 @@ pub struct Quote {
     pub text: String,
     /// The marked range in bytes of `text`.
     pub marked: (usize, usize),
-    /// What is said about the marked range.
+    /// The label of the marked range.
     pub label: String,
 }
 

@@ -33,7 +33,7 @@ impl Style {
     }
 }
 
-/// What is shown of one finding: a title, marked lines, notes.
+/// One finding as it is shown: a title, marked lines, notes.
 #[derive(Debug, Clone)]
 pub struct Excerpt<'a> {
     /// The severity.
@@ -46,7 +46,7 @@ pub struct Excerpt<'a> {
     pub primary: Option<&'a Quote>,
     /// A second marked line.
     pub other: Option<&'a Quote>,
-    /// What the server answered or what to do, below the lines.
+    /// Notes below the lines: the server's answer, or a hint.
     pub notes: &'a [(&'a str, String)],
 }
 

@@ -1,4 +1,4 @@
-//! What other tools call the keys of suites.
+//! Names that other tools give the keys of suites.
 
 /// Words of other tools, the keys that mean the same here, and what to write.
 const SYNONYMS: &[(&[&str], &str, &str)] = &[
@@ -52,7 +52,7 @@ const SYNONYMS: &[(&[&str], &str, &str)] = &[
     (&["concurrency", "workers", "threads", "jobs", "max_parallel"], "parallel", "parallel"),
 ];
 
-/// What to write for a word of another tool where one of these keys may stand.
+/// The key to write for a word of another tool, if it is offered here.
 pub(super) fn synonym(typed: &str, offered: &[&str]) -> Option<&'static str> {
     let plain = snake(typed);
     let is_meant = |(words, key, _): &&(&[&str], &str, &str)| words.contains(&plain.as_str()) && offered.contains(key);

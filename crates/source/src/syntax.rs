@@ -1,4 +1,4 @@
-//! What a YAML parser says of a text that it cannot read, in words for people, and what most often helps.
+//! Messages of a YAML parser in plain words, with a hint.
 //!
 //! Knows the parser's sentences, not the parser.
 
@@ -14,7 +14,7 @@ pub(super) fn sentence(message: &str) -> &str {
     bare
 }
 
-/// What to look for, by a word of the sentence; the first that fits.
+/// Hints by a word of the message; the first match counts.
 const CURES: &[(&str, &str)] = &[
     ("a tab", "indent with spaces; YAML allows no tabs there"),
     ("tabs", "indent with spaces; YAML allows no tabs there"),
@@ -25,7 +25,7 @@ const CURES: &[(&str, &str)] = &[
     ("block mapping", "align the keys of a mapping in one column, and likewise each `-` of a list"),
 ];
 
-/// What most often leads to such a sentence.
+/// The hint for a message.
 pub(super) fn cure(sentence: &str) -> Option<String> {
     CURES.iter().find(|(word, _)| sentence.contains(word)).map(|(_, cure)| (*cure).to_owned())
 }

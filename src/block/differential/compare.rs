@@ -88,7 +88,7 @@ fn idle(settings: &Differential, (recorded, now): (&Recorded, &Recorded), contex
 pub(super) fn offered(context: &CheckContext<'_>, names: (&str, &str)) -> Option<Recorded> {
     let said = context.server?;
     let identity = RecordedIdentity::of(&said.result, said.revision.as_str());
-    Some(Recorded::offered(names, identity, context.catalog))
+    Some(Recorded::offered(names.0, names.1, identity, context.catalog))
 }
 
 /// What the tool answers to the recorded calls.

@@ -10,7 +10,7 @@ use crate::generate::compare;
 /// From here on, every quotient of fractions is a whole number.
 const LARGEST: f64 = 1e15;
 
-/// What a change does to the values that are allowed.
+/// The effect of a change on the set of valid values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SchemaEffect {
     /// There are fewer of them.
@@ -65,7 +65,7 @@ const fn bound(keyword: &'static str, kind: BoundKind) -> BoundKeyword {
     BoundKeyword { keyword, kind }
 }
 
-/// What the change of a keyword does.
+/// The effect of a changed keyword.
 pub(super) fn effect(bound: &BoundKeyword, Versions { old, new }: Versions<'_>) -> SchemaEffect {
     let (was, is) = match (old.get(bound.keyword), new.get(bound.keyword)) {
         (None, _) => return moved(bound, Versions { old, new }).unwrap_or(SchemaEffect::Narrowed),
@@ -92,7 +92,7 @@ fn is_multiple(one: &Number, of: &Number) -> bool {
     times.fract() == 0.0 && times.abs() < LARGEST
 }
 
-/// What a limit does that is new where its twin was: `minimum: 1` in place of `exclusiveMinimum: 0`.
+/// The effect of a limit that replaces its exclusive or inclusive counterpart: `minimum: 1` in place of `exclusiveMinimum: 0`.
 fn moved(bound: &BoundKeyword, Versions { old, new }: Versions<'_>) -> Option<SchemaEffect> {
     let twin = match bound.keyword {
         "minimum" => "exclusiveMinimum",

@@ -177,7 +177,7 @@ impl<'a> Normalizer<'a> {
         settled(parts.into_iter().fold(simplified(spelt), merged))
     }
 
-    /// What a reference leads to, or what stands for it.
+    /// The target of a reference, or its placeholder.
     fn referred(&mut self, keyword: &str, reference: &Value, place: &SchemaLocation) -> Value {
         let Some((pointer, target)) = self.document.target(keyword, reference, &place.pointer) else {
             return self.document.unknown(reference);

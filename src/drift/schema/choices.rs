@@ -36,12 +36,12 @@ impl SchemaWalk {
             (None, None) => return,
         };
         let pair = Versions { old: &json!({"enum": was}), new: &json!({"enum": is}) };
-        self.chosen(SchemaEffect::Narrowed, (&lost, "no longer allowed"), at, pair);
-        self.chosen(SchemaEffect::Widened, (&gained, "new"), at, pair);
+        self.chosen(SchemaEffect::Narrowed, &lost, "no longer allowed", at, pair);
+        self.chosen(SchemaEffect::Widened, &gained, "new", at, pair);
     }
 
     /// Tells of values that came or went.
-    fn chosen(&mut self, effect: SchemaEffect, (values, words): (&[Value], &str), at: &str, pair: Versions<'_>) {
+    fn chosen(&mut self, effect: SchemaEffect, values: &[Value], words: &str, at: &str, pair: Versions<'_>) {
         let Some(example) = values.iter().min_by_key(|value| value.to_string().len()) else { return };
         let mut list = values.iter().take(NAMED_VALUES).map(short).collect::<Vec<_>>().join(", ");
         if values.len() > NAMED_VALUES {

@@ -33,7 +33,7 @@ pub enum SchemaDirection {
     Read,
 }
 
-/// What has changed from one schema to the other; `at` is where they stand.
+/// Compares two schemas; `at` is their location.
 pub fn compare_schemas(direction: SchemaDirection, before: &Value, after: &Value, at: &str) -> Vec<ServerChange> {
     if before == after {
         return Vec::new();

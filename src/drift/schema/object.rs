@@ -16,7 +16,7 @@ use crate::drift::ChangeLevel;
 use crate::drift::Versions;
 use crate::generate::{self, Formats, Judge, written};
 
-/// What a schema says about properties.
+/// The part of a schema about properties.
 struct ObjectSchema<'a> {
     schema: &'a Value,
     named: &'a Map<String, Value>,
@@ -291,7 +291,7 @@ fn required(schema: &Value) -> BTreeSet<&str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// What a schema means, as a text.
+/// The normalized schema as text.
 fn spelt(schema: &Value) -> String {
     written(&canonical(schema, NormalizeMode::ValidationOnly))
 }

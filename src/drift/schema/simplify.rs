@@ -105,8 +105,8 @@ pub(super) fn settled(schema: Value) -> Value {
     if holds_whole_numbers(&fields) && fields.get("multipleOf").is_some_and(|step| step.as_u64() == Some(1)) {
         fields.shift_remove("multipleOf");
     }
-    limited(&mut fields, ("minimum", "exclusiveMinimum"), 1);
-    limited(&mut fields, ("maximum", "exclusiveMaximum"), -1);
+    limited(&mut fields, "minimum", "exclusiveMinimum", 1);
+    limited(&mut fields, "maximum", "exclusiveMaximum", -1);
     if fields.contains_key("contains") {
         fields.entry("minContains").or_insert_with(|| 1.into());
     } else {
@@ -128,7 +128,7 @@ fn holds_whole_numbers(fields: &Map<String, Value>) -> bool {
 }
 
 /// Of two limits, the one that says more; `step` leads from a whole number to the next that an exclusive limit allows.
-fn limited(fields: &mut Map<String, Value>, (plain, exclusive): (&str, &str), step: i64) {
+fn limited(fields: &mut Map<String, Value>, plain: &str, exclusive: &str, step: i64) {
     let number = |fields: &Map<String, Value>, key: &str| fields.get(key).and_then(Value::as_number).cloned();
     let is_higher = |one: &Number, other: &Number| compare(one, other).is_gt() == (step > 0);
     if holds_whole_numbers(fields)

@@ -40,7 +40,7 @@ pub(super) fn branches(schema: &Value) -> Option<Union> {
 impl SchemaWalk {
     /// Compares unions. Whoever keeps to exactly one of some alternatives keeps to any of them, so that `oneOf` may
     /// be read as `anyOf` where it is what has to be allowed; where it is what allows, it may not.
-    pub(super) fn alternatives(&mut self, (was, is): (&Union, &Union), pair: Versions<'_>, at: &str) {
+    pub(super) fn alternatives(&mut self, was: &Union, is: &Union, pair: Versions<'_>, at: &str) {
         if !was.is_strict && !is.is_strict {
             return self.union(&was.schemas, &is.schemas, at);
         }

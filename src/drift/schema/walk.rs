@@ -135,7 +135,7 @@ impl SchemaWalk {
         if let (Some(was), Some(is)) = (branches(old), branches(new))
             && was.schemas.len() + is.schemas.len() > 2
         {
-            return self.alternatives((&was, &is), Versions { old, new }, at);
+            return self.alternatives(&was, &is, Versions { old, new }, at);
         }
         if self.types(old, new, at) {
             return;
@@ -265,7 +265,7 @@ impl SchemaWalk {
         }
     }
 
-    /// What a default says of answers interests nobody.
+    /// Defaults in output schemas concern nobody.
     fn default(&mut self, old: &Value, new: &Value, at: &str) {
         let (was, is) = (old.get("default"), new.get("default"));
         if was == is {

@@ -8,7 +8,7 @@ use crate::generate::shape::{Plain, whole_bounds};
 
 use super::Variety;
 
-/// What other languages hold without rounding.
+/// The largest whole number that other languages hold without rounding.
 pub(in crate::generate) const SAFE: i128 = (1 << 53) - 1;
 
 /// How often a fraction is drawn anew until it is within its bounds.

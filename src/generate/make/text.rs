@@ -12,7 +12,7 @@ const TRIES: usize = 12;
 /// Texts that have to be this long are tried once.
 const LONG: usize = 2_000;
 
-/// What a plain text says where nothing asks for more.
+/// The plain text.
 pub const PLACEHOLDER: &str = "text";
 
 /// Pieces of text that servers like to stumble over.
@@ -68,7 +68,7 @@ pub(in crate::generate) fn text(plain: &Plain, rng: &mut Rng, limits: GeneratorL
 pub(super) fn plain_text(plain: &Plain, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     if plain.patterns.is_empty() {
-        let shown = plain.format.as_deref().and_then(format::example).filter(|shown| fits(shown, (min, max)));
+        let shown = plain.format.as_deref().and_then(format::example).filter(|shown| fits(shown, min, max));
         return shown.map_or_else(|| text_of_length(PLACEHOLDER, min, max), ToOwned::to_owned);
     }
     asked_for(plain, rng, (min, max)).unwrap_or_else(|| text_of_length(PLACEHOLDER, min, max))
@@ -96,7 +96,7 @@ fn lengths(plain: &Plain, limits: GeneratorLimits) -> (usize, usize) {
     (plain.min_length.min(max), max)
 }
 
-fn fits(text: &str, (min, max): (usize, usize)) -> bool {
+fn fits(text: &str, min: usize, max: usize) -> bool {
     (min..=max).contains(&text.chars().count())
 }
 
@@ -116,7 +116,7 @@ fn asked_for(plain: &Plain, rng: &mut Rng, lengths: (usize, usize)) -> Option<St
             rng.pick(&plain.patterns).and_then(|pattern| pattern.candidate(rng, lengths.0))
         };
         let Some(text) = text else { continue };
-        if fits(&text, lengths) {
+        if fits(&text, lengths.0, lengths.1) {
             return Some(text);
         }
         last = Some(text);

@@ -1,4 +1,4 @@
-//! What it costs to judge values where nothing is remembered on the way, as in the `jsonschema` crate.
+//! Estimates the cost of validation without memoization, as in the `jsonschema` crate.
 //!
 //! A reference that is followed twice at each of forty steps is followed a million million times.
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What comes before an example.
+/// Words that introduce an example.
 const LEADS: [&str; 6] = ["e.g.", "eg.", "for example", "for instance", "such as", "example:"];
 
 /// Forms of dates and times that stand for themselves in descriptions, with a value of each.

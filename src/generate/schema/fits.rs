@@ -224,7 +224,7 @@ impl FitQuery<'_> {
     }
 }
 
-/// What can be said without looking at other subschemas.
+/// Validates a value without looking at other subschemas.
 fn fits_plainly(rules: &SchemaRules, value: &Value) -> bool {
     let known = !rules.never
         && rules.kinds.is_none_or(|kinds| kinds.has(Kinds::of(value)))

@@ -51,7 +51,7 @@ impl Schemas {
         self.root
     }
 
-    /// What one subschema says.
+    /// The rules of one subschema.
     pub(super) fn rules(&self, id: SchemaId) -> &Arc<SchemaRules> {
         &self.lines[id.0]
     }

@@ -38,7 +38,7 @@ const SINCE: [(&str, Draft); 13] = [
     ("prefixItems", Draft::Draft202012),
 ];
 
-/// What a keyword says; `None` where it is absent, or means nothing in the draft.
+/// The value of a keyword; `None` where it is absent, or means nothing in the draft.
 fn said<'a>(draft: Draft, members: &'a Map<String, Value>, keyword: &str) -> Option<&'a Value> {
     let is_known = SINCE.iter().all(|(known, since)| *known != keyword || draft >= *since);
     let is_past = keyword == "$recursiveRef" && draft > Draft::Draft201909;

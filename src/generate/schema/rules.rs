@@ -1,4 +1,4 @@
-//! What one subschema says, keyword by keyword.
+//! The rules of one subschema, keyword by keyword.
 
 use indexmap::IndexMap;
 use serde_json::{Number, Value};
@@ -32,7 +32,7 @@ pub(in crate::generate) struct ConditionRule {
     pub(in crate::generate) otherwise: Option<SchemaId>,
 }
 
-/// What one subschema says. A field that is empty says nothing.
+/// The rules of one subschema; an empty field restricts nothing.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own")]
 pub(in crate::generate) struct SchemaRules {
@@ -47,7 +47,7 @@ pub(in crate::generate) struct SchemaRules {
     /// `const` in contrast to `enum`.
     pub(in crate::generate) constant: bool,
     pub(in crate::generate) forbidden: Vec<Value>,
-    /// What the schema shows: `examples`, then `default`; where it has neither, what its description names.
+    /// The examples of the schema: `examples`, then `default`; where it has neither, what its description names.
     pub(in crate::generate) shown: Vec<Value>,
 
     pub(in crate::generate) low: Vec<NumberLimit>,
@@ -90,7 +90,7 @@ pub(in crate::generate) struct SchemaRules {
     pub(in crate::generate) one: Vec<SchemaId>,
     pub(in crate::generate) not: Option<SchemaId>,
     pub(in crate::generate) condition: Option<ConditionRule>,
-    /// What must not fit, for what cannot be said in other keywords.
+    /// Subschemas that must not match, for what cannot be said in other keywords.
     pub(in crate::generate) reject: Option<SchemaId>,
 }
 

@@ -1,4 +1,4 @@
-//! What the arrays of a shape hold.
+//! Builds the items of array shapes.
 
 use crate::generate::schema::{ContainsRule, SchemaId};
 

@@ -1,4 +1,4 @@
-//! What the objects of a shape hold.
+//! Builds the members of object shapes.
 
 use std::collections::BTreeSet;
 

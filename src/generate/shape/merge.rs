@@ -11,7 +11,7 @@ use crate::generate::schema::{Kinds, NumberLimit, STEPS, SchemaId, SchemaRules, 
 /// How many values are kept of an enumeration.
 const MOST_VALUES: usize = 2_000;
 
-/// What several subschemas say together.
+/// Several subschemas merged.
 #[derive(Clone, Debug)]
 pub(in crate::generate) struct Plain {
     pub(in crate::generate) kinds: Kinds,
@@ -33,7 +33,7 @@ pub(in crate::generate) struct Plain {
 }
 
 impl Plain {
-    /// What several subschemas say together, or why they exclude each other.
+    /// Merges several subschemas, or says why they exclude each other.
     pub(super) fn of(schemas: &Schemas, flat: &[SchemaId]) -> Result<Self, String> {
         let rules: Vec<&SchemaRules> = flat.iter().map(|id| &**schemas.rules(*id)).collect();
         if let Some(never) = rules.iter().find(|rules| rules.never) {

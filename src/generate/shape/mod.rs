@@ -1,4 +1,4 @@
-//! What values can look like: a graph of nodes, each with the shapes that its values can take.
+//! The possible values of a schema: a graph of nodes, each with the shapes that its values can take.
 //!
 //! A node stands for subschemas that all judge one place. Its shapes have no alternatives left: `anyOf`, `oneOf`, `if`
 //! and `not` are decided, `allOf` and references are merged. Knows how schemas combine, not how values are made.
@@ -25,7 +25,7 @@ pub(super) use size::{ENDLESS, LARGEST};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NodeId(usize);
 
-/// What judges one place, and the shapes that its values can take.
+/// The subschemas of one place, and the shapes of its values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
     pub(super) ids: Vec<SchemaId>,
@@ -59,7 +59,7 @@ impl Shape {
     }
 }
 
-/// What arrays hold.
+/// The items of arrays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Items {
     pub(super) prefix: Vec<NodeId>,
@@ -87,7 +87,7 @@ pub(super) struct Contained {
     pub(super) rest: Option<NodeId>,
 }
 
-/// What objects hold.
+/// The members of objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemberRules {
     pub(super) known: Vec<MemberRule>,

@@ -1,4 +1,4 @@
-//! What the errors of a value blame.
+//! Attributes the errors of a value to keywords.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;

@@ -83,7 +83,7 @@ pub struct InvalidValue {
     pub keyword: String,
     /// JSON pointer to the place in the value.
     pub at: String,
-    /// What is wrong, as in "`id` is missing".
+    /// The fault, as in "`id` is missing".
     pub says: String,
     /// The whole value.
     pub value: Value,

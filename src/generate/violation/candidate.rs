@@ -11,11 +11,11 @@ use super::{Breach, Spot, lists, scalars};
 pub(super) struct InvalidCandidate {
     pub(super) breach: Breach,
     pub(super) keyword: String,
-    /// What is wrong.
+    /// The fault.
     pub(super) says: String,
-    /// What tells it from others of the same breach at the same place.
+    /// Distinguishes it from others of the same breach at the same place.
     pub(super) detail: String,
-    /// What takes the place.
+    /// The replacement value.
     pub(super) value: Value,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<InvalidCandidate>> {
     groups
 }
 
-/// What no server can read as a value of the right type comes first.
+/// Values that no server can coerce to the right type come first.
 fn wrong_types(place: &str) -> Vec<InvalidCandidate> {
     let wrong = [
         ("a number", json!(42)),

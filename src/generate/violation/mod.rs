@@ -1,6 +1,6 @@
 //! Values that break exactly one keyword at one place, derived from a valid one.
 //!
-//! What breaks what is decided by the `jsonschema` crate: a candidate whose errors say anything else is dropped.
+//! The `jsonschema` crate decides what a candidate breaks; one with any other error is dropped.
 
 mod attribution;
 mod breach;
@@ -41,7 +41,7 @@ pub(super) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<Inv
     let mut graph = graph.clone();
     let most = graph.schemas.spent() + MOST_STEPS;
     // What could be held besides is looked for with a part of the steps, so that what is held gets its share.
-    let hosts = surroundings::hosts(&mut graph, judge, base, (WORK / 500 / weight, most - MOST_STEPS / 2));
+    let hosts = surroundings::hosts(&mut graph, judge, base, WORK / 500 / weight, most - MOST_STEPS / 2);
     let mut workshop = Workshop { graph, judge, most, left: MOST_TRIED, found, values, met };
     for host in hosts {
         workshop.visit(&host.value, &host.below);

@@ -1,4 +1,4 @@
-//! What a valid value could hold besides: optional members, items of empty arrays.
+//! Adds to a valid value what it could hold besides: optional members, items of empty arrays.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ struct Addition {
 }
 
 /// The value itself, then values with one thing more each, as many as there may be, and until so many steps are counted.
-pub(super) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, (most, steps): (usize, usize)) -> Vec<Host> {
+pub(super) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, most: usize, steps: usize) -> Vec<Host> {
     let most = most.clamp(1, MOST);
     let mut hosts = vec![Host { value: base.clone(), below: String::new(), depth: 0 }];
     let mut next = 0;

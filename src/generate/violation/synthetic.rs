@@ -26,9 +26,9 @@ pub(super) struct BreachClaim {
     says: String,
     /// The subschema that has the keyword.
     owner: SchemaId,
-    /// What it says instead.
+    /// The replacement.
     instead: SchemaRules,
-    /// What has to fit besides.
+    /// Further subschemas that must match.
     further: Vec<SchemaId>,
 }
 
@@ -132,7 +132,7 @@ fn lists(rules: &SchemaRules, place: &str) -> Vec<Turned> {
     turned
 }
 
-/// What `not` and `oneOf` exclude.
+/// Values excluded by `not` and `oneOf`.
 fn combined(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim> {
     let mut claims = Vec::new();
     if let Some(not) = rules.not {

@@ -1,4 +1,4 @@
-//! What Anthropic's tool use refuses.
+//! Tools that Anthropic refuses.
 
 use std::sync::LazyLock;
 
@@ -105,7 +105,7 @@ fn property_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     })
 }
 
-/// What is a schema in 2020-12.
+/// Whether a schema is valid in 2020-12.
 static META: LazyLock<Option<Validator>> = LazyLock::new(|| {
     let schema = json!({"$ref": "https://json-schema.org/draft/2020-12/schema"});
     jsonschema::options().with_draft(Draft::Draft202012).build(&schema).ok()

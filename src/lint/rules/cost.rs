@@ -1,4 +1,4 @@
-//! What the list costs a model before it answers.
+//! Lints of the tokens that the list costs.
 
 use super::super::look::each_tool;
 use super::super::{Lint, LintFinding, LintLevel, LintSubject, tokens};

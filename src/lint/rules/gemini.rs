@@ -1,4 +1,4 @@
-//! What Google's function calling refuses: by the Gemini API, and by Vertex AI.
+//! Tools that Google refuses: the Gemini API, and Vertex AI.
 //!
 //! Declarations hold a JSON Schema in `parametersJsonSchema`, or in `parameters` a subset of what `OpenAPI` 3.0 has.
 

@@ -1,4 +1,4 @@
-//! What annotations promise.
+//! Lints of annotations.
 
 use serde_json::Value;
 

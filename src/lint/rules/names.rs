@@ -82,7 +82,7 @@ fn name_characters(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     })
 }
 
-/// What is wrong with a name that may hold letters, digits, `_` and `-` only.
+/// The fault of a name that may hold letters, digits, `_` and `-` only.
 pub(super) fn plain_name(name: &str, most: usize) -> Option<String> {
     let count = name.chars().count();
     if count > most {

@@ -1,4 +1,4 @@
-//! What `OpenAI`'s function calling refuses.
+//! Tools that `OpenAI` refuses.
 
 use super::super::look::{Role, ToolMember, each_place, each_tool, outermost};
 use super::super::{Lint, LintFinding, LintLevel, LintSubject, Provider};

@@ -1,4 +1,4 @@
-//! What `OpenAI` refuses with `strict: true`, beside what it always refuses.
+//! Tools that `OpenAI` refuses only with `strict: true`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What tools and parameters say of themselves; a model knows nothing else of them.
+//! Lints of names and descriptions; a model knows nothing else of a tool.
 
 use std::collections::{BTreeMap, BTreeSet};
 

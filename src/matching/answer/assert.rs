@@ -99,7 +99,7 @@ impl Assert {
             };
             names.insert(name.to_owned(), value);
         }
-        // What is no message has its own members, such as `status`; a name of the suite hides one of them.
+        // Answers that are no messages have members of their own, such as `status`; a name of the suite hides them.
         for (name, value) in answer.message.as_object().into_iter().flatten() {
             if is_used(name) && !names.contains_key(name) {
                 names.insert(name.clone(), value.clone());

@@ -133,7 +133,7 @@ impl AnswerCheck for ClosedCheck {
     }
 }
 
-/// What came, in one line of evidence.
+/// The response in one line of evidence.
 fn shown(message: &Json) -> String {
     let Some(status) = message["status"].as_u64() else {
         let words = if message["silent"] == true { "silence" } else { "the end of the connection" };

@@ -206,7 +206,7 @@ impl Listed {
     }
 }
 
-/// What an entry is known by: resources by their URI first, and by their name too.
+/// The names of an entry: for resources the URI first, then the name.
 fn names_of(entry: &Json) -> impl Iterator<Item = &str> {
     ["uri", "uriTemplate", "name"].into_iter().filter_map(|member| entry[member].as_str())
 }

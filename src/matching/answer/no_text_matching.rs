@@ -23,7 +23,7 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
 /// Shorter texts of a request are found everywhere by accident.
 const LEAST_REPEATED: usize = 3;
 
-/// What stands in the place of what was repeated: nothing that a pattern looks for.
+/// Replaces text that repeats the request; no pattern matches it.
 const REPEATED: &str = "\u{fffc}";
 
 /// How much of a text stands around what was found, in characters.
@@ -59,7 +59,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
 impl AnswerCheck for NoTextMatching {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let mut said = Vec::new();
-        // What the protocol adds to every request is not what the suite asked with.
+        // The protocol adds `_meta` to every request; the suite did not write it.
         for (_, asked) in answer.params.as_object().into_iter().flatten().filter(|(name, _)| *name != "_meta") {
             texts(asked, &mut |_, text| said.push(text.to_owned()), &mut String::new());
         }
@@ -90,7 +90,7 @@ impl AnswerCheck for NoTextMatching {
 }
 
 impl NoTextMatching {
-    /// What of a text must not be there, with what stands around it, and the pattern that found it.
+    /// The first forbidden match in a text with its surroundings, and the pattern that matched.
     fn seen(&self, text: &str, said: &[String]) -> Option<(String, String)> {
         // Most texts have nothing of the kind, and only the others are worth cleaning.
         if !self.patterns.iter().any(|pattern| pattern.is_match(text)) {

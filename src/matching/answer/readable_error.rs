@@ -99,7 +99,7 @@ impl Readable {
         deficits
     }
 
-    /// What is at fault, in the words of a label, if the error does not name it.
+    /// The value or parameter at fault, in the words of a label, if the error does not name it.
     fn unnamed(&self, said: &str, answer: &Answer<'_>) -> Option<String> {
         if let Some(names) = &self.names {
             return (!mentions(said, names)).then(|| format!("`{}`", show::quoted(names)));

@@ -141,7 +141,7 @@ fn blames_the_request(error: &Json) -> bool {
     error["code"].as_i64().is_some_and(|code| BLAMES_THE_REQUEST.contains(&code))
 }
 
-/// What the tool's input schema has against the arguments that were sent.
+/// How the sent arguments violate the tool's input schema.
 fn forbidden(answer: &Answer<'_>) -> Option<String> {
     let schema = answer.catalog.tool(answer.tool()?)?.input_schema();
     let judge = Judge::of(schema).ok()?;

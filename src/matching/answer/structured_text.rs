@@ -42,7 +42,7 @@ impl AnswerCheck for StructuredText {
         }
         let message = "no text of the result repeats the structured content".to_owned();
         let mismatch = |label: &str| Mismatch::new("structured-text", self.span, message, label);
-        // What is JSON came nearest.
+        // A text that is JSON is the nearest.
         let nearest = values_in_texts(result).into_iter().next();
         found.push(match (nearest, texts.first()) {
             (Some((at, value)), _) => mismatch("this text holds other JSON")

@@ -14,7 +14,7 @@ static STACK_TRACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What interpreters and runtimes say of a mistake in a program: Python, JavaScript, Java and Kotlin, C#, Go, Rust.
+/// Messages of interpreters and runtimes about a mistake in a program: Python, JavaScript, Java and Kotlin, C#, Go, Rust.
 static INTERPRETER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"'[A-Za-z_.]+' object (?:has no attribute|is not (?:callable|iterable|subscriptable))",
@@ -29,7 +29,7 @@ static INTERPRETER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What SDKs answer in the place of a result that does not fit the output schema of its tool.
+/// Messages with which SDKs replace a result that does not match the output schema of its tool.
 const OWN_SCHEMA: [&str; 5] = [
     "Output validation error",
     "Invalid tools/call result",
@@ -41,7 +41,7 @@ const OWN_SCHEMA: [&str; 5] = [
 /// Fewer words than these explain nothing.
 const LEAST_WORDS: usize = 3;
 
-/// What is said of a text that is written for a reader and too short.
+/// The fault of a text that is written for a reader and too short.
 pub(super) const TOO_SHORT: &str = "has fewer than three words";
 
 /// Whether a text shows a stack trace.

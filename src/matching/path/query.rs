@@ -69,7 +69,7 @@ const MOST_SELECTED: usize = 1000;
 /// Why a JSONPath would take too long, or too much.
 fn excess(text: &str) -> Option<String> {
     let (mut negations, mut descents, mut selected) = (0_usize, 0_usize, 1_usize);
-    // What is open, with the number of its selectors.
+    // Open brackets, each with the number of its selectors.
     let mut open: Vec<(char, usize)> = Vec::new();
     let (mut quote, mut previous) = (None, ' ');
     let mut letters = text.chars();

@@ -87,13 +87,13 @@ pub(super) trait ValueCheck: fmt::Debug + Send + Sync {
     /// Adds what is wrong with a value.
     fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>);
 
-    /// What it means that there is no value.
+    /// The result of the check where there is no value.
     fn absent(&self) -> Absence {
         Absence::Unjudged
     }
 }
 
-/// What it means to a matcher that there is no value at all.
+/// The result of a matcher where there is no value at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absence {
     /// As expected.
@@ -182,7 +182,7 @@ impl Checks {
         GroupVerdict::of(found)
     }
 
-    /// What it means that there is no value.
+    /// The result of the check where there is no value.
     pub(super) fn absent(&self) -> Absence {
         conjunction(self.0.iter().map(|check| check.absent()))
     }
@@ -213,11 +213,11 @@ pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// What a matcher judges that pins down the value itself.
+/// Variants judged by a matcher that pins down the value itself.
 pub(super) const RESULT: &[&str] = &["TOOL-WRONG-RESULT", "TOOL-RESULT-LOST"];
 
-/// What a matcher judges that only notices a wrong value.
+/// Variants judged by a matcher that only notices a wrong value.
 const WRONG: &[&str] = &["TOOL-WRONG-RESULT"];
 
-/// What a matcher judges that only notices a missing part.
+/// Variants judged by a matcher that only notices a missing part.
 const LOST: &[&str] = &["TOOL-RESULT-LOST"];

@@ -14,7 +14,7 @@ pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "schema",
         Shape::Either(&[Shape::Map(&Shape::Any), Shape::Flag, Shape::Template]),
-        "The value is valid against this JSON SchemaCheck (2020-12); remote references are refused.",
+        "The value is valid against this JSON Schema (2020-12); remote references are refused.",
     ),
     judges: |_| LOST,
     build,
@@ -23,7 +23,7 @@ pub(super) static MATCHER: ValueMatcher = ValueMatcher {
 /// Why a value takes too long.
 pub(in super::super) const TOO_LONG: &str = "its references and alternatives multiply without bound";
 
-/// What is said where the ways in which a value breaks a schema cannot be told.
+/// The label of a value that breaks a schema in too many ways to list.
 const TOO_MANY: &str = "no alternative accepts it, for too many reasons to list";
 
 struct SchemaCheck {
@@ -68,7 +68,7 @@ fn wrong(problem: &str, place: Span) -> Diagnostic {
     Diagnostic::error("bad-schema", format!("invalid schema: {problem}"), place)
 }
 
-/// What a schema has against a value.
+/// How a value fails validation against a schema.
 pub(in super::super) enum Complaint {
     /// The value breaks it.
     Broken {
@@ -81,7 +81,7 @@ pub(in super::super) enum Complaint {
     TooLong,
 }
 
-/// What a schema has against a value, if anything.
+/// Validates a value against a schema; `None` where it is valid.
 pub(in super::super) fn complaint(judge: &Judge, value: &Json) -> Option<Complaint> {
     // Nearly every answer is valid, and only the others need the costlier walk.
     match judge.is_valid(value) {
