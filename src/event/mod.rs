@@ -12,8 +12,8 @@ mod isolation;
 mod proof;
 mod reason;
 mod reproduction;
-mod review;
 mod rule;
+mod section;
 mod texts;
 
 use schemars::JsonSchema;
@@ -31,8 +31,8 @@ pub use self::isolation::{IsolationReport, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
 pub use self::reason::{CallPurpose, Reason, RefusedCall, RunEnd};
 pub use self::reproduction::{Doubt, FindingKind, Reproduction, ReproductionCall, ReproductionCheck, Severity};
-pub use self::review::{ProviderVerdict, Remark, Review, ToolCost};
-pub use self::rule::{Compliance, Page, RuleInfo, RuleTally};
+pub use self::rule::RuleInfo;
+pub use self::section::{Cell, Section, SectionPart, SectionTable, Tone};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
 pub const FORMAT: u32 = 1;
@@ -199,12 +199,9 @@ pub struct RunFinished {
     /// Whether cases depend on one another, where that was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationReport>,
-    /// How well servers keep the rules of the specification, where that was looked at.
+    /// What blocks add to the summary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub compliance: Vec<Compliance>,
-    /// What is to be said of tools as they are listed, where that was looked at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reviews: Vec<Review>,
+    pub sections: Vec<Section>,
     /// What it took to start servers.
     #[serde(default, skip_serializing_if = "ServerStarts::are_none")]
     pub starts: ServerStarts,

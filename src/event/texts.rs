@@ -23,7 +23,7 @@ impl Event {
                     told.id = change(&told.id);
                     told.name = change(&told.name);
                 }
-                end.reviews.iter_mut().for_each(|review| review.change_texts(change));
+                end.sections.iter_mut().for_each(|section| section.change_texts(change));
                 if let Some(Coverage { declared, exercised, .. }) = &mut end.coverage {
                     declared.change_cases(change);
                     exercised.change_cases(change);

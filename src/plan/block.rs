@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Offer;
 use super::case::{Body, Case, Template};
 use super::planner::Planner;
-use crate::event::Review;
+use crate::event::{CaseResult, Section};
 use crate::source::Node;
 use crate::suite::{self, SuiteSettings, Test};
 use crate::wire::Tool;
@@ -47,9 +47,19 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
         None
     }
 
-    /// A review of the tools of a server, once all cases are over.
-    fn review(&self, _target: &ReviewTarget<'_>) -> Option<Review> {
+    /// A section about the tools that a server lists, once all cases are over.
+    fn section_of_tools(&self, _target: &ListedTools<'_>) -> Option<Section> {
         None
+    }
+
+    /// Whether its sections need the result of a case, without what was found and said.
+    fn keeps(&self, _result: &CaseResult) -> bool {
+        false
+    }
+
+    /// The sections about cases: `results` are those of the run that some block keeps.
+    fn section_of_cases(&self, _results: &[CaseResult]) -> Vec<Section> {
+        Vec::new()
     }
 
     /// The file of the recorded server that it names, as written.
@@ -60,7 +70,7 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
 
 /// A server in one revision, with the tools that it lists.
 #[derive(Debug, Clone, Copy)]
-pub struct ReviewTarget<'a> {
+pub struct ListedTools<'a> {
     /// The suite's file.
     pub file: &'a str,
     /// The server's name in the suite.

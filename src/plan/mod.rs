@@ -29,7 +29,7 @@ mod unmatched;
 mod valid;
 pub(crate) mod witness;
 
-pub use self::block::{Block, CaseSource, GeneratedCalls, ReviewTarget};
+pub use self::block::{Block, CaseSource, GeneratedCalls, ListedTools};
 pub use self::build::{build, declared};
 pub use self::case::{Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed, SuitePlan, Template, Vouched};
 pub use self::check::{Check, CheckContext, Eventually, Servers};

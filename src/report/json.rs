@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Compliance, Coverage, Event, IsolationReport, Review, ServerReady, SessionJudged};
+use crate::event::{CaseResult, Coverage, Event, IsolationReport, Section, ServerReady, SessionJudged};
 
 use super::Format;
 use super::fold::{Report, SuiteReport, Totals};
@@ -58,12 +58,9 @@ struct ReportDocument<'a> {
     /// Whether cases depend on one another, where that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<&'a IsolationReport>,
-    /// How well servers keep the rules of the specification, where that was looked at.
+    /// What blocks add to the summary, each with its own figures under `data`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    compliance: &'a [Compliance],
-    /// What is to be said of tools as they are listed, where that was looked at.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    reviews: &'a [Review],
+    sections: &'a [Section],
     /// What the suite would catch, where that was proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<proven::ProofDocument<'a>>,
@@ -105,8 +102,7 @@ fn document(report: &Report) -> ReportDocument<'_> {
         seed: started.and_then(|run| run.seed),
         repetition: report.repetition(),
         isolation: finished.and_then(|run| run.isolation.as_ref()),
-        compliance: finished.map_or(&[], |run| run.compliance.as_slice()),
-        reviews: finished.map_or(&[], |run| run.reviews.as_slice()),
+        sections: finished.map_or(&[], |run| run.sections.as_slice()),
         proof: finished.and_then(|run| run.proof.as_deref()).map(proven::ProofDocument::of),
     }
 }

@@ -6,7 +6,6 @@
 //! Everything that a server said is hostile: texts are cut in `limit` and shown through `source::visible`.
 
 mod cause;
-mod compliance;
 pub mod coverage;
 mod fold;
 mod github;

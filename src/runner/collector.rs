@@ -6,8 +6,8 @@ use super::coverage::CoverageCollector;
 use super::snapshot::{self, Recordings};
 use super::{Observer, RunMessage, Summary};
 use crate::baseline::{self, BaselineScope};
-use crate::event::{CaseResult, Compliance, Event, FailureClass, Outcome, Reason, Review, ServerStarts};
-use crate::plan::Plan;
+use crate::event::{CaseResult, Event, FailureClass, Outcome, Reason, Section, ServerStarts};
+use crate::plan::{CaseSource, Plan};
 
 /// Sees every message once, in order.
 pub(super) struct RunCollector<'a> {
@@ -17,10 +17,12 @@ pub(super) struct RunCollector<'a> {
     /// What is known to fail.
     pub(super) known: baseline::Ledger<'a>,
     pub(super) summary: Summary,
-    /// The cases that stand for rules.
-    pub(super) ruled: Vec<CaseResult>,
-    /// What is to be said of tools, each server and revision once.
-    pub(super) reviews: Vec<Review>,
+    /// The settings of all blocks.
+    pub(super) blocks: Vec<Arc<dyn CaseSource>>,
+    /// Results that sections of blocks need.
+    pub(super) kept: Vec<CaseResult>,
+    /// Sections about tools, each server and revision once.
+    pub(super) sections: Vec<Section>,
     pub(super) starts: ServerStarts,
     pub(super) recordings: Arc<Recordings>,
     pub(super) observer: &'a mut dyn Observer,
@@ -42,9 +44,9 @@ impl RunCollector<'_> {
                 self.observer.session(&frames, &self.recordings.redactor);
             }
             RunMessage::Started(starts) => self.starts.add(starts),
-            RunMessage::Review(review) => {
-                if !self.reviews.contains(&review) {
-                    self.reviews.push(review);
+            RunMessage::Section(section) => {
+                if !self.sections.contains(&section) {
+                    self.sections.push(section);
                 }
             }
             RunMessage::Snapshot(seen) => self.recorded.seen(seen),
@@ -95,17 +97,25 @@ impl RunCollector<'_> {
         }
     }
 
-    /// How well servers keep the rules.
-    pub(super) fn compliance(&self) -> Vec<Compliance> {
-        Compliance::of(&self.ruled)
+    /// The sections that blocks add to the summary.
+    pub(super) fn sections(&self) -> Vec<Section> {
+        let mut sections: Vec<Section> = Vec::new();
+        for block in &self.blocks {
+            for section in block.section_of_cases(&self.kept) {
+                if !sections.contains(&section) {
+                    sections.push(section);
+                }
+            }
+        }
+        sections.extend(self.sections.iter().cloned());
+        sections
     }
 
     fn count(&mut self, event: &Event) {
         match event {
             Event::CaseFinished(result) => {
-                if result.case.rule.is_some() {
-                    // What a score needs of them.
-                    self.ruled.push(CaseResult { findings: Vec::new(), exchanges: Vec::new(), ..(**result).clone() });
+                if self.blocks.iter().any(|block| block.keeps(result)) {
+                    self.kept.push(CaseResult { findings: Vec::new(), exchanges: Vec::new(), ..(**result).clone() });
                 }
                 self.judge.case(result);
                 self.recorded.finished(result);

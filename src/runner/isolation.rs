@@ -86,7 +86,7 @@ pub(super) async fn verify(
         let plan = Arc::new(replanned(plan, policy, order));
         run_suites(&plan, &alone, &recordings, &mut |message| match message {
             RunMessage::Event(event) => way.note(&event),
-            RunMessage::Session(_) | RunMessage::Review(_) | RunMessage::Started(_) => collector.on_message(message),
+            RunMessage::Session(_) | RunMessage::Section(_) | RunMessage::Started(_) => collector.on_message(message),
             // What the first way saw is what is recorded, and counted.
             RunMessage::Snapshot(_)
             | RunMessage::SnapshotFiles(_)

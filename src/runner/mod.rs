@@ -54,7 +54,7 @@ use self::coverage::CoverageCollector;
 use self::snapshot::{Recordings, SnapshotCheck};
 use self::suite::SuiteRun;
 use crate::baseline;
-use crate::event::{CaseResult, Event, FORMAT, Review, RunFinished, RunStarted, ServerStarts, SuiteInfo};
+use crate::event::{CaseResult, Event, FORMAT, RunFinished, RunStarted, Section, ServerStarts, SuiteInfo};
 use crate::plan::{Body, Plan, SuitePlan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -108,7 +108,7 @@ enum RunMessage {
     Planned(usize),
     Session(SessionFrames),
     Started(ServerStarts),
-    Review(Review),
+    Section(Section),
     Snapshot(SnapshotCheck),
     /// The result of a check of the suite itself, which no run can select.
     SuiteCheck(Box<CaseResult>),
@@ -156,8 +156,14 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         recorded: snapshot::SnapshotLedger::new(&plan, Arc::clone(&recordings)),
         known: baseline::Ledger::new(&baseline),
         summary: Summary::default(),
-        ruled: Vec::new(),
-        reviews: Vec::new(),
+        blocks: plan
+            .suites
+            .iter()
+            .flat_map(|planned| planned.blocks.iter())
+            .map(|block| Arc::clone(&block.settings))
+            .collect(),
+        kept: Vec::new(),
+        sections: Vec::new(),
         starts: ServerStarts::default(),
         recordings,
         observer,
@@ -188,8 +194,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         coverage: Some(coverage),
         stale_snapshots,
         isolation,
-        compliance: collector.compliance(),
-        reviews: std::mem::take(&mut collector.reviews),
+        sections: collector.sections(),
         starts: collector.starts,
         proof: None,
     };

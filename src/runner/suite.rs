@@ -86,7 +86,7 @@ impl<'a> SuiteRun<'a> {
             self.finished(finished);
         }
         for target in &self.targets {
-            target.reviews().into_iter().for_each(|review| self.emitter.send(RunMessage::Review(review)));
+            target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
             target.finish().await;
         }
         for case in std::mem::take(&mut self.last) {

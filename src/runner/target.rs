@@ -19,9 +19,9 @@ use super::reuse::ReusableSessions;
 use super::scan::ScanResults;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::diagnosis;
-use crate::event::{Event, Finding, Phase, Reason, Review, ServerReady, ToolsChosen};
+use crate::event::{Event, Finding, Phase, Reason, Section, ServerReady, ToolsChosen};
 use crate::plan::{
-    Case, ChosenTools, Offer, Plan, ReviewTarget, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls,
+    Case, ChosenTools, ListedTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls,
 };
 use crate::redact::Redactor;
 use crate::session::{ServerIdentity, Session};
@@ -218,17 +218,17 @@ impl TargetSessions {
         self.catalog.get()?.clone().ok()
     }
 
-    /// The reviews that blocks make of the tools that the server lists; none where nothing is known of them.
-    pub(super) fn reviews(&self) -> Vec<Review> {
+    /// What blocks add to the summary about the tools that the server lists; nothing where they are not known.
+    pub(super) fn sections(&self) -> Vec<Section> {
         let (planned, catalog) = (self.planned(), self.known_catalog());
         let Some(revision) = self.known_revision() else { return Vec::new() };
-        let target = ReviewTarget {
+        let listed = ListedTools {
             file: &planned.suite.file,
             server: &planned.lanes[self.index].server,
             revision: revision.as_str(),
             tools: &catalog.tools,
         };
-        planned.blocks.iter().filter_map(|block| block.settings.review(&target)).collect()
+        planned.blocks.iter().filter_map(|block| block.settings.section_of_tools(&listed)).collect()
     }
 
     /// A node with the target's names filled in.

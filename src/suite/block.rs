@@ -32,8 +32,11 @@ pub struct BlockKind<S: 'static> {
     /// Reads its settings; `None` where a mistake was reported, or where all that it says is added to the suite.
     pub read: fn(&Node, &mut dyn BlockReader) -> Option<S>,
     /// Reads the same key of a test.
-    pub read_in_test: Option<fn(&Node, &Arc<Test>, &mut dyn BlockReader) -> Option<S>>,
+    pub read_in_test: Option<ReadInTest<S>>,
 }
+
+/// Reads a block in a test.
+pub type ReadInTest<S> = fn(&Node, &Arc<Test>, &mut dyn BlockReader) -> Option<S>;
 
 /// What a block can use and change while it is read.
 pub trait BlockReader {

@@ -58,11 +58,11 @@ pub fn load<S: SuiteSettings>(
         strangers: Vec::new(),
         names_server: false,
     };
-    let loaded = loader.file(from.path, None);
+    let read = loader.file(from.path, None);
     let names_server = loader.names_server;
     let mut found = loader.found;
     strangers::check(&loader.strangers, loader.sources, &mut found);
-    if let Some(LoadedSuite { suite, blocks }) = &loaded {
+    if let Some(LoadedSuite { suite, blocks }) = &read {
         if from.servers == Servers::Written && suite.servers.is_empty() && !names_server {
             found.push(lint::missing_server(suite));
         }
@@ -72,8 +72,8 @@ pub fn load<S: SuiteSettings>(
     let (errors, mild): (Vec<_>, Vec<_>) =
         without_consequences(found).into_iter().partition(|diagnostic| diagnostic.severity == source::Severity::Error);
     warnings.extend(mild);
-    match loaded {
-        Some(loaded) if errors.is_empty() => Ok(loaded),
+    match read {
+        Some(read) if errors.is_empty() => Ok(read),
         _ => Err(errors),
     }
 }

@@ -17,7 +17,7 @@ mod rows;
 mod snapshot;
 mod strangers;
 
-pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, SuiteSettings};
+pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, ReadInTest, SuiteGrammar, SuiteSettings};
 #[cfg(test)]
 pub(crate) use self::builtin::rule_books;
 pub(crate) use self::builtin::{UNCHECKED, text as builtin_text};

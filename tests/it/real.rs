@@ -82,7 +82,7 @@ fn told(report: &Value) -> String {
             }
         }
     }
-    for verdict in report["reviews"][0]["providers"].as_array().unwrap() {
+    for verdict in report["sections"][0]["data"]["providers"].as_array().unwrap() {
         let refused: BTreeSet<&str> =
             verdict["refuses"].as_array().unwrap().iter().filter_map(|one| one["lint"].as_str()).collect();
         let refused: Vec<&str> = refused.into_iter().collect();

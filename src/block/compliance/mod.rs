@@ -2,11 +2,14 @@
 
 mod cases;
 mod manual;
+mod score;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use self::score::ComplianceScore;
 use super::Kind;
+use crate::event::{CaseResult, Section};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
@@ -156,6 +159,15 @@ impl CaseSource for Compliance {
     /// Rules call tools, and most are about the protocol: `generated_calls` says that none rests on them.
     fn calls(&self, _: &str) -> bool {
         true
+    }
+
+    /// The score is made of all cases that stand for rules.
+    fn keeps(&self, result: &CaseResult) -> bool {
+        result.case.rule.is_some()
+    }
+
+    fn section_of_cases(&self, results: &[CaseResult]) -> Vec<Section> {
+        ComplianceScore::of(results).iter().map(ComplianceScore::section).collect()
     }
 
     fn hints(&self) -> Option<&BTreeMap<String, Node>> {

@@ -7,10 +7,10 @@ mod review;
 use std::sync::Arc;
 
 use super::Kind;
-use crate::event::Review;
+use crate::event::Section;
 use crate::lint::{Lint, LintLevel, LintLimits, Provider, lints};
 use crate::plan::planner::Planner;
-use crate::plan::{Case, CaseSource, Offer, ReviewTarget};
+use crate::plan::{Case, CaseSource, ListedTools, Offer};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, refuse_empty_list, selected_tools};
@@ -150,7 +150,7 @@ impl CaseSource for SchemaLint {
         cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
     }
 
-    fn review(&self, target: &ReviewTarget<'_>) -> Option<Review> {
-        review::review(self, target)
+    fn section_of_tools(&self, listed: &ListedTools<'_>) -> Option<Section> {
+        review::section(self, listed)
     }
 }

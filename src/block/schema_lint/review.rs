@@ -1,28 +1,90 @@
-//! What is told of the tools that servers list, once all cases are over.
+//! The tools of a server: what they cost, which model providers take them, what could be better.
 
-use super::SchemaLint;
-use crate::event::{ProviderVerdict, Remark, Review, ToolCost};
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::to_value;
+
+use super::{KIND, SchemaLint};
+use crate::event::{Cell, Section, SectionPart, SectionTable, Tone};
 use crate::lint::{Lint, LintFinding, LintLevel, Provider, lints, tokens};
-use crate::plan::ReviewTarget;
+use crate::plan::ListedTools;
 use crate::wire::Tool;
 
+/// How many of the tools that cost most are named.
+const DEAREST: usize = 8;
+
+/// The tools of one server in one revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Review {
+    /// The suite's file.
+    file: String,
+    /// The server's name in the suite.
+    server: String,
+    /// The revision that was spoken.
+    revision: String,
+    /// The tools in listed order, with an estimate of what each costs a model.
+    tools: Vec<ToolCost>,
+    /// The sum of what they cost, in tokens.
+    tokens: usize,
+    /// Whether model providers take them.
+    providers: Vec<ProviderVerdict>,
+    /// What could be better and is no case.
+    advice: Vec<Remark>,
+}
+
+/// What a tool costs a model before it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct ToolCost {
+    /// The tool.
+    tool: String,
+    /// An estimate.
+    tokens: usize,
+}
+
+/// Whether a model provider takes the tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct ProviderVerdict {
+    /// The provider.
+    provider: String,
+    /// When it refuses what it refuses; empty where that is always.
+    when: String,
+    /// What it refuses; nothing where it takes all tools.
+    refuses: Vec<Remark>,
+}
+
+/// What a lint found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Remark {
+    /// The lint.
+    lint: String,
+    /// The tool; empty where it is about the whole list.
+    tool: String,
+    /// The place in the tool; empty for the tool as a whole.
+    at: String,
+    /// What was found.
+    says: String,
+}
+
 /// The review of the tools of a server; `None` where it has none.
-pub(super) fn review(settings: &SchemaLint, target: &ReviewTarget<'_>) -> Option<Review> {
-    let tools = settings.of(target.tools);
+pub(super) fn section(settings: &SchemaLint, listed: &ListedTools<'_>) -> Option<Section> {
+    let tools = settings.of(listed.tools);
     if tools.is_empty() {
         return None;
     }
     let costs: Vec<ToolCost> =
         tools.iter().map(|tool| ToolCost { tool: tool.name.clone(), tokens: tokens(tool) }).collect();
-    Some(Review {
-        file: target.file.to_owned(),
-        server: target.server.to_owned(),
-        revision: target.revision.to_owned(),
+    let review = Review {
+        file: listed.file.to_owned(),
+        server: listed.server.to_owned(),
+        revision: listed.revision.to_owned(),
         tokens: costs.iter().map(|cost| cost.tokens).sum(),
         tools: costs,
         providers: Provider::ALL.map(|provider| verdict(provider, &tools)).into(),
         advice: advice(settings, &tools),
-    })
+    };
+    Some(review.section())
 }
 
 fn verdict(provider: Provider, tools: &[Tool]) -> ProviderVerdict {
@@ -47,4 +109,70 @@ fn advice(settings: &SchemaLint, tools: &[Tool]) -> Vec<Remark> {
 
 fn remark(lint: &Lint, LintFinding { tool, at, says }: LintFinding) -> Remark {
     Remark { lint: lint.id.to_owned(), tool, at, says }
+}
+
+impl Review {
+    fn section(&self) -> Section {
+        let ending = if self.tools.len() == 1 { "" } else { "s" };
+        let count = self.tools.len();
+        let columns = vec!["provider".to_owned(), "takes the tools".to_owned()];
+        let mut rows: Vec<Vec<Cell>> = self.providers.iter().map(|verdict| verdict.row(count)).collect();
+        if !self.advice.is_empty() {
+            rows.push(vec![Cell::plain("advice"), Cell::plain(counted(&self.advice))]);
+        }
+        let mut parts = vec![SectionPart::List(self.costs()), SectionPart::Table(SectionTable { columns, rows })];
+        if !self.advice.is_empty() {
+            parts.push(SectionPart::Note("`level: advice` shows where the advice applies".to_owned()));
+        }
+        Section {
+            block: KIND.key.name.to_owned(),
+            file: self.file.clone(),
+            server: self.server.clone(),
+            revision: self.revision.clone(),
+            heading: format!(
+                "{count} tool{ending} of {}, {}: about {} tokens",
+                self.server, self.revision, self.tokens
+            ),
+            parts,
+            data: to_value(self).unwrap_or_default(),
+        }
+    }
+
+    /// The tools that cost most; all of them where there are few.
+    fn costs(&self) -> Vec<String> {
+        let mut sorted: Vec<_> = self.tools.iter().collect();
+        sorted.sort_by_key(|cost| std::cmp::Reverse(cost.tokens));
+        let named = sorted.iter().take(DEAREST).map(|cost| format!("{} {}", cost.tool, cost.tokens));
+        named.chain((sorted.len() > DEAREST).then(|| "…".to_owned())).collect()
+    }
+}
+
+impl ProviderVerdict {
+    fn row(&self, tools: usize) -> Vec<Cell> {
+        let cell = if self.refuses.is_empty() {
+            Cell::new("takes them", Tone::Good)
+        } else {
+            let tone = if self.when.is_empty() { Tone::Bad } else { Tone::Doubtful };
+            let when = if self.when.is_empty() { String::new() } else { format!(" ({})", self.when) };
+            Cell::new(format!("refuses {}{when}: {}", self.refused(tools), counted(&self.refuses)), tone)
+        };
+        vec![Cell::plain(&self.provider), cell]
+    }
+
+    /// How many of the tools are refused; one alone is enough for a request to fail.
+    fn refused(&self, tools: usize) -> String {
+        let named: BTreeSet<&str> =
+            self.refuses.iter().map(|remark| remark.tool.as_str()).filter(|tool| !tool.is_empty()).collect();
+        if named.is_empty() { "the list".to_owned() } else { format!("{} of {tools}", named.len()) }
+    }
+}
+
+/// The lints that found something, each with how many tools it is about.
+fn counted(remarks: &[Remark]) -> String {
+    let mut by_lint: IndexMap<&str, BTreeSet<&str>> = IndexMap::new();
+    for remark in remarks {
+        by_lint.entry(&remark.lint).or_default().insert(&remark.tool);
+    }
+    let each = by_lint.iter().map(|(lint, tools)| format!("{lint} {}", tools.len()));
+    each.collect::<Vec<_>>().join(", ")
 }

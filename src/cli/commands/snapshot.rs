@@ -375,9 +375,9 @@ fn recorded(
     // What still runs ends here: servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
     match ran {
-        Some(Ok(recorded)) => {
+        Some(Ok(parts)) => {
             let mut whole = Recording::default();
-            for Recording { servers, notes } in recorded {
+            for Recording { servers, notes } in parts {
                 whole.servers.extend(servers);
                 whole.notes.extend(notes);
             }

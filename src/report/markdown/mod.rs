@@ -6,17 +6,17 @@
 mod proof;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::event::{CaseResult, Figure, Gate, Outcome, RunFinished};
+use crate::event::{CaseResult, Figure, Gate, Outcome, RunFinished, Section, SectionPart, SectionTable};
 use crate::source::{Color, Style, duration_text, visible, visible_line};
 use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
 
 use super::cause::Cause;
 use super::fold::{Report, SuiteReport, Totals};
 use super::terminal::{self, CaseDetail, Groups};
-use super::{Format, compliance, limit, wording};
+use super::{Format, limit, wording};
 
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
@@ -39,8 +39,7 @@ fn render(report: &Report) -> String {
         failures(&suites),
         flaky(&suites),
         reasons(&suites),
-        report.finished().map(rules).unwrap_or_default(),
-        report.finished().map(reviews).unwrap_or_default(),
+        report.finished().map(sections).unwrap_or_default(),
         report.finished().map(coverage).unwrap_or_default(),
         report.finished().and_then(|run| run.proof.as_deref()).map(proof::mutants).unwrap_or_default(),
     ];
@@ -116,36 +115,32 @@ fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     text
 }
 
-/// How well servers keep the rules of the specification, page by page.
-fn rules(run: &RunFinished) -> String {
-    let mut text = String::new();
-    for one in &run.compliance {
-        let _ = writeln!(text, "### Compliance of {} with {}\n", code(&one.server), code(&one.revision));
-        text += "| page | MUST | SHOULD | not judged |\n| --- | ---: | ---: | ---: |\n";
-        for page in &one.pages {
-            let open = page.must.plus(page.should).open;
-            let (must, should) = (compliance::share(&page.must), compliance::share(&page.should));
-            let _ = writeln!(text, "| {} | {must} | {should} | {open} |", code(&page.page));
-        }
-        let _ = writeln!(text, "\n{}\n", compliance::score(one));
+/// What blocks add to the summary.
+fn sections(run: &RunFinished) -> String {
+    run.sections.iter().map(section).collect()
+}
+
+fn section(section: &Section) -> String {
+    let mut text = format!("### {}\n\n", code(&section.heading));
+    for part in &section.parts {
+        let part = match part {
+            SectionPart::Table(part) => table(part),
+            SectionPart::List(lines) => lines.iter().map(|line| format!("- {}\n", code(line))).collect(),
+            SectionPart::Code(part) => fenced(part, "text"),
+            SectionPart::Note(note) => format!("{}\n", code(note)),
+        };
+        text += &format!("{part}\n");
     }
     text
 }
 
-/// What tools cost, and which providers take them.
-fn reviews(run: &RunFinished) -> String {
-    let mut text = String::new();
-    for review in &run.reviews {
-        let _ = writeln!(text, "### Tools of {} in {}\n", code(&review.server), code(&review.revision));
-        let _ = writeln!(text, "{} tools, about {} tokens.\n", review.tools.len(), review.tokens);
-        text += "| provider | takes them | refused by |\n| --- | --- | --- |\n";
-        for verdict in &review.providers {
-            let takes = if verdict.refuses.is_empty() { "yes" } else { "no" };
-            let lints: BTreeSet<&str> = verdict.refuses.iter().map(|remark| remark.lint.as_str()).collect();
-            let lints: Vec<String> = lints.into_iter().map(code).collect();
-            let _ = writeln!(text, "| {} | {takes} | {} |", code(&verdict.provider), lints.join(", "));
-        }
-        text.push('\n');
+fn table(table: &SectionTable) -> String {
+    let figures = table.columns.len() > 2;
+    let line = if figures { " ---: |" } else { " --- |" }.repeat(table.columns.len().saturating_sub(1));
+    let mut text = format!("| {} |\n| --- |{line}\n", table.columns.join(" | "));
+    for row in &table.rows {
+        let cells = row.iter().map(|cell| if cell.text.is_empty() { String::new() } else { code(&cell.text) });
+        let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     text
 }

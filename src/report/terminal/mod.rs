@@ -7,7 +7,6 @@
 mod answer;
 mod chosen;
 mod comparison;
-mod compliance;
 mod failure;
 mod finding;
 mod fuzz;
@@ -15,7 +14,7 @@ mod groups;
 mod layout;
 mod next;
 mod proof;
-mod review;
+mod section;
 mod summary;
 mod view;
 

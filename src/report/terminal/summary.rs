@@ -21,7 +21,7 @@ use super::groups::{CaseDetail, Groups};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
 use super::view::{Cases, Failures, Families, View};
-use super::{compliance, next, review};
+use super::{next, section};
 
 /// Suites in which everything passed are listed up to this number of suites.
 const SUITES: usize = 20;
@@ -46,8 +46,7 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     sections.push(stale_snapshots(report, style));
     sections.push(fuzz::table(suites.iter().flat_map(|suite| suite.cases.iter().copied()), style));
     sections.extend(comparisons(report, style));
-    sections.extend(report.finished().into_iter().flat_map(|finished| compliance::tables(finished, style)));
-    sections.extend(report.finished().into_iter().flat_map(|finished| review::tables(finished, style)));
+    sections.extend(report.finished().into_iter().flat_map(|finished| section::sections(finished, style)));
     sections.push(coverage(report, view.families, style));
     sections.extend(proven(report, view.survivors, style));
     sections.push(total(report, &suites, style));

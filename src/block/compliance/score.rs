@@ -1,0 +1,197 @@
+//! How well servers keep the rules of the specification.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::to_value;
+
+use super::KIND;
+use crate::event::{CaseResult, Cell, Outcome, RequirementLevel, Section, SectionPart, SectionTable, Tone};
+
+/// How well one server keeps the rules of one revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct ComplianceScore {
+    /// The suite's file.
+    file: String,
+    /// The server's name in the suite.
+    server: String,
+    /// The revision that was spoken.
+    revision: String,
+    /// By page of the specification, in alphabetical order.
+    pages: Vec<PageScore>,
+}
+
+/// The rules of one page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct PageScore {
+    /// The page: `basic/transports`.
+    page: String,
+    /// Those that bind.
+    must: RuleTally,
+    /// Those that advise.
+    should: RuleTally,
+}
+
+/// How many rules ended in which way; each is counted once, by the worst of its cases.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+struct RuleTally {
+    /// Kept.
+    kept: usize,
+    /// Broken, those that are known included.
+    broken: usize,
+    /// Not judged: nothing followed from what the server said, or the environment broke.
+    open: usize,
+    /// Not applicable to this server or without a hint, so not counted.
+    skipped: usize,
+}
+
+impl RuleTally {
+    /// The rules that came to a verdict.
+    fn judged(&self) -> usize {
+        self.kept + self.broken
+    }
+
+    /// The rules of both.
+    #[must_use]
+    fn plus(self, other: Self) -> Self {
+        Self {
+            kept: self.kept + other.kept,
+            broken: self.broken + other.broken,
+            open: self.open + other.open,
+            skipped: self.skipped + other.skipped,
+        }
+    }
+
+    fn count(&mut self, outcome: Outcome) {
+        *match outcome {
+            Outcome::Passed => &mut self.kept,
+            Outcome::Failed | Outcome::Warned => &mut self.broken,
+            Outcome::Inconclusive | Outcome::Errored => &mut self.open,
+            Outcome::Skipped => &mut self.skipped,
+        } += 1;
+    }
+}
+
+impl ComplianceScore {
+    /// What cases say about rules; one entry for each server and revision that has any.
+    pub(super) fn of<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        let mut rules: Vec<BTreeMap<String, (usize, RequirementLevel, Outcome)>> = Vec::new();
+        for result in results {
+            let Some(rule) = &result.case.rule else { continue };
+            let revision =
+                if result.protocol_revision.is_empty() { &result.case.revision } else { &result.protocol_revision };
+            let is_same = |one: &Self| one.file == result.case.file && one.server == result.case.server;
+            let asked = &result.case.revision;
+            let at = found.iter().position(|one| is_same(one) && (one.revision == *revision || asked == "auto"));
+            let at = at.unwrap_or_else(|| {
+                let (file, server) = (result.case.file.clone(), result.case.server.clone());
+                found.push(Self { file, server, revision: revision.clone(), pages: Vec::new() });
+                rules.push(BTreeMap::new());
+                found.len() - 1
+            });
+            if found[at].revision == "auto" {
+                found[at].revision.clone_from(revision);
+            }
+            let page = rule.section.split('#').next().unwrap_or_default().trim_start_matches('/');
+            let pages = &mut found[at].pages;
+            let page_at = pages.iter().position(|one| one.page == page).unwrap_or_else(|| {
+                pages.push(PageScore {
+                    page: page.to_owned(),
+                    must: RuleTally::default(),
+                    should: RuleTally::default(),
+                });
+                pages.len() - 1
+            });
+            let entry = rules[at].entry(rule.id.clone()).or_insert((page_at, rule.level, result.outcome));
+            entry.2 = worse(entry.2, result.outcome);
+        }
+        for (one, rules) in found.iter_mut().zip(rules) {
+            for (page, level, outcome) in rules.into_values() {
+                let page = &mut one.pages[page];
+                let tally = if level == RequirementLevel::Must { &mut page.must } else { &mut page.should };
+                tally.count(outcome);
+            }
+            one.pages.sort_by(|one, other| one.page.cmp(&other.page));
+        }
+        found
+    }
+
+    /// Those that bind, of all pages.
+    fn must(&self) -> RuleTally {
+        self.pages.iter().fold(RuleTally::default(), |sum, page| sum.plus(page.must))
+    }
+
+    /// Those that advise, of all pages.
+    fn should(&self) -> RuleTally {
+        self.pages.iter().fold(RuleTally::default(), |sum, page| sum.plus(page.should))
+    }
+}
+
+/// The outcome that decides about a rule with several cases.
+fn worse(one: Outcome, other: Outcome) -> Outcome {
+    let weight = |outcome| match outcome {
+        Outcome::Skipped => 0,
+        Outcome::Passed => 1,
+        Outcome::Inconclusive => 2,
+        Outcome::Errored => 3,
+        Outcome::Warned => 4,
+        Outcome::Failed => 5,
+    };
+    if weight(other) > weight(one) { other } else { one }
+}
+
+impl ComplianceScore {
+    /// The score as a section: a row for each page, then the sum.
+    pub(super) fn section(&self) -> Section {
+        let row = |page: &PageScore| {
+            let open = page.must.plus(page.should).open;
+            let tone = if page.must.broken > 0 { Tone::Bad } else { Tone::Plain };
+            let open = if open == 0 { String::new() } else { open.to_string() };
+            vec![
+                Cell::plain(&page.page),
+                Cell::new(share(&page.must), tone),
+                Cell::plain(share(&page.should)),
+                Cell::plain(open),
+            ]
+        };
+        let columns = ["page", "MUST", "SHOULD", "not judged"].map(str::to_owned).into();
+        let table = SectionTable { columns, rows: self.pages.iter().map(row).collect() };
+        Section {
+            block: KIND.key.name.to_owned(),
+            file: self.file.clone(),
+            server: self.server.clone(),
+            revision: self.revision.clone(),
+            heading: format!("compliance of {}, {}", self.server, self.revision),
+            parts: vec![SectionPart::Table(table), SectionPart::Note(self.sentence())],
+            data: to_value(self).unwrap_or_default(),
+        }
+    }
+
+    /// The score in one sentence, numerator and denominator; rules that were not judged are in neither.
+    fn sentence(&self) -> String {
+        let (must, should) = (self.must(), self.should());
+        let mut parts = vec![kept(&must, "MUST")];
+        if should.judged() > 0 {
+            parts.push(kept(&should, "SHOULD"));
+        }
+        let all = must.plus(should);
+        if all.open > 0 {
+            parts.push(format!("{} not judged", all.open));
+        }
+        if all.skipped > 0 {
+            parts.push(format!("{} skipped", all.skipped));
+        }
+        parts.join(", ")
+    }
+}
+
+fn kept(tally: &RuleTally, noun: &str) -> String {
+    let ending = if tally.judged() == 1 { "" } else { "s" };
+    format!("{} of {} {noun}{ending} kept", tally.kept, tally.judged())
+}
+
+/// `9/10`, or nothing where no rule came to a verdict.
+fn share(tally: &RuleTally) -> String {
+    if tally.judged() == 0 { "-".to_owned() } else { format!("{}/{}", tally.kept, tally.judged()) }
+}

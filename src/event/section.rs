@@ -1,0 +1,102 @@
+//! Sections of a run's summary that blocks write, each rendered once by every report that people read.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::source::map_texts;
+
+/// A section of a run's summary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Section {
+    /// The key of the block that wrote it.
+    pub block: String,
+    /// The suite's file.
+    pub file: String,
+    /// The server's name in the suite.
+    pub server: String,
+    /// The revision that was spoken.
+    pub revision: String,
+    /// One line.
+    pub heading: String,
+    /// What stands under the heading, in order.
+    pub parts: Vec<SectionPart>,
+    /// The same as the block's own figures, for programs.
+    #[serde(default)]
+    pub data: Value,
+}
+
+/// A part of a section.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SectionPart {
+    /// Rows of cells.
+    Table(SectionTable),
+    /// Lines that belong together, such as the tools that cost most.
+    List(Vec<String>),
+    /// Something to type or to copy.
+    Code(String),
+    /// A sentence.
+    Note(String),
+}
+
+/// A table; the first column names the rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SectionTable {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// The rows, each with a cell for every column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// The text.
+    pub text: String,
+    /// Whether it is good or bad news.
+    pub tone: Tone,
+}
+
+/// Whether something is good or bad news; colour is never the only sign of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tone {
+    /// Neither.
+    Plain,
+    /// In order.
+    Good,
+    /// Worth a look.
+    Doubtful,
+    /// Wrong.
+    Bad,
+}
+
+impl Cell {
+    /// A cell with a tone.
+    pub fn new(text: impl Into<String>, tone: Tone) -> Self {
+        Self { text: text.into(), tone }
+    }
+
+    /// A cell that is neither good nor bad news.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(text, Tone::Plain)
+    }
+}
+
+impl Section {
+    /// Changes every text that may hold a secret.
+    pub(super) fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
+        self.heading = change(&self.heading);
+        for part in &mut self.parts {
+            match part {
+                SectionPart::Table(table) => {
+                    table.rows.iter_mut().flatten().for_each(|cell| cell.text = change(&cell.text));
+                }
+                SectionPart::List(lines) => lines.iter_mut().for_each(|line| *line = change(line)),
+                SectionPart::Code(text) | SectionPart::Note(text) => *text = change(text),
+            }
+        }
+        self.data = map_texts(std::mem::take(&mut self.data), change);
+    }
+}
