@@ -290,6 +290,7 @@ pub(super) struct WrittenReason<'a> {
     reason: Cow<'a, Reason>,
 }
 
+#[expect(clippy::ref_option, reason = "serde passes the field as it is")]
 pub(super) fn serialize<S: Serializer>(reason: &Option<Reason>, to: S) -> Result<S::Ok, S::Error> {
     let written = |reason| WrittenReason { text: Reason::to_string(reason), reason: Cow::Borrowed(reason) };
     reason.as_ref().map(written).serialize(to)

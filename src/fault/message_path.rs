@@ -132,7 +132,7 @@ fn edit(steps: &[MessagePathStep], value: &mut Value, change: &mut dyn FnMut(&mu
         }
         (MessagePathStep::Each, Value::Array(items)) => items.iter_mut().for_each(|item| edit(rest, item, change)),
         (MessagePathStep::Each, Value::Object(members)) => {
-            members.values_mut().for_each(|member| edit(rest, member, change))
+            members.values_mut().for_each(|member| edit(rest, member, change));
         }
         (MessagePathStep::Json, Value::String(text)) => {
             let Ok(before) = serde_json::from_str::<Value>(text) else { return };

@@ -64,7 +64,17 @@ pub(super) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Res
             };
             let tool = match &step.action {
                 Action::Call { tool, .. } => tool.text().map(str::to_owned),
-                _ => None,
+                Action::Read { .. }
+                | Action::Prompt { .. }
+                | Action::Complete { .. }
+                | Action::List(_)
+                | Action::Request { .. }
+                | Action::Notify { .. }
+                | Action::Wait(_)
+                | Action::Alive
+                | Action::Restart
+                | Action::Http(_)
+                | Action::Send(_) => None,
             };
             (Exchange { tool, ..blank(phase, step_title(step)) }, Err(unsaid))
         }
@@ -243,7 +253,13 @@ fn called_tool(intent: &Intent) -> Option<&str> {
         Intent::Request { method, params: Some(params) } | Intent::Cancel { method, params: Some(params), .. } => {
             params["name"].as_str().filter(|_| method == "tools/call")
         }
-        _ => None,
+        Intent::Request { .. }
+        | Intent::List(_)
+        | Intent::Notify { .. }
+        | Intent::Wait(_)
+        | Intent::Cancel { .. }
+        | Intent::Send(_)
+        | Intent::Http(_) => None,
     }
 }
 

@@ -41,7 +41,7 @@ impl Conversation<'_> {
                 (index, result) = self.speak(phase, step).await;
                 match &result {
                     Ok(Some(heard)) if is_served(&heard.reply.message) => {
-                        self.warnings.push(precondition::unsteady(first))
+                        self.warnings.push(precondition::unsteady(first));
                     }
                     Ok(Some(heard)) => {
                         let found =

@@ -91,7 +91,7 @@ fn conceal(reply: &mut ServerReply, redactor: &Redactor) {
     match &mut reply.content {
         ReplyContent::Message(message) => *message = redactor.value(std::mem::take(message)),
         ReplyContent::Bytes(bytes) | ReplyContent::Torn(bytes) | ReplyContent::Stderr(bytes) => {
-            *bytes = concealed(bytes, redactor)
+            *bytes = concealed(bytes, redactor);
         }
         ReplyContent::Stalled | ReplyContent::Ended(_) => {}
     }

@@ -87,10 +87,10 @@ fn endings(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();
     match was {
         AnswerKind::Served if context.is_call() => {
-            found.push(CandidateExpectation::new(json!({"is_error": false}), "it works", fails))
+            found.push(CandidateExpectation::new(json!({"is_error": false}), "it works", fails));
         }
         AnswerKind::Served => {
-            found.push(CandidateExpectation::new(json!({"at": "result", "type": "object"}), "it works", fails))
+            found.push(CandidateExpectation::new(json!({"at": "result", "type": "object"}), "it works", fails));
         }
         AnswerKind::Failed => found.push(CandidateExpectation::new(json!({"is_error": true}), "it is refused", works)),
         AnswerKind::Refused => {

@@ -125,11 +125,12 @@ fn section(section: &Section) -> String {
     for part in &section.parts {
         let part = match part {
             SectionPart::Table(part) => table(part),
-            SectionPart::List(lines) => lines.iter().map(|line| format!("- {}\n", code(line))).collect(),
+            SectionPart::List(lines) => lines.iter().fold(String::new(), |list, line| list + "- " + &code(line) + "\n"),
             SectionPart::Code(part) => fenced(part, "text"),
             SectionPart::Note(note) => format!("{}\n", code(note)),
         };
-        text += &format!("{part}\n");
+        text += &part;
+        text.push('\n');
     }
     text
 }

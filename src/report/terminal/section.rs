@@ -86,11 +86,15 @@ fn figures(cells: &[Cell], widths: &[usize], before: usize, style: &Style) -> St
             let mut lines = wrapped.lines();
             line += &painted(lines.next().unwrap_or_default(), cell.tone, style);
             for below in lines {
-                line += &format!("\n{}{below}", " ".repeat(used));
+                line.push('\n');
+                line += &" ".repeat(used);
+                line += below;
             }
         } else {
             let gap = " ".repeat(width.saturating_sub(layout::columns(&text)));
-            line += &format!("{}{gap}   ", painted(&text, cell.tone, style));
+            line += &painted(&text, cell.tone, style);
+            line += &gap;
+            line += "   ";
             used += width + 3;
         }
     }
