@@ -72,7 +72,7 @@ fn what_a_server_wrote_is_never_filled_in() {
     scene.write(&format!(".mcprove/findings/{id}.json"), &older);
     scene.write("heard.log", "");
     let old = scene.line(&format!("MCPROVE_SECRET_DEPLOY_KEY=hunter2-is-secret mcprove findings replay {id}"));
-    assert!(old.status == 3 && old.stderr.contains("kept by an earlier mcprove"), "{}", old.text());
+    assert!(old.status == 3 && old.stderr.contains("an earlier version of mcprove wrote it"), "{}", old.text());
     assert_eq!(scene.line("show heard.log").stdout, "");
 }
 
