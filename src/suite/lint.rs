@@ -265,6 +265,10 @@ fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diag
             template::check(expectation.node(), &seen, found);
             expression_names(expectation, members(step), &seen, found);
         }
+        for need in &step.needs {
+            template::check(need.assert.node(), &seen, found);
+            expression_names(&need.assert, members(step), &seen, found);
+        }
         for Capture { name, .. } in &step.capture {
             if is_template(&name.value) {
                 found.push(Diagnostic::error("bad-template", "the name of a capture cannot be a template", name.span));

@@ -100,6 +100,9 @@ fn details(case: &Case, registry: &Registry) -> String {
 }
 
 fn session_words(case: &Case) -> &'static str {
+    if matches!(&case.body, Body::Check(check) if check.sends()) {
+        return "servers of its own";
+    }
     match case.session {
         SessionNeed::Shared => "shared session",
         SessionNeed::InTurn => "a session to itself",

@@ -40,7 +40,9 @@ pub(crate) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
             steps_of(Some(list), found)
         }
         (None, None) if node.get("scan").is_some() => Vec::new(),
-        (None, _) => step(node, found).map(|step| vec![Step { name: None, ..step }]).unwrap_or_default(),
+        (None, _) => {
+            step(node, found).map(|step| vec![Step { name: None, needs: Vec::new(), ..step }]).unwrap_or_default()
+        }
     };
     for key in ["tags", "skip", "rows"] {
         node.get(key).into_iter().for_each(|value| grammar::refuse_templates(value, found));
