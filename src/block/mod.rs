@@ -2,7 +2,7 @@
 //!
 //! A folder is a kind of block, and holds all that is particular to it: its key and what may be written under it, its
 //! settings, the cases that follow from them, and what runs where YAML cannot say it. [`KINDS`] lists the kinds.
-//! Blocks of later versions are in [`later`]: their cases are planned and skipped.
+//! Blocks of later versions are in `later.rs`: their cases are planned and skipped.
 
 pub mod compliance;
 pub mod differential;

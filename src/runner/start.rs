@@ -18,7 +18,7 @@ pub struct Started {
     pub own_variables: Vec<String>,
 }
 
-/// How the servers are started that a command starts, by target; lanes are named as in [`super::SessionFrames::target`].
+/// How the servers are started that a command starts, by target, which is named as in [`super::SessionFrames::lane`].
 pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Started> {
     let read = names::mentioned(plan, &options.environment);
     let redactor = names::redactor(plan, options);

@@ -1,6 +1,6 @@
 //! Replays a recorded server in virtual time.
 //!
-//! Knows nothing of what is played: whoever has a recording is a [`Player`].
+//! Knows nothing of what is played: whoever has a recording is a [`RecordedServer`].
 
 use tokio::sync::mpsc;
 

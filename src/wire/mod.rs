@@ -1,6 +1,6 @@
 //! Messages between a client and a server, and checks that need no knowledge of why they were sent.
 //!
-//! A [`Frame`] is what was seen, byte for byte; a [`Message`] is what it means in JSON-RPC, broken ones included; a
+//! A [`Frame`] is what was seen, byte for byte; a [`RpcMessage`] is what it means in JSON-RPC, broken ones included; a
 //! [`Transcript`] is every frame of a session in order; [`Scanner`] finds what no server may send; [`sse`] reads event
 //! streams.
 //! Knows nothing about suites, cases or expectations. Start reading in [`Frame`].

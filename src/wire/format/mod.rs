@@ -32,7 +32,7 @@ pub enum StringFormat {
 }
 
 impl StringFormat {
-    /// The names, in the order of [`Format::ALL`].
+    /// The names, in the order of [`Self::ALL`].
     pub const NAMES: [&'static str; 7] =
         ["base64", "date-time", "json-schema", "media-type", "uri", "uri-template", "visible-ascii"];
 
