@@ -1,29 +1,58 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
+//!
+//! The library's API is [`testing`]. The other modules are the program; they are public for its own tests only, and
+//! change without notice.
 
-pub mod baseline;
-pub mod block;
-pub mod cli;
-pub mod coverage;
-pub mod demo;
-pub mod diagnosis;
-pub mod drift;
-pub mod event;
-pub mod fault;
-pub mod findings;
-pub mod generate;
-pub mod lint;
-pub mod matching;
-pub mod plan;
-pub mod prove;
-pub mod recorded;
-pub mod redact;
-pub mod report;
-pub mod runner;
-pub mod session;
-pub mod suite;
-pub mod taxonomy;
 pub mod testing;
+
+#[doc(hidden)]
+pub mod baseline;
+#[doc(hidden)]
+pub mod block;
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod coverage;
+#[doc(hidden)]
+pub mod demo;
+#[doc(hidden)]
+pub mod diagnosis;
+#[doc(hidden)]
+pub mod drift;
+#[doc(hidden)]
+pub mod event;
+#[doc(hidden)]
+pub mod fault;
+#[doc(hidden)]
+pub mod findings;
+#[doc(hidden)]
+pub mod generate;
+#[doc(hidden)]
+pub mod lint;
+#[doc(hidden)]
+pub mod matching;
+#[doc(hidden)]
+pub mod plan;
+#[doc(hidden)]
+pub mod prove;
+#[doc(hidden)]
+pub mod recorded;
+#[doc(hidden)]
+pub mod redact;
+#[doc(hidden)]
+pub mod report;
+#[doc(hidden)]
+pub mod runner;
+#[doc(hidden)]
+pub mod session;
+#[doc(hidden)]
+pub mod suite;
+#[doc(hidden)]
+pub mod taxonomy;
+#[doc(hidden)]
 pub mod transport;
+#[doc(hidden)]
 pub mod wire;
 
+#[doc(hidden)]
 pub use mcprove_source as source;

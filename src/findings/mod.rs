@@ -1,7 +1,7 @@
 //! Findings that outlive their run: kept, shown, seen again, made small, compared.
 //!
-//! A [`Keeper`] watches a run and makes a [`Stored`] of everything that went wrong; [`again`] plays one to fresh servers;
-//! [`minimised`] leaves out what is not needed; [`regression`] is the test that a suite should gain; [`compare`] tells
+//! A [`Keeper`] watches a run and makes a [`Stored`] of everything that went wrong; [`again()`] plays one to fresh servers;
+//! [`minimised()`] leaves out what is not needed; [`regression()`] is the test that a suite should gain; [`compare()`] tells
 //! two runs apart.
 //! Knows nothing of files: whoever calls reads and writes. Start reading in [`Stored`].
 

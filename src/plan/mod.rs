@@ -1,7 +1,7 @@
 //! Which cases run, in which order, on which server: a suite with every choice made.
 //!
-//! [`build`] needs no server and decides what a suite declares; what depends on the server's tools stays a
-//! [`Body::Template`] until [`expand`] has a catalog.
+//! [`build()`] needs no server and decides what a suite declares; what depends on the server's tools stays a
+//! [`Body::Template`] until [`expand()`] has a catalog.
 //! Nothing here is optional that a runner would have to decide. Start reading in [`Plan`].
 
 mod block;

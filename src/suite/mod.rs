@@ -1,6 +1,6 @@
 //! The YAML a user writes, and what it means.
 //!
-//! [`load`] reads a suite and what it includes through a reader that is passed in, checks it against [`grammar`] and
+//! [`load()`] reads a suite and what it includes through a reader that is passed in, checks it against [`grammar`] and
 //! builds a [`Suite`]; every mistake is collected, and whoever holds a [`Suite`] holds a valid one.
 //! Knows nothing about servers that run or about cases; see `plan` for those. Start reading in [`Suite`].
 

@@ -2,7 +2,7 @@
 //!
 //! Every case that needs attention has a mark, so that no colour is needed: `✗` failed, `!` errored, `~` passed with a
 //! doubt (flaky, or a SHOULD was broken), `?` not judged, `-` skipped, `✓` passed.
-//! Start reading in [`failure`], which other formats use as well.
+//! Start reading in [`failure()`], which other formats use as well.
 
 mod answer;
 mod chosen;
