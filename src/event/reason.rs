@@ -39,8 +39,8 @@ pub enum Reason {
     Changed(String),
     /// A lint found something that the suite allows, for this reason.
     Allowed(String),
-    /// The result of generated calls, as counts.
-    Fuzzed(String),
+    /// The figures of a check that counts or measures.
+    Measured(String),
     /// No calls can be generated from the input schema.
     NoCallsGenerated(String),
     /// The server listed nothing that could be compared with a recording.
@@ -160,7 +160,7 @@ impl Reason {
             | Self::ReadOnly(text)
             | Self::Changed(text)
             | Self::Allowed(text)
-            | Self::Fuzzed(text)
+            | Self::Measured(text)
             | Self::NoCallsGenerated(text)
             | Self::NoRecordedCallServed(text)
             | Self::ServerUnavailable(text)
@@ -209,7 +209,7 @@ impl fmt::Display for Reason {
             | Self::NotApplicable(text)
             | Self::ToolNotAllowed(text)
             | Self::ReadOnly(text)
-            | Self::Fuzzed(text)
+            | Self::Measured(text)
             | Self::ServerUnavailable(text)
             | Self::NoToken(text)
             | Self::AnswerNotRead(text)

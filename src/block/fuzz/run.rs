@@ -203,7 +203,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         };
         reason = format!("{why} ({reason})");
     }
-    CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, Reason::Fuzzed(reason)) }
+    CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, Reason::Measured(reason)) }
 }
 
 /// A tool that looks at nothing of what its schema says: one call alone that is served may be a generous SDK's.

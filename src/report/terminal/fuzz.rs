@@ -52,7 +52,7 @@ struct Line<'a> {
 fn line(result: &CaseResult) -> Option<Line<'_>> {
     let is_called = result.case.probes.iter().any(|probe| probe == "fuzz") && result.outcome != Outcome::Skipped;
     let (_, tool) = result.case.name.split_once(": ")?;
-    let Some(Reason::Fuzzed(reason)) = result.reason.as_ref().filter(|_| is_called) else { return None };
+    let Some(Reason::Measured(reason)) = result.reason.as_ref().filter(|_| is_called) else { return None };
     let counts = reason.rsplit_once(" (").map_or(reason.as_str(), |(_, counts)| counts);
     let (counts, rest) = counts.split_once("; seed ")?;
     Some(Line { result, tool: tool.to_owned(), counts, seed: rest.split(',').next().unwrap_or_default() })
