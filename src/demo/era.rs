@@ -13,7 +13,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, Service};
 use serde_json::{Value, json};
 
-use super::faulty::Request;
+use super::faulty::HookedRequest;
 use super::server::Demo;
 use super::tasks;
 
@@ -46,10 +46,7 @@ impl Eras {
         mut context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let method = request.method().to_owned();
-        let era = match admit(&request, &context) {
-            Err(_) if self.demo.fault().admits(&request) => DemoEra::Legacy,
-            admitted => admitted?,
-        };
+        let era = admit(&request, &context)?;
         if let Some(fixtures) = self.demo.fixtures() {
             fixtures.note(&request, &mut context);
         }
@@ -74,7 +71,7 @@ impl Service<RoleServer> for Eras {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let fault = self.demo.fault();
-        fault.request(Request::new(fault, self, request, context)).await
+        fault.request(HookedRequest::new(fault, self, request, context)).await
     }
 
     async fn handle_notification(

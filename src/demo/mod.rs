@@ -27,7 +27,6 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
-use std::future::pending;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -42,7 +41,7 @@ use tokio::time::timeout;
 
 pub use self::settings::{Settings, Spelling};
 
-use self::faulty::Fault;
+use self::faulty::ServerFault;
 use self::fixtures::Fixtures;
 
 /// How long a client that stopped reading may hold up the end of a conversation.
@@ -83,11 +82,16 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    serve_with(Settings::default(), Arc::new(Fault::none()), reader, writer).await
+    serve_with(Settings::default(), Arc::new(ServerFault::none()), reader, writer).await
 }
 
 /// Serves one conversation as [`serve`] does, under settings and with what the server does wrong.
-pub async fn serve_with<R, W>(settings: Settings, fault: Arc<Fault>, reader: R, writer: W) -> Result<(), ServeError>
+pub async fn serve_with<R, W>(
+    settings: Settings,
+    fault: Arc<ServerFault>,
+    reader: R,
+    writer: W,
+) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -99,7 +103,7 @@ where
 }
 
 /// Holds one conversation with nothing between the server and the streams.
-async fn converse<R, W>(settings: Settings, fault: Arc<Fault>, reader: R, writer: W) -> Result<(), ServeError>
+async fn converse<R, W>(settings: Settings, fault: Arc<ServerFault>, reader: R, writer: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -127,9 +131,6 @@ where
         }
         () = fault.fallen() => return Err(ServeError::FellOver),
     };
-    if !fault.ends_with_input() {
-        pending::<()>().await;
-    }
     if let transport::Input::Failed(error) = &*ended.borrow() {
         return Err(ServeError::Read(io::Error::new(error.kind(), error.to_string())));
     }
@@ -145,7 +146,7 @@ fn only_real_failures(written: io::Result<()>) -> Result<(), ServeError> {
 }
 
 /// How a server behaves under settings and with what it does wrong.
-fn conduct(settings: Settings, fault: &Arc<Fault>) -> Result<server::Conduct, ServeError> {
+fn conduct(settings: Settings, fault: &Arc<ServerFault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
     let fixtures = rules.wants_fixtures().then(Fixtures::new).transpose().map_err(ServeError::Setting)?;
     let (rules, fixtures) = (Arc::new(rules), fixtures.map(Arc::new));

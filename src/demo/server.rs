@@ -14,7 +14,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::watch;
 
-use super::faulty::{Call, Fault};
+use super::faulty::{ServerFault, ToolCall};
 use super::fixtures::{self, Fixtures};
 use super::settings::Rules;
 use super::store::{SharedStore, Store};
@@ -45,7 +45,7 @@ pub(super) struct Conduct {
     /// What it was told.
     pub(super) rules: Arc<Rules>,
     /// What it does wrong.
-    pub(super) fault: Arc<Fault>,
+    pub(super) fault: Arc<ServerFault>,
     /// What it offers besides the directory.
     pub(super) fixtures: Option<Arc<Fixtures>>,
     /// The calls that go on as tasks.
@@ -69,7 +69,7 @@ impl Conduct {
 impl Default for Conduct {
     /// Told nothing, and right in every respect.
     fn default() -> Self {
-        Self { rules: Arc::default(), fault: Arc::new(Fault::none()), fixtures: None, tasks: Arc::default() }
+        Self { rules: Arc::default(), fault: Arc::new(ServerFault::none()), fixtures: None, tasks: Arc::default() }
     }
 }
 
@@ -106,7 +106,7 @@ impl Demo {
     }
 
     /// What it does wrong.
-    pub(super) fn fault(&self) -> &Arc<Fault> {
+    pub(super) fn fault(&self) -> &Arc<ServerFault> {
         &self.conduct.fault
     }
 
@@ -150,26 +150,10 @@ impl Demo {
             }
             Err(complaints) => Err(complaints),
         };
-        let mut result = match answer {
-            Ok(mut value) => {
-                self.conduct.fault.value(tool, &mut value);
-                CallToolResult::structured(value)
-            }
+        Ok(match answer {
+            Ok(value) => CallToolResult::structured(value),
             Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]),
-        };
-        self.conduct.fault.result(tool, &mut result);
-        Ok(result)
-    }
-
-    /// Every list fits on one page, so no cursor was ever given out.
-    fn only_page(&self, request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
-        match request.and_then(|request| request.cursor).filter(|cursor| !self.conduct.fault.turns_to(cursor)) {
-            Some(cursor) => Err(ErrorData::invalid_params(
-                format!("no page has the cursor `{cursor}`; the list has one page, so leave `cursor` out"),
-                None,
-            )),
-            None => Ok(()),
-        }
+        })
     }
 }
 
@@ -186,7 +170,6 @@ impl ServerHandler for Demo {
         if self.fixtures().is_some() {
             fixtures::declare(&mut info);
         }
-        self.conduct.fault.info(&mut info);
         info
     }
 
@@ -199,7 +182,7 @@ impl ServerHandler for Demo {
         mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        if !LEGACY.contains(&request.protocol_version) && !self.conduct.fault.agrees(&request.protocol_version) {
+        if !LEGACY.contains(&request.protocol_version) {
             request.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
         }
         let mut answer = self.get_info().with_protocol_version(request.protocol_version.clone());
@@ -214,7 +197,7 @@ impl ServerHandler for Demo {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.only_page(request)?;
+        only_page(request)?;
         let mut list = match self.tasks {
             Some(_) => tools::list_with_tasks(),
             None => tools::list(),
@@ -236,7 +219,7 @@ impl ServerHandler for Demo {
         if let Some(fixtures) = self.fixtures().filter(|_| fixtures::input_schema(&request.name).is_some()) {
             return fixtures.turn(&context, self.input.clone()).call(request).await;
         }
-        let call = Call::new(&self.conduct.fault, self, request, &context);
+        let call = ToolCall::new(&self.conduct.fault, self, request, &context);
         self.conduct.fault.call(call).await.map(Into::into)
     }
 
@@ -245,12 +228,10 @@ impl ServerHandler for Demo {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.only_page(request)?;
+        only_page(request)?;
         let mut list = resources::list();
         list.extend(self.fixtures().into_iter().flat_map(|_| fixtures::resources()));
-        let mut list = ListResourcesResult::with_all_items(list);
-        self.conduct.fault.resources(&mut list);
-        Ok(list)
+        Ok(ListResourcesResult::with_all_items(list))
     }
 
     async fn list_resource_templates(
@@ -258,7 +239,7 @@ impl ServerHandler for Demo {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.only_page(request)?;
+        only_page(request)?;
         let mut list = resources::templates();
         list.extend(self.fixtures().into_iter().flat_map(|_| fixtures::templates()));
         Ok(ListResourceTemplatesResult::with_all_items(list))
@@ -283,7 +264,7 @@ impl ServerHandler for Demo {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.only_page(request)?;
+        only_page(request)?;
         let mut list = prompts::list();
         list.extend(self.fixtures().into_iter().flat_map(Fixtures::prompts));
         Ok(ListPromptsResult::with_all_items(list))
@@ -297,9 +278,7 @@ impl ServerHandler for Demo {
         if let Some(fixtures) = self.fixtures().filter(|_| !prompts::offers(&request.name)) {
             return fixtures.turn(&context, self.input.clone()).prompt(request).await;
         }
-        let mut arguments = request.arguments.unwrap_or_default();
-        self.conduct.fault.prompt(&mut arguments);
-        Ok(prompts::get(&request.name, &arguments)?.into())
+        Ok(prompts::get(&request.name, &request.arguments.unwrap_or_default())?.into())
     }
 
     async fn complete(
@@ -347,6 +326,17 @@ impl ServerHandler for Demo {
             () = fixtures::relay(&context), if self.fixtures().is_some() => {}
         }
         Ok(())
+    }
+}
+
+/// Every list fits on one page, so no cursor was ever given out.
+fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        Some(cursor) => Err(ErrorData::invalid_params(
+            format!("no page has the cursor `{cursor}`; the list has one page, so leave `cursor` out"),
+            None,
+        )),
+        None => Ok(()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Where in a message a fault changes something: `result.tools[*].inputSchema.properties.*`.
 //!
 //! Like the paths of expectations, but for several places at once, and for members that are not there yet.
-//! `[*]` is every item of a list, `*` every member of an object, and `json()` goes into JSON that stands in a text.
+//! `[*]` is every item of a list, `[name=add]` each of its items with that member, `*` every member of an object, and
+//! `json()` goes into JSON that stands in a text.
 
 use serde_json::Value;
 
@@ -16,6 +17,8 @@ enum MessagePathStep {
     Member(String),
     Index(i64),
     Each,
+    /// The items that have a member with this text.
+    Where(String, String),
     Json,
 }
 
@@ -75,6 +78,7 @@ impl MessagePath {
                     items.remove(at);
                 }
             }
+            (Value::Array(items), MessagePathStep::Where(name, text)) => items.retain(|item| item[name] != **text),
             _ => {}
         });
     }
@@ -108,12 +112,13 @@ fn any(steps: &[MessagePathStep], value: &Value, wanted: &mut dyn FnMut(&Value) 
         }
         (MessagePathStep::Each, Value::Array(items)) => items.iter().any(|item| any(rest, item, wanted)),
         (MessagePathStep::Each, Value::Object(members)) => members.values().any(|member| any(rest, member, wanted)),
+        (MessagePathStep::Where(name, text), Value::Array(items)) => {
+            items.iter().any(|item| item[name] == **text && any(rest, item, wanted))
+        }
         (MessagePathStep::Json, Value::String(text)) => {
             serde_json::from_str(text).is_ok_and(|inner: Value| any(rest, &inner, wanted))
         }
-        (MessagePathStep::Member(_) | MessagePathStep::Index(_) | MessagePathStep::Each | MessagePathStep::Json, _) => {
-            false
-        }
+        _ => false,
     }
 }
 
@@ -134,6 +139,9 @@ fn edit(steps: &[MessagePathStep], value: &mut Value, change: &mut dyn FnMut(&mu
         (MessagePathStep::Each, Value::Object(members)) => {
             members.values_mut().for_each(|member| edit(rest, member, change));
         }
+        (MessagePathStep::Where(name, text), Value::Array(items)) => {
+            items.iter_mut().filter(|item| item[name] == **text).for_each(|item| edit(rest, item, change));
+        }
         (MessagePathStep::Json, Value::String(text)) => {
             let Ok(before) = serde_json::from_str::<Value>(text) else { return };
             let mut after = before.clone();
@@ -142,8 +150,7 @@ fn edit(steps: &[MessagePathStep], value: &mut Value, change: &mut dyn FnMut(&mu
                 *text = after.to_string();
             }
         }
-        (MessagePathStep::Member(_) | MessagePathStep::Index(_) | MessagePathStep::Each | MessagePathStep::Json, _) => {
-        }
+        _ => {}
     }
 }
 
@@ -162,7 +169,11 @@ fn step(text: &str) -> Option<(MessagePathStep, &str)> {
     }
     if let Some(inner) = text.strip_prefix('[') {
         let (index, rest) = inner.split_once(']')?;
-        let step = if index == "*" { MessagePathStep::Each } else { MessagePathStep::Index(index.parse().ok()?) };
+        let step = match index.split_once('=') {
+            Some((name, text)) => MessagePathStep::Where(name.to_owned(), text.to_owned()),
+            None if index == "*" => MessagePathStep::Each,
+            None => MessagePathStep::Index(index.parse().ok()?),
+        };
         return Some((step, rest));
     }
     let (name, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
@@ -190,6 +201,8 @@ mod tests {
         };
         let text = json!({"x.y": "{\"d\":[1,2]}"});
         check("a[*].b", json!({"a": [{"b": 0}, {"b": 0}], "c": text}));
+        check("a[z=1].b", json!({"a": [{"b": 1}, {"b": 2}], "c": text}));
+        check("c[\"x.y\"].json().e[k=v].b", json!({"a": [{"b": 1}, {"b": 2}], "c": text}));
         check("a[-1].b", json!({"a": [{"b": 1}, {"b": 0}], "c": text}));
         check("a[2].b", json!({"a": [{"b": 1}, {"b": 2}], "c": text}));
         check("a[0].*", json!({"a": [{"b": 0}, {"b": 2}], "c": text}));

@@ -9,7 +9,7 @@ use super::serve_faulty::{FaultyArgs, faulty};
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 use crate::demo::{self, ServeError, Settings};
 
 /// The variable with the token that `--require-token` requires.
@@ -121,13 +121,13 @@ impl From<ServeError> for ServeFailure {
 
 pub(in crate::cli) fn serve(args: &ServeArgs, environment: &Environment, output: &Output) -> Exit {
     match &args.server {
-        ServedServer::Demo(args) => start(args, Fault::none(), environment, output),
+        ServedServer::Demo(args) => start(args, ServerFault::none(), environment, output),
         ServedServer::Faulty(args) => faulty(args, environment, output),
     }
 }
 
 /// Runs a server on one thread, until its input or a signal ends it.
-pub(super) fn start(args: &StartArgs, fault: Fault, environment: &Environment, output: &Output) -> Exit {
+pub(super) fn start(args: &StartArgs, fault: ServerFault, environment: &Environment, output: &Output) -> Exit {
     started(args.http, args.settings(environment), fault, output)
 }
 
@@ -135,7 +135,7 @@ pub(super) fn start(args: &StartArgs, fault: Fault, environment: &Environment, o
 pub(super) fn start_with(
     args: &StartArgs,
     reference: Settings,
-    fault: Fault,
+    fault: ServerFault,
     environment: &Environment,
     output: &Output,
 ) -> Exit {
@@ -153,7 +153,7 @@ pub(super) fn start_with(
 fn started(
     address: Option<SocketAddr>,
     settings: Result<Settings, ServeFailure>,
-    fault: Fault,
+    fault: ServerFault,
     output: &Output,
 ) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -184,7 +184,7 @@ fn started(
 }
 
 /// Serves until a signal ends the program.
-async fn serve_http(address: SocketAddr, settings: Settings, fault: Arc<Fault>) -> Result<(), ServeFailure> {
+async fn serve_http(address: SocketAddr, settings: Settings, fault: Arc<ServerFault>) -> Result<(), ServeFailure> {
     let bound = demo::http::Bound::new(address).await.map_err(|error| ServeFailure {
         exit: Exit::Environment,
         message: format!("the server cannot listen at `{address}`: {error}"),

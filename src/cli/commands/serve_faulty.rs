@@ -10,7 +10,7 @@ use crate::block::compliance::built_in_rules;
 use crate::cli::environment::Environment;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
-use crate::demo::faulty::{self as servers, Fault, Surroundings};
+use crate::demo::faulty::{self as servers, ServerFault, Surroundings};
 use crate::demo::flaw::Flaw;
 use crate::demo::reference::Reference;
 use crate::source::{Diagnostic, SourceFile, Sources, did_you_mean, file};
@@ -44,14 +44,14 @@ pub(super) struct FaultyArgs {
 pub(super) fn faulty(args: &FaultyArgs, environment: &Environment, output: &Output) -> Exit {
     if let Some(file) = &args.flaw {
         return match read(file, output) {
-            Ok(flaw) => start(&args.start, Fault::flawed(flaw), environment, output),
+            Ok(flaw) => start(&args.start, ServerFault::flawed(flaw), environment, output),
             Err(exit) => exit,
         };
     }
     if let Some(rule) = &args.rule {
         return match breaking(rule, output) {
             Ok(reference) => {
-                let fault = reference.flaw.map_or_else(Fault::none, Fault::flawed);
+                let fault = reference.flaw.map_or_else(ServerFault::none, ServerFault::flawed);
                 start_with(&args.start, reference.settings, fault, environment, output)
             }
             Err(exit) => exit,
@@ -72,7 +72,7 @@ pub(super) fn faulty(args: &FaultyArgs, environment: &Environment, output: &Outp
         return Exit::Usage;
     }
     let secret = environment.get(SECRET.0).unwrap_or(SECRET.1).to_owned();
-    let fault = Fault::of(entry, Surroundings { folder: args.state.clone(), secret });
+    let fault = ServerFault::of(entry, Surroundings { folder: args.state.clone(), secret });
     start(&args.start, fault, environment, output)
 }
 

@@ -1,62 +1,69 @@
-//! The faulty servers: the demo server with exactly one fault written into it, one for each variant of the taxonomy
-//! that a server of its own can have.
+//! The faulty servers: the demo server with exactly one fault, one for each variant of the taxonomy that a server of its
+//! own can have.
 //!
-//! `hooks` names the places where the demo can go wrong, [`Fault`] is what the demo asks there, and each file of a
-//! family holds a table: the variant, one sentence about what this server does wrong, and the hooks that do it.
-//! Everything else stays as right as the demo is. Knows nothing about suites, nor about how faults are imitated.
+//! `servers.yml` lists them. Most are the correct server behind a [`Flaw`] at its edge; the others go wrong inside, where
+//! `hooks` names the places and [`ServerFault`] is what the demo asks there. Everything else stays as right as the demo is.
+//! Knows nothing about suites, nor about how faults are imitated.
 
-mod config;
-mod edits;
-mod fault;
+mod calls;
 mod hooks;
-mod proto;
-mod provider;
-mod schema;
 mod security;
+mod server_fault;
 mod state;
-mod timeout;
-mod tool;
 
-pub use self::fault::{Fault, Heard, Surroundings};
-pub(super) use self::hooks::{Call, Check, Request};
+use std::sync::LazyLock;
 
-use self::hooks::Hooks;
+pub(super) use self::hooks::{HookedRequest, ToolCall};
+pub use self::server_fault::{ServerFault, Surroundings};
+
+use self::hooks::{Hooks, SOUND};
+use super::flaw::Flaw;
+use crate::source::{Node, SourceFile, Sources, parse};
 use crate::taxonomy::{Registry, Transport};
 
 /// One faulty server.
-pub struct Entry {
+pub struct FaultyServer {
     /// The variant of the taxonomy.
     pub variant: &'static str,
-    /// What the server does wrong: what follows "it".
+    /// The fault: the rest of a sentence that begins with "it".
     pub wrong: &'static str,
-    hooks: Hooks,
+    hooks: &'static Hooks,
+    flaw: Option<Flaw>,
 }
-
-const FAMILIES: [&[Entry]; 8] = [
-    proto::ENTRIES,
-    tool::ENTRIES,
-    schema::ENTRIES,
-    state::ENTRIES,
-    provider::ENTRIES,
-    security::ENTRIES,
-    timeout::ENTRIES,
-    config::ENTRIES,
-];
 
 /// Variants that no server here has, and why.
 pub const ABSENT: &[(&str, &str)] = &[("SECURITY-TOOL-SHADOWING", "it takes a second server whose tool is shadowed")];
 
+static SERVERS: LazyLock<Vec<FaultyServer>> = LazyLock::new(|| {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("<faulty servers>", include_str!("servers.yml")));
+    let list = parse(&sources, source).unwrap_or_else(|mistake| panic!("{mistake:?}"));
+    list.items().iter().map(server).collect()
+});
+
+fn server(node: &Node) -> FaultyServer {
+    // They live as long as the list, which is never dropped.
+    let text = |key: &str| node.get(key).and_then(Node::text).unwrap_or_default().to_owned().leak();
+    let mut found = Vec::new();
+    let flaw = node.get("flaw").map(|flaw| Flaw::decode(flaw, &mut found));
+    let variant: &str = text("variant");
+    let mut inside = [calls::HOOKS, state::HOOKS, security::HOOKS].into_iter().flatten();
+    let hooks = inside.find(|(known, _)| *known == variant).map_or(&SOUND, |(_, hooks)| hooks);
+    assert!(found.is_empty(), "the flaw of `{variant}` has mistakes: {found:?}");
+    FaultyServer { wrong: text("wrong"), hooks, flaw, variant }
+}
+
 /// All faulty servers, family by family.
-pub fn all() -> impl Iterator<Item = &'static Entry> {
-    FAMILIES.into_iter().flatten()
+pub fn all() -> impl Iterator<Item = &'static FaultyServer> {
+    SERVERS.iter()
 }
 
 /// The server with the fault of that variant.
-pub fn find(variant: &str) -> Option<&'static Entry> {
-    all().find(|entry| entry.variant == variant)
+pub fn find(variant: &str) -> Option<&'static FaultyServer> {
+    all().find(|server| server.variant == variant)
 }
 
-/// What a faulty server can be reached over; over anything else it would be right.
-pub fn transports(entry: &Entry) -> &'static [Transport] {
-    Registry::builtin().variant(entry.variant).map_or(&[], |variant| &variant.transports)
+/// The transports over which a faulty server is faulty.
+pub fn transports(server: &FaultyServer) -> &'static [Transport] {
+    Registry::builtin().variant(server.variant).map_or(&[], |variant| &variant.transports)
 }

@@ -1,4 +1,4 @@
-//! Faults of state between calls and sessions, and after cancellations.
+//! The faulty servers that keep state wrongly between calls and sessions, and after cancellations.
 
 use std::fs;
 use std::time::Duration;
@@ -7,61 +7,30 @@ use rmcp::model::ResourceUpdatedNotificationParam;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::Entry;
-use super::edits::{failure, is_failure};
-use super::fault::{Heard, Memory};
-use super::hooks::{Answer, Call, Check, Hooks, Pending, SOUND};
+use super::hooks::{CallResult, Hooks, Pending, SOUND, ToolCall, failure, is_failure};
+use super::server_fault::FaultMemory;
 use crate::demo::store::User;
 
 /// How long a change lies around before it is written.
 const WRITING: Duration = Duration::from_millis(20);
 
-/// What a call leaves behind where nothing is given back.
+/// How many bytes each call leaves behind.
 const LEAK: usize = 1024 * 1024;
 
 /// The file that outlives a run.
 const FILE: &str = "users.json";
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
-        variant: "STATE-CROSS-SESSION-LEAK",
-        wrong: "keeps one directory for all sessions",
-        hooks: Hooks { keeps_apart: false, ..SOUND },
-    },
-    Entry {
-        variant: "STATE-CROSS-RUN-LEAK",
-        wrong: "keeps its users in the file `users.json`, and starts the next run with them",
-        hooks: Hooks { call: Some(remember_earlier_runs), ..SOUND },
-    },
-    Entry {
-        variant: "STATE-LOST-UPDATE",
-        wrong: "forgets all but the last of several changes that are under way at the same time",
-        hooks: Hooks { call: Some(write_back_what_was_read), ..SOUND },
-    },
-    Entry {
-        variant: "STATE-STALE-READ",
-        wrong: "answers `get_user` as it did the first time, whatever has changed since",
-        hooks: Hooks { call: Some(answer_from_memory), ..SOUND },
-    },
-    Entry {
-        variant: "STATE-STALE-SESSION",
-        wrong: "goes on to serve a session after its end",
-        hooks: Hooks { waives: |check| check == Check::End, ..SOUND },
-    },
-    Entry {
-        variant: "STATE-CORRUPT-STORE",
-        wrong: "cannot list, search or export any users once the name of one has a quotation mark",
-        hooks: Hooks { call: Some(stumble_over_quotes), ..SOUND },
-    },
-    Entry {
-        variant: "STATE-SUBSCRIPTION-LEAK",
-        wrong: "tells every client about every new user, although nobody subscribed",
-        hooks: Hooks { call: Some(tell_everybody), ..SOUND },
-    },
-    Entry {
-        variant: "STATE-RESOURCE-LEAK",
-        wrong: "holds on to one more MiB of memory with every call",
-        hooks: Hooks {
+pub(super) const HOOKS: &[(&str, Hooks)] = &[
+    ("STATE-CROSS-SESSION-LEAK", Hooks { keeps_apart: false, ..SOUND }),
+    ("STATE-CROSS-RUN-LEAK", Hooks { call: Some(remember_earlier_runs), ..SOUND }),
+    ("STATE-LOST-UPDATE", Hooks { call: Some(write_back_what_was_read), ..SOUND }),
+    ("STATE-STALE-READ", Hooks { call: Some(answer_from_memory), ..SOUND }),
+    ("STATE-STALE-SESSION", Hooks { ends_sessions: false, ..SOUND }),
+    ("STATE-CORRUPT-STORE", Hooks { call: Some(stumble_over_quotes), ..SOUND }),
+    ("STATE-SUBSCRIPTION-LEAK", Hooks { call: Some(tell_everybody), ..SOUND }),
+    (
+        "STATE-RESOURCE-LEAK",
+        Hooks {
             call: Some(|call| {
                 Box::pin(async move {
                     call.memory.hoard(LEAK);
@@ -70,39 +39,26 @@ pub(super) const ENTRIES: &[Entry] = &[
             }),
             ..SOUND
         },
-    },
-    Entry {
-        variant: "TIMEOUT-CANCEL-IGNORED",
-        wrong: "goes on with a cancelled export, and reports its progress",
-        hooks: Hooks { stops_when_cancelled: false, ..SOUND },
-    },
-    Entry {
-        variant: "TIMEOUT-CANCEL-REPLY",
-        wrong: "answers a call that a notification cancels with an error",
-        hooks: Hooks {
-            heard: answer_what_is_cancelled,
-            said: Some(|memory, line| {
-                let answered = serde_json::from_slice::<Value>(&line).map(|message| message["id"].clone());
-                memory.open().retain(|id| answered.as_ref().ok() != Some(id));
-                line
+    ),
+    ("TIMEOUT-CANCEL-IGNORED", Hooks { stops_when_cancelled: false, ..SOUND }),
+    (
+        "TIMEOUT-CANCEL-REPLY",
+        Hooks {
+            heard: answer_cancelled_call,
+            request: Some(|request| {
+                Box::pin(async move {
+                    let (memory, id) = (request.memory, request.id());
+                    let answer = request.proceed().await;
+                    memory.open().retain(|open| *open != id);
+                    answer
+                })
             }),
             ..SOUND
         },
-    },
-    Entry {
-        variant: "TIMEOUT-CANCEL-FATAL",
-        wrong: "falls over when a notification cancels something",
-        hooks: Hooks {
-            heard: |_, line| match serde_json::from_slice::<Value>(line) {
-                Ok(message) if message["method"] == "notifications/cancelled" => Heard::Fatal,
-                Ok(_) | Err(_) => Heard::Sound,
-            },
-            ..SOUND
-        },
-    },
+    ),
 ];
 
-fn remember_earlier_runs(call: Call<'_>) -> Pending<'_, Answer> {
+fn remember_earlier_runs(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
         let (memory, demo) = (call.memory, call.demo);
         let file = memory.surroundings.folder.join(FILE);
@@ -121,7 +77,7 @@ fn remember_earlier_runs(call: Call<'_>) -> Pending<'_, Answer> {
     })
 }
 
-fn write_back_what_was_read(call: Call<'_>) -> Pending<'_, Answer> {
+fn write_back_what_was_read(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
         if ["create_user", "update_user", "delete_user"].iter().any(|tool| call.is_of(tool)) {
             let read = call.demo.store().clone();
@@ -132,7 +88,7 @@ fn write_back_what_was_read(call: Call<'_>) -> Pending<'_, Answer> {
     })
 }
 
-fn answer_from_memory(call: Call<'_>) -> Pending<'_, Answer> {
+fn answer_from_memory(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
         if !call.is_of("get_user") {
             return call.proceed().await;
@@ -148,7 +104,7 @@ fn answer_from_memory(call: Call<'_>) -> Pending<'_, Answer> {
     })
 }
 
-fn stumble_over_quotes(call: Call<'_>) -> Pending<'_, Answer> {
+fn stumble_over_quotes(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
         let demo = call.demo;
         let reads_all = ["list_users", "search_users", "export_users"].iter().any(|tool| call.is_of(tool));
@@ -163,7 +119,7 @@ fn stumble_over_quotes(call: Call<'_>) -> Pending<'_, Answer> {
     })
 }
 
-fn tell_everybody(call: Call<'_>) -> Pending<'_, Answer> {
+fn tell_everybody(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
         let peer = call.context.peer.clone();
         let is_new = call.is_of("create_user");
@@ -176,21 +132,16 @@ fn tell_everybody(call: Call<'_>) -> Pending<'_, Answer> {
     })
 }
 
-fn answer_what_is_cancelled(memory: &Memory, line: &[u8]) -> Heard {
-    let Ok(message) = serde_json::from_slice::<Value>(line) else {
-        return Heard::Sound;
-    };
+fn answer_cancelled_call(memory: &FaultMemory, line: &[u8]) -> Option<Vec<u8>> {
+    let message: Value = serde_json::from_slice(line).ok()?;
     let mut open = memory.open();
     if message["method"] == "tools/call" && !message["id"].is_null() {
         open.push(message["id"].clone());
     }
-    let cancelled = &message["params"]["requestId"];
-    match open.iter().position(|id| id == cancelled) {
-        Some(position) if message["method"] == "notifications/cancelled" => {
-            let error = json!({ "code": 0, "message": "the request was cancelled" });
-            let answer = json!({ "jsonrpc": "2.0", "id": open.remove(position), "error": error });
-            Heard::Answered(format!("{answer}\n").into_bytes())
-        }
-        Some(_) | None => Heard::Sound,
-    }
+    let at = open.iter().position(|id| *id == message["params"]["requestId"])?;
+    let answer = (message["method"] == "notifications/cancelled").then(|| {
+        let error = json!({ "code": 0, "message": "the request was cancelled" });
+        json!({ "jsonrpc": "2.0", "id": open.remove(at), "error": error })
+    })?;
+    Some(format!("{answer}\n").into_bytes())
 }

@@ -21,7 +21,7 @@ use super::condition;
 use super::events::{Event, Splitter};
 use super::message::{FlawMessageKind, Head, Incoming};
 use super::playing::{self, Exchange, Playing};
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 
 /// Longer bodies are refused instead of filling the memory.
 const LONGEST_BODY: usize = 64 * 1024 * 1024;
@@ -31,7 +31,7 @@ const EVENTS_AHEAD: usize = 16;
 
 /// Answers a request with what `next`, the correct server, makes of what it hears.
 pub(in crate::demo) async fn answer<F>(
-    fault: &Fault,
+    fault: &ServerFault,
     playing: &Arc<Playing>,
     request: Request,
     next: impl FnOnce(Request) -> F,

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use super::change::ChangedMessage;
 use super::message::{FlawMessageKind, Incoming};
 use super::playing::{Exchange, Playing};
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 use crate::demo::{LAST_WORDS, ServeError, Settings, converse, only_real_failures, write};
 
 /// How many bytes wait between the flaw and the correct server.
@@ -24,7 +24,7 @@ const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionI
 /// Serves one conversation with a flaw in it.
 pub(in crate::demo) async fn serve<R, W>(
     settings: Settings,
-    fault: Arc<Fault>,
+    fault: Arc<ServerFault>,
     playing: Arc<Playing>,
     (reader, writer): (R, W),
 ) -> Result<(), ServeError>
@@ -60,7 +60,7 @@ where
 /// Where lines pass.
 struct Edge {
     playing: Arc<Playing>,
-    fault: Arc<Fault>,
+    fault: Arc<ServerFault>,
     scope: String,
     lines: mpsc::UnboundedSender<Vec<u8>>,
     open: Mutex<Vec<AwaitedRequest>>,

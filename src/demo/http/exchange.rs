@@ -15,7 +15,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use super::super::era::Eras;
-use super::super::faulty::Fault;
+use super::super::faulty::ServerFault;
 use super::super::server::Demo;
 use super::stream::Log;
 
@@ -114,7 +114,7 @@ struct Single {
     is_cancelled: bool,
     line: Option<Line>,
     log: Arc<Log>,
-    fault: Arc<Fault>,
+    fault: Arc<ServerFault>,
 }
 
 impl Transport<RoleServer> for Single {
@@ -127,8 +127,7 @@ impl Transport<RoleServer> for Single {
             *id = line.outside(id);
         }
         // A message always serializes.
-        let message = self.fault.said(serde_json::to_vec(&message).unwrap_or_default());
-        self.log.say(serde_json::from_slice(&message).unwrap_or_default());
+        self.log.say(serde_json::to_value(&message).unwrap_or_default());
         if is_answer {
             self.log.end();
         }
@@ -139,7 +138,7 @@ impl Transport<RoleServer> for Single {
         if let Some(request) = self.request.take() {
             return Some(JsonRpcMessage::Request(request));
         }
-        if !self.fault.heeds_cancellations() {
+        if !self.fault.hooks().stops_when_cancelled {
             self.log.last().await;
             return None;
         }

@@ -6,16 +6,10 @@
 use axum::http::uri::{Authority, Uri};
 use axum::http::{HeaderMap, StatusCode, header};
 
-use super::super::faulty::Check;
-use super::super::server::Conduct;
 use super::refused::Refused;
 
 /// Refuses requests of foreign pages, and those to a foreign name.
-pub(super) fn check(headers: &HeaderMap, conduct: &Conduct) -> Result<(), Refused> {
-    if conduct.fault.waives(Check::Origin) { Ok(()) } else { check_origin(headers) }
-}
-
-fn check_origin(headers: &HeaderMap) -> Result<(), Refused> {
+pub(super) fn check(headers: &HeaderMap) -> Result<(), Refused> {
     let host =
         super::single(headers, &header::HOST).map_err(|message| Refused::new(StatusCode::BAD_REQUEST, message))?;
     let Some(host) = host else {

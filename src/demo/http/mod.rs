@@ -30,7 +30,7 @@ use tokio::sync::watch;
 
 use self::refused::Refused;
 use self::session::Sessions;
-use super::faulty::Fault;
+use super::faulty::ServerFault;
 use super::flaw;
 use super::server::{Conduct, LEGACY, MODERN};
 use super::settings::User;
@@ -71,7 +71,7 @@ impl Bound {
     }
 
     /// The same server under settings and with what it does wrong.
-    pub fn with(self, settings: Settings, fault: &Arc<Fault>) -> Result<Self, ServeError> {
+    pub fn with(self, settings: Settings, fault: &Arc<ServerFault>) -> Result<Self, ServeError> {
         Ok(Self { conduct: super::conduct(settings, fault)?, ..self })
     }
 
@@ -119,7 +119,7 @@ fn router(server: Arc<Server>) -> Router {
 }
 
 async fn guarded(server: &Server, mut request: Request) -> Result<Response, Refused> {
-    guard::check(request.headers(), &server.conduct)?;
+    guard::check(request.headers())?;
     if let Some(answer) = authorization::metadata(&request, &server.conduct) {
         return answer;
     }

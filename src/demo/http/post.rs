@@ -1,6 +1,6 @@
 //! What a POST brings: a body of bounded size, and in it a message of one era or the other.
 
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 
 use axum::body::{Body, Bytes};
@@ -8,12 +8,11 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures_core::Stream;
-use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, JsonRpcRequest};
+use rmcp::model::ErrorCode;
 use serde_json::Value;
 
-use super::super::faulty::{Check, Heard};
 use super::super::server::{LEGACY, MODERN};
-use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
+use super::super::transport::envelope::{Refusal, UnreadId};
 use super::authorization::{self, Caller};
 use super::refused::Refused;
 use super::{SESSION_ID, Server, guard, stateless};
@@ -25,7 +24,7 @@ const LONGEST_BODY: usize = 32 * 1024 * 1024;
 pub(super) async fn answer(server: &Server, request: Request) -> Result<Response, Refused> {
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
-    if !accepts_answers(headers) && !server.conduct.fault.waives(Check::Accept) {
+    if !accepts_answers(headers) {
         let message = "the header `Accept` must list `application/json` and `text/event-stream`";
         return Err(Refused::new(StatusCode::NOT_ACCEPTABLE, message));
     }
@@ -34,11 +33,8 @@ pub(super) async fn answer(server: &Server, request: Request) -> Result<Response
         return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let body = read(body).await?;
-    match server.conduct.fault.heard(&body) {
-        Heard::Sound => {}
-        Heard::Answered(answer) => server.sessions.say(headers, &answer),
-        // The end of the server ends the connection.
-        Heard::Fatal => pending().await,
+    if let Some(answer) = server.conduct.fault.heard(&body) {
+        server.sessions.say(headers, &answer);
     }
     let message: Value = serde_json::from_slice(&body).map_err(|error| {
         let refusal = Refusal::unidentified(ErrorCode::PARSE_ERROR, format!("the body is not JSON: {error}"));
@@ -83,24 +79,7 @@ async fn dispatch(server: &Server, headers: &HeaderMap, caller: Caller, message:
     if method == Some("initialize") && !has_session {
         return server.sessions.open(caller, message).await;
     }
-    if !has_session && let Some(request) = admitted(server, &message) {
-        return Ok(stateless::admit(server, caller, request).await);
-    }
     server.sessions.find(headers, message.get("id"))?.answer(message).await
-}
-
-/// A request that is served outside of sessions, as a fault has it.
-fn admitted(server: &Server, message: &Value) -> Option<JsonRpcRequest<ClientRequest>> {
-    match judge(message.clone()) {
-        Judged::Message(message) => match *message {
-            JsonRpcMessage::Request(request) if server.conduct.fault.admits(&request.request) => Some(request),
-            JsonRpcMessage::Request(_)
-            | JsonRpcMessage::Notification(_)
-            | JsonRpcMessage::Response(_)
-            | JsonRpcMessage::Error(_) => None,
-        },
-        Judged::Batch(_) | Judged::Refused(_) | Judged::Ignored => None,
-    }
 }
 
 /// The answer to an array where there must be a message.

@@ -13,7 +13,6 @@ use rmcp::model::{
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::super::faulty::Check;
 use super::super::random;
 use super::super::server::{Conduct, Demo};
 use super::super::settings::User;
@@ -166,7 +165,7 @@ impl Sessions {
     /// Ends a session with everything that runs in it.
     pub(super) fn end(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let session = self.find(headers, None)?;
-        if self.conduct.fault.waives(Check::End) {
+        if !self.conduct.fault.hooks().ends_sessions {
             return Ok(());
         }
         lock(&self.open).retain(|_, open| !Arc::ptr_eq(open, &session));

@@ -6,7 +6,6 @@ use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, JsonRpcRequest};
 use serde_json::Value;
 
 use super::super::era::unknown_method;
-use super::super::faulty::Check;
 use super::super::server::{Demo, MODERN};
 use super::super::settings::Rules;
 use super::super::tasks::Owner;
@@ -69,11 +68,6 @@ pub(super) async fn answer(
 fn no_question() -> Refused {
     let message = "this revision has no requests from the server, so there is nothing to answer";
     Refused::new(StatusCode::BAD_REQUEST, message)
-}
-
-/// Answers a request of no era.
-pub(super) async fn admit(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>) -> Response {
-    reply(server, caller, request, true).await
 }
 
 /// Answers a request that has no session; `is_complete` if `_meta` lacks nothing.
@@ -152,9 +146,6 @@ fn check(server: &Server, headers: &HeaderMap, message: &Value) -> Result<(), Re
     }
     if is_request && !lacks(message).is_empty() {
         return Err(incomplete(message));
-    }
-    if server.conduct.fault.waives(Check::Repetition) {
-        return Ok(());
     }
     let method = message["method"].as_str().unwrap_or_default();
     mirrored::expect(headers, &METHOD, method).map_err(mismatch)?;

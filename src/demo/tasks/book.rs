@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::TaskProtocol;
 use super::task::{Stage, Task, Terms};
-use crate::demo::faulty::Call;
+use crate::demo::faulty::ToolCall;
 use crate::demo::random;
 use crate::demo::server::Demo;
 use crate::demo::transport::Input;
@@ -81,7 +81,7 @@ impl Tasks {
         let (entered, mut input) = (Arc::clone(&task), self.input.clone());
         let running = tokio::spawn(async move {
             let fault = Arc::clone(demo.fault());
-            let call = Call::new(&fault, &demo, request, &own);
+            let call = ToolCall::new(&fault, &demo, request, &own);
             let outcome = tokio::select! {
                 biased;
                 outcome = fault.call(call) => outcome,

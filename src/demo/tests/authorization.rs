@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::http::{Client, TYPES, bound, send, send_at, serve, start};
 use super::peer::{ERAS, Era};
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 use crate::demo::{ServeError, Settings};
 
 const ONE: &str = "Bearer one.token==";
@@ -128,7 +128,7 @@ async fn a_batch_with_a_change_in_it_takes_the_scope_of_the_change() {
 async fn tokens_that_no_header_can_carry_or_nobody_could_tell_apart_are_refused() {
     for (first, second) in [("", None), ("a b", None), ("a=b", None), ("ü", None), ("same", Some("same"))] {
         let settings = Settings { second_token: second.map(str::to_owned), ..told(first) };
-        let refused = bound().await.with(settings, &Arc::new(Fault::none()));
+        let refused = bound().await.with(settings, &Arc::new(ServerFault::none()));
         assert!(matches!(refused, Err(ServeError::Setting(_))), "{first}");
     }
 }
@@ -141,5 +141,5 @@ fn told(token: &str) -> Settings {
 async fn guarded() -> String {
     let of = |header: &str| header.strip_prefix("Bearer ").map(str::to_owned);
     let settings = Settings { second_token: of(TWO), low_scope_token: of(LOW), ..told("one.token==") };
-    serve(bound().await.with(settings, &Arc::new(Fault::none())).unwrap()).0
+    serve(bound().await.with(settings, &Arc::new(ServerFault::none())).unwrap()).0
 }

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::peer::{Era, meta};
-use crate::demo::faulty::{ABSENT, Entry, Fault, Surroundings, all, find, transports};
+use crate::demo::faulty::{ABSENT, FaultyServer, ServerFault, Surroundings, all, find, transports};
 use crate::demo::{ServeError, Settings, serve_with};
 use crate::source::difference;
 use crate::taxonomy::{Registry, Transport};
@@ -84,7 +84,7 @@ async fn a_fetched_page_is_the_one_of_its_machine() {
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\ninside").unwrap();
         String::from_utf8_lossy(&request[..length]).into_owned()
     });
-    let mut talk = Talk::start(Fault::of(find("SECURITY-SSRF").unwrap(), nowhere()), Settings::default());
+    let mut talk = Talk::start(ServerFault::of(find("SECURITY-SSRF").unwrap(), nowhere()), Settings::default());
     talk.send(&with_meta(json!({ "id": 1, "method": "resources/read", "params": { "uri": uri } }))).await;
     let mut answer = String::new();
     talk.reader.read_line(&mut answer).await.unwrap();
@@ -93,7 +93,7 @@ async fn a_fetched_page_is_the_one_of_its_machine() {
 }
 
 /// The faulty servers over standard streams.
-fn over_streams() -> impl Iterator<Item = &'static Entry> {
+fn over_streams() -> impl Iterator<Item = &'static FaultyServer> {
     all().filter(|entry| transports(entry).contains(&Transport::Stdio))
 }
 
@@ -102,7 +102,7 @@ fn nowhere() -> Surroundings {
 }
 
 /// All that a server does in the script, then in a second session, after a restart, and under settings.
-async fn everything(entry: Option<&'static Entry>, era: Era) -> String {
+async fn everything(entry: Option<&'static FaultyServer>, era: Era) -> String {
     let name = entry.map_or("none", |entry| entry.variant);
     let root = std::env::temp_dir().join(format!("mcprove-{}-{era:?}-{name}", std::process::id()));
     let folder = root.join("state");
@@ -110,7 +110,7 @@ async fn everything(entry: Option<&'static Entry>, era: Era) -> String {
     fs::write(root.join("canary"), "a file outside").unwrap();
     let fault = || {
         let surroundings = Surroundings { folder: folder.clone(), secret: "the secret".to_owned() };
-        Arc::new(entry.map_or_else(Fault::none, |entry| Fault::of(entry, surroundings)))
+        Arc::new(entry.map_or_else(ServerFault::none, |entry| ServerFault::of(entry, surroundings)))
     };
     let first = fault();
     let mut log = converse(("", &folder), first.clone(), Settings::default(), &script(era, SCRIPT, &folder)).await;
@@ -185,7 +185,7 @@ fn with_meta(mut message: Value) -> String {
 /// One conversation in lines, one for each value that came.
 async fn converse(
     (where_, folder): (&str, &Path),
-    fault: Arc<Fault>,
+    fault: Arc<ServerFault>,
     settings: Settings,
     script: &[(String, Vec<String>)],
 ) -> String {
@@ -221,11 +221,11 @@ struct Talk {
 }
 
 impl Talk {
-    fn start(fault: Fault, settings: Settings) -> Self {
+    fn start(fault: ServerFault, settings: Settings) -> Self {
         Self::start_shared(Arc::new(fault), settings)
     }
 
-    fn start_shared(fault: Arc<Fault>, settings: Settings) -> Self {
+    fn start_shared(fault: Arc<ServerFault>, settings: Settings) -> Self {
         let (client, server) = duplex(1024 * 1024);
         let (server_reader, server_writer) = split(server);
         let (reader, writer) = split(client);

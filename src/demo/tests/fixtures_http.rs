@@ -10,12 +10,12 @@ use super::fixtures::reply;
 use super::http::{Client, TYPES, bound, read_until, send, serve};
 use super::peer::Era;
 use crate::demo::Settings;
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 
 /// A server with its fixtures.
 async fn start() -> String {
     let settings = Settings { conformance_fixtures: true, ..Settings::default() };
-    serve(bound().await.with(settings, &Arc::new(Fault::none())).unwrap()).0
+    serve(bound().await.with(settings, &Arc::new(ServerFault::none())).unwrap()).0
 }
 
 /// A session whose client answers everything.

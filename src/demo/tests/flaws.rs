@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, duplex, split};
 
 use super::http::{Answer, Client, TYPES, bound, open, send, serve};
 use super::peer::Era;
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 use crate::demo::flaw::Flaw;
 use crate::demo::{ServeError, Settings, serve_with};
 use crate::source::{SourceFile, Sources};
@@ -140,7 +140,7 @@ async fn session_ids_can_have_another_face() {
 
 #[tokio::test]
 async fn a_flaw_can_end_the_server() {
-    let fatal = || Arc::new(Fault::flawed(flaw("{ on: { method: ping }, ends: true }")));
+    let fatal = || Arc::new(ServerFault::flawed(flaw("{ on: { method: ping }, ends: true }")));
     let (client, server) = duplex(1024);
     let (reader, writer) = split(server);
     let serving = tokio::spawn(serve_with(Settings::default(), fatal(), reader, writer));
@@ -186,7 +186,7 @@ fn flaw(yaml: &str) -> Flaw {
 async fn converse(yaml: &str, sent: &[&str]) -> Vec<String> {
     let (client, server) = duplex(64 * 1024);
     let (reader, writer) = split(server);
-    let fault = Arc::new(Fault::flawed(flaw(yaml)));
+    let fault = Arc::new(ServerFault::flawed(flaw(yaml)));
     let serving = tokio::spawn(serve_with(Settings::default(), fault, reader, writer));
     let (mut reader, mut writer) = split(client);
     for line in sent {
@@ -201,7 +201,7 @@ async fn converse(yaml: &str, sent: &[&str]) -> Vec<String> {
 
 /// A session with a server that has a flaw.
 async fn opened(yaml: &str) -> Client {
-    let fault = Arc::new(Fault::flawed(flaw(yaml)));
+    let fault = Arc::new(ServerFault::flawed(flaw(yaml)));
     let bound = bound().await.with(Settings::default(), &fault).unwrap();
     Client::at(serve(bound).0, Era::Legacy, "2025-11-25").await
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::task::JoinHandle;
 
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 use crate::demo::{ServeError, Settings, serve_with};
 
 /// The era a client speaks.
@@ -45,7 +45,7 @@ impl Peer {
 
     /// The same under settings.
     pub(super) fn connect_to(era: Era, settings: Settings) -> Self {
-        let fault = Fault::none().into();
+        let fault = ServerFault::none().into();
         let (client, server) = duplex(64 * 1024);
         let (server_reader, server_writer) = split(server);
         let (reader, writer) = split(client);

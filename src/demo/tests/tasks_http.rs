@@ -8,7 +8,7 @@ use super::http::{Client, bound, serve};
 use super::peer::{ERAS, Era};
 use super::tasks::{Answering, run, with_tasks};
 use crate::demo::Settings;
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 
 impl Answering for Client {
     async fn answer(&mut self, method: &str, params: Value) -> Value {
@@ -21,7 +21,7 @@ impl Answering for Client {
 }
 
 async fn told(settings: Settings) -> String {
-    serve(bound().await.with(settings, &Arc::new(Fault::none())).unwrap()).0
+    serve(bound().await.with(settings, &Arc::new(ServerFault::none())).unwrap()).0
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::pace::{self, Pace};
 use super::{ToolArguments, ToolEffect, ToolEntry, ToolRun};
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 use crate::demo::store::{Store, User};
 use crate::demo::transport::Input;
 
@@ -71,7 +71,7 @@ impl Export {
     pub(in crate::demo) async fn work(
         &self,
         context: &RequestContext<RoleServer>,
-        fault: &Fault,
+        fault: &ServerFault,
         input: watch::Receiver<Input>,
     ) -> Result<(), String> {
         self.pace.work(context, fault, input).await

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use self::export::Export;
 use self::rehearse::Rehearsal;
-use super::faulty::Fault;
+use super::faulty::ServerFault;
 use super::schema::Schema;
 use super::settings::{Rules, Wish};
 use super::store::Store;
@@ -141,7 +141,7 @@ pub(super) fn changes(name: &str) -> bool {
 pub(super) fn prepare(
     (offer, name): (Offer, &str),
     arguments: JsonObject,
-    fault: &Fault,
+    fault: &ServerFault,
 ) -> Result<Result<Call, String>, ErrorData> {
     let offered = offered(offer);
     let Some(found) = offered.iter().find(|compiled| compiled.entry.name == name) else {

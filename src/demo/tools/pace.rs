@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::ToolArguments;
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 use crate::demo::tasks::task_of;
 use crate::demo::transport::Input;
 
@@ -60,7 +60,7 @@ impl Pace {
     pub(super) async fn work(
         &self,
         context: &RequestContext<RoleServer>,
-        fault: &Fault,
+        fault: &ServerFault,
         mut input: watch::Receiver<Input>,
     ) -> Result<(), String> {
         let start = Instant::now();
@@ -74,17 +74,16 @@ impl Pace {
                 }
                 () = sleep_until(start + self.delay * step / self.steps) => {}
             }
-            self.report(context, fault, step).await;
+            self.report(context, step).await;
         }
         Ok(())
     }
 
-    async fn report(&self, context: &RequestContext<RoleServer>, fault: &Fault, step: u32) {
+    async fn report(&self, context: &RequestContext<RoleServer>, step: u32) {
         let Some(token) = context.meta.get_progress_token() else {
             return;
         };
-        let mut progress = ProgressNotificationParam::new(token, step.into()).with_total(self.steps.into());
-        fault.progress(&mut progress);
+        let progress = ProgressNotificationParam::new(token, step.into()).with_total(self.steps.into());
         if let Some(task) = task_of(context) {
             task.report(progress).await;
             return;

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::pace::{self, Pace};
 use super::{ToolArguments, ToolEffect, ToolEntry, ToolRun};
-use crate::demo::faulty::Fault;
+use crate::demo::faulty::ServerFault;
 use crate::demo::tasks::Task;
 use crate::demo::transport::Input;
 
@@ -80,7 +80,7 @@ impl Rehearsal {
     pub(in crate::demo) async fn run(
         &self,
         context: &RequestContext<RoleServer>,
-        fault: &Fault,
+        fault: &ServerFault,
         input: watch::Receiver<Input>,
     ) -> Result<Result<Value, String>, ErrorData> {
         if self.asks && !goes_on(context).await {

@@ -25,7 +25,7 @@ use tokio::sync::{mpsc, watch};
 
 use self::batch::{Batches, Settled};
 use self::envelope::{Judged, Refusal, UnreadId, judge, judge_line};
-use super::faulty::{Fault, Heard};
+use super::faulty::ServerFault;
 
 /// Longer lines are refused instead of filling the memory.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
@@ -63,7 +63,7 @@ pub(super) struct Lines<R> {
     opening: Option<RequestId>,
     /// The revision of the session, once it is open.
     revision: Option<ProtocolVersion>,
-    fault: Arc<Fault>,
+    fault: Arc<ServerFault>,
 }
 
 enum ReadLine {
@@ -78,7 +78,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         reader: R,
         answers: mpsc::UnboundedSender<Vec<u8>>,
         input: watch::Sender<Input>,
-        fault: Arc<Fault>,
+        fault: Arc<ServerFault>,
     ) -> Self {
         Self {
             reader: BufReader::new(reader),
@@ -123,11 +123,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if line.is_empty() {
             return None;
         }
-        match self.fault.heard(line) {
-            Heard::Sound => {}
+        if let Some(answer) = self.fault.heard(line) {
             // A queue without a reader means that the client is gone.
-            Heard::Answered(answer) => drop(self.answers.send(answer)),
-            Heard::Fatal => return None,
+            drop(self.answers.send(answer));
         }
         match judge_line(line) {
             Judged::Message(message) => return Some(*message),
@@ -204,7 +202,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     fn put(&self, message: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        self.answers.send(self.fault.said(line)).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.answers.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     fn queue(&mut self, message: &ServerJsonRpcMessage) -> io::Result<()> {

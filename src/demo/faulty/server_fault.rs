@@ -1,0 +1,215 @@
+//! What the demo server asks at the places where it could go wrong, and what a fault keeps in mind between them.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{CallToolResult, ErrorData, ListToolsResult, ReadResourceResult, ServerResult};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::FaultyServer;
+use super::hooks::{CallResult, HookedRequest, Hooks, SOUND, ToolCall};
+use crate::demo::flaw::{Flaw, Playing};
+use crate::demo::schema::Schema;
+use crate::demo::settings::Settings;
+use crate::demo::store::SharedStore;
+
+/// The fault of a server, if it has one.
+///
+/// All conversations of a server share it. Whatever carries bytes asks [`ServerFault::heard`], and ends when
+/// [`ServerFault::fallen`] does. A [`Flaw`] stands around all of it.
+pub struct ServerFault {
+    hooks: &'static Hooks,
+    memory: FaultMemory,
+    playing: Option<Arc<Playing>>,
+}
+
+/// The environment of a faulty server.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The folder in which the server keeps files.
+    pub folder: PathBuf,
+    /// Something that no answer should contain.
+    pub secret: String,
+}
+
+/// The state of a fault, for a whole server.
+pub(super) struct FaultMemory {
+    pub(super) surroundings: Surroundings,
+    /// The directory of all conversations, where they share one.
+    store: SharedStore,
+    /// Held by the request that is worked on, where there is one at a time.
+    pub(super) turn: tokio::sync::Mutex<()>,
+    calls: AtomicU64,
+    answers: Mutex<BTreeMap<String, CallToolResult>>,
+    open: Mutex<Vec<Value>>,
+    ballast: Mutex<Vec<Vec<u8>>>,
+    fallen: watch::Sender<bool>,
+}
+
+impl ServerFault {
+    /// A server that does everything right.
+    pub fn none() -> Self {
+        Self::new(&SOUND, None, Surroundings { folder: PathBuf::from("."), secret: String::new() })
+    }
+
+    /// A server that does one thing wrong.
+    pub fn of(server: &'static FaultyServer, surroundings: Surroundings) -> Self {
+        Self::new(server.hooks, server.flaw.clone(), surroundings)
+    }
+
+    /// A server that does everything right inside, with a flaw at its edge.
+    pub fn flawed(flaw: Flaw) -> Self {
+        Self { playing: Some(Arc::new(Playing::new(flaw))), ..Self::none() }
+    }
+
+    fn new(hooks: &'static Hooks, flaw: Option<Flaw>, surroundings: Surroundings) -> Self {
+        let memory = FaultMemory {
+            surroundings,
+            store: Arc::default(),
+            turn: tokio::sync::Mutex::default(),
+            calls: AtomicU64::default(),
+            answers: Mutex::default(),
+            open: Mutex::default(),
+            ballast: Mutex::default(),
+            fallen: watch::Sender::new(false),
+        };
+        Self { hooks, memory, playing: flaw.map(|flaw| Arc::new(Playing::new(flaw))) }
+    }
+
+    /// The flaw at the edge of the server.
+    pub(in crate::demo) fn playing(&self) -> Option<&Arc<Playing>> {
+        self.playing.as_ref()
+    }
+
+    /// Makes the server fall over.
+    pub(in crate::demo) fn fall(&self) {
+        self.memory.fallen.send_replace(true);
+    }
+
+    /// Gets a line that came in, or the body of a POST; gives a line that answers an earlier one.
+    pub(in crate::demo) fn heard(&self, line: &[u8]) -> Option<Vec<u8>> {
+        (self.hooks.heard)(&self.memory, line)
+    }
+
+    /// Waits until the server falls over.
+    pub async fn fallen(&self) {
+        // The sender lives as long as this does.
+        let _ = self.memory.fallen.subscribe().wait_for(|fallen| *fallen).await;
+    }
+
+    /// How many bytes the server holds on to for nothing.
+    pub fn ballast(&self) -> usize {
+        locked(&self.memory.ballast).iter().map(Vec::len).sum()
+    }
+
+    pub(in crate::demo) fn hooks(&self) -> &'static Hooks {
+        self.hooks
+    }
+
+    pub(in crate::demo) fn has_fallen(&self) -> bool {
+        *self.memory.fallen.borrow()
+    }
+
+    /// The directory of a conversation.
+    pub(in crate::demo) fn store(&self) -> SharedStore {
+        if self.hooks.keeps_apart { Arc::default() } else { self.memory.store.clone() }
+    }
+
+    pub(in crate::demo) fn settings(&self, mut settings: Settings) -> Settings {
+        (self.hooks.settings)(&mut settings);
+        settings
+    }
+
+    pub(in crate::demo) async fn request(&self, request: HookedRequest<'_>) -> Result<ServerResult, ErrorData> {
+        match self.hooks.request {
+            Some(wrap) => wrap(request).await,
+            None => request.proceed().await,
+        }
+    }
+
+    pub(in crate::demo) async fn call(&self, call: ToolCall<'_>) -> CallResult {
+        match self.hooks.call {
+            Some(wrap) => wrap(call).await,
+            None => call.proceed().await,
+        }
+    }
+
+    pub(in crate::demo) async fn read(&self, uri: &str) -> Option<ReadResourceResult> {
+        self.hooks.read?(&self.memory, uri).await
+    }
+
+    pub(in crate::demo) fn tools(&self, list: &mut ListToolsResult) {
+        (self.hooks.tools)(&self.memory, list);
+    }
+
+    /// The complaints about arguments.
+    pub(in crate::demo) fn complaints(&self, declared: &Schema, arguments: &Value) -> Vec<String> {
+        if let Some(rules) = self.hooks.rules {
+            let mut enforced = Value::Object(declared.declared().as_ref().clone());
+            rules(&mut enforced);
+            if Schema::new(enforced).complaints(arguments).is_empty() {
+                return Vec::new();
+            }
+        }
+        declared.complaints(arguments)
+    }
+
+    pub(in crate::demo) fn arguments(&self, tool: &str, arguments: &mut Value) {
+        (self.hooks.arguments)(&self.memory, tool, arguments);
+    }
+
+    /// Waits until a cancellation is heeded.
+    pub(in crate::demo) async fn cancelled(&self, cancelled: impl Future<Output = ()> + Send) {
+        if self.hooks.stops_when_cancelled { cancelled.await } else { pending().await }
+    }
+
+    pub(super) fn memory(&self) -> &FaultMemory {
+        &self.memory
+    }
+}
+
+impl FaultMemory {
+    /// Makes the server fall over. Nothing is answered any more.
+    pub(super) async fn fall_over<T>(&self) -> T {
+        self.fallen.send_replace(true);
+        pending().await
+    }
+
+    /// Counts one more call of a tool, and gives how many there are.
+    pub(super) fn count_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How many calls of tools were counted.
+    pub(super) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Keeps an answer.
+    pub(super) fn keep(&self, key: &str, answer: &CallToolResult) {
+        locked(&self.answers).insert(key.to_owned(), answer.clone());
+    }
+
+    /// An answer that was kept.
+    pub(super) fn kept(&self, key: &str) -> Option<CallToolResult> {
+        locked(&self.answers).get(key).cloned()
+    }
+
+    /// The ids of requests that are not answered.
+    pub(super) fn open(&self) -> MutexGuard<'_, Vec<Value>> {
+        locked(&self.open)
+    }
+
+    /// Holds on to some memory for ever.
+    pub(super) fn hoard(&self, bytes: usize) {
+        locked(&self.ballast).push(vec![1; bytes]);
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
