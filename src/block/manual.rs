@@ -52,15 +52,7 @@ fn is_block(key: &str) -> bool {
 
 /// The mapping that a value is, or that its items are.
 fn object(shape: &Shape) -> Option<&'static Object> {
-    if let Shape::Object(object) = shape {
-        Some(object)
-    } else if let Shape::List(inner) | Shape::Map(inner) = shape {
-        object(inner)
-    } else if let Shape::Either(shapes) = shape {
-        shapes.iter().find_map(object)
-    } else {
-        None
-    }
+    if let Shape::Object(object) = shape { Some(object) } else { shape.parts().iter().find_map(object) }
 }
 
 /// Which probes blocks plan, and which blocks cannot run yet.

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::plan::CaseSource;
 use crate::source::grammar::{Key, Object, Shape, key};
 use crate::source::{Diagnostic, Sources};
-use crate::suite::grammar::{RULE_KEYS, STEP_KEYS, SUITE_KEYS, TEST_KEYS};
+use crate::suite::grammar::{NEED_KEYS, RULE_KEY, STEP_KEYS, SUITE_KEYS, TEST_KEYS};
 use crate::suite::{self, BlockKind, Files, LoadedSuite, Servers, SuiteGrammar, SuiteSource};
 
 pub use self::manual::manual;
@@ -75,7 +75,7 @@ static TESTS: &[Key] =
 static TEST: Object = Object {
     name: "a test",
     doc: "One thing that can pass or fail; the keys of a single step may stand here without `steps`.",
-    keys: &[TEST_KEYS, RULE_KEYS, STEP_KEYS, negative_path::TEST_KEYS],
+    keys: &[TEST_KEYS, RULE_KEY, NEED_KEYS, STEP_KEYS, negative_path::TEST_KEYS],
 };
 
 /// Reads a suite file that names its servers; see [`suite::load`].

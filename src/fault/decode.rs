@@ -154,7 +154,7 @@ impl FaultReader<'_> {
         let Some((name, value)) = entries.first() else {
             self.found.extend(
                 matches!(node.value, Value::Map(_))
-                    .then(|| Diagnostic::error("missing-action", "an effect that does nothing is none", node.span)),
+                    .then(|| Diagnostic::error("missing-key", "the effect does nothing", node.span)),
             );
             return None;
         };

@@ -18,8 +18,7 @@ pub(super) const fn keys<Build, const N: usize>(matchers: &[&Matcher<Build>; N])
     let mut keys = [const { key("", Shape::Any, "") }; N];
     let mut at = 0;
     while at < N {
-        let Key { name, shape, doc, need } = &matchers[at].key;
-        keys[at] = Key { name, shape: *shape, doc, need: *need };
+        keys[at] = matchers[at].key;
         at += 1;
     }
     keys

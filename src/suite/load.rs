@@ -202,7 +202,7 @@ impl<S> Loader<'_, S> {
             folder: folder.to_owned(),
             variables: root.get("variables").map(|node| node.entries().to_vec()).unwrap_or_default(),
             servers,
-            options: decode::run_options(root.get("run_options"), found),
+            options: decode::run_options(root.get("run_options")),
             answers: decode::answers(root.get("answers")),
             arguments: root
                 .get("arguments")
@@ -301,11 +301,6 @@ impl<S> BlockReader for Reader<'_, '_, S> {
     fn add_test(&mut self, mut test: Test, node: &Node) {
         if let Some(rows) = node.get("rows") {
             test.rows = rows::read(rows, self.folder, self.loader.files, &mut self.loader.found);
-            if let Some(for_each) = node.get("for_each") {
-                let span = decode::key_span(node, "rows");
-                let mistake = Diagnostic::error("two-ways", "a test has either `rows` or `for_each`", span);
-                self.report(mistake.with_other(for_each.span, "the loop is here"));
-            }
         }
         self.suite.tests.push(test);
     }

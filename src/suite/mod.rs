@@ -23,8 +23,7 @@ pub(crate) use self::builtin::rule_books;
 pub(crate) use self::builtin::{UNCHECKED, text as builtin_text};
 pub use self::builtin::{builtin_names, pack_names};
 pub(crate) use self::decode::{
-    UNAVAILABLE_TEST_KEYS, duration, key_span, level, refuse_empty_list, selected_tools, skip_reason, test, texts,
-    tool_selection,
+    UNAVAILABLE_TEST_KEYS, duration, level, selected_tools, skip_reason, test, texts, tool_selection,
 };
 pub(crate) use self::grammar::TOOLS;
 pub use self::load::{Files, Servers, SuiteSource, load, tidy, why_unreadable};

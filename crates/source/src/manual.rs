@@ -69,7 +69,7 @@ impl Reference {
             text.push_str("\n| key | value | meaning |\n| --- | --- | --- |\n");
         }
         for key in own {
-            let _ = writeln!(text, "{}", self.row(key, page));
+            let _ = writeln!(text, "{}", self.row(key, object, page));
         }
         for (home, names) in elsewhere {
             let _ = writeln!(text, "\nAlso, as in {}: {}.", self.link(home, page), names.join(", "));
@@ -78,31 +78,38 @@ impl Reference {
         text
     }
 
-    fn row(&self, key: &Key, page: &str) -> String {
+    fn row(&self, key: &Key, object: &Object, page: &str) -> String {
         let need = if key.need == Need::Required { " (required)" } else { "" };
-        let cells = [format!("`{}`{need}", key.name), self.words(&key.shape, page), key.doc.to_owned()];
+        let default = key.default.map(|default| format!(", by default `{default}`")).unwrap_or_default();
+        let value = self.words(&key.shape, page) + &default;
+        let cells = [format!("`{}`{need}", key.name), value, key.doc.to_owned() + &relations(key, object)];
         format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
     }
 
     fn words(&self, shape: &Shape, page: &str) -> String {
         match shape {
-            Shape::Any => "anything".to_owned(),
+            Shape::Any | Shape::Except(_) => "anything".to_owned(),
             Shape::Null => "nothing".to_owned(),
             Shape::Text => "text".to_owned(),
             Shape::Flag => "`true` or `false`".to_owned(),
-            Shape::Whole => "whole number from 0".to_owned(),
-            Shape::Number => "number".to_owned(),
+            Shape::True => "`true`".to_owned(),
+            Shape::Whole | Shape::Range(..) | Shape::Number | Shape::Share => {
+                shape.words().trim_start_matches("a ").to_owned()
+            }
             Shape::Duration | Shape::Time | Shape::Timeout => "duration".to_owned(),
             Shape::Choice(choices) => choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", "),
             Shape::Template => "template".to_owned(),
             Shape::List(Shape::Any) => "list".to_owned(),
-            Shape::List(Shape::Choice(choices)) => format!("list of {}", self.words(&Shape::Choice(choices), page)),
-            Shape::List(inner) => format!("list: {}", self.words(inner, page)),
+            Shape::List(Shape::Choice(choices)) | Shape::Set(Shape::Choice(choices)) => {
+                format!("list of {}", self.words(&Shape::Choice(choices), page))
+            }
+            Shape::List(inner) | Shape::Set(inner) => format!("list: {}", self.words(inner, page)),
+            Shape::NonEmpty(inner) => self.words(inner, page),
             Shape::Map(Shape::Any) => "mapping".to_owned(),
             Shape::Map(inner) => format!("mapping of names to: {}", self.words(inner, page)),
             Shape::Object(object) => self.link(object, page),
-            Shape::Either(shapes) => {
-                shapes.iter().map(|shape| self.words(shape, page)).collect::<Vec<_>>().join(", or ")
+            Shape::Either(_) | Shape::ByKey(..) => {
+                shape.parts().iter().map(|shape| self.words(shape, page)).collect::<Vec<_>>().join(", or ")
             }
         }
     }
@@ -123,26 +130,38 @@ fn collect(object: &'static Object, objects: &mut Vec<&'static Object>) {
     objects.push(object);
     for key in object.all_keys() {
         within(&key.shape, objects);
+        key.shape_beside.iter().for_each(|(_, shape)| within(shape, objects));
     }
 }
 
 fn within(shape: &Shape, objects: &mut Vec<&'static Object>) {
-    match shape {
-        Shape::Object(object) => collect(object, objects),
-        Shape::List(inner) | Shape::Map(inner) => within(inner, objects),
-        Shape::Either(shapes) => shapes.iter().for_each(|shape| within(shape, objects)),
-        Shape::Any
-        | Shape::Null
-        | Shape::Text
-        | Shape::Flag
-        | Shape::Whole
-        | Shape::Number
-        | Shape::Duration
-        | Shape::Time
-        | Shape::Timeout
-        | Shape::Choice(_)
-        | Shape::Template => {}
+    if let Shape::Object(object) = shape {
+        collect(object, objects);
     }
+    shape.parts().iter().for_each(|part| within(part, objects));
+}
+
+/// What a key says of the keys beside it; of long lists nothing.
+fn relations(key: &Key, object: &Object) -> String {
+    let names = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let rivals = key.choice.map(|choice| object.of_choice(choice)).unwrap_or_default();
+    let rivals = rivals.into_iter().filter(|name| *name != key.name);
+    let unless = key.unless.as_ref().map(|(name, shape)| {
+        if let Shape::Choice([word]) = shape {
+            format!("{name}: {word}")
+        } else if let Shape::True = shape {
+            format!("{name}: true")
+        } else if let Shape::Except([word]) = shape {
+            format!("{name}` other than `{word}")
+        } else {
+            (*name).to_owned()
+        }
+    });
+    let excluded: Vec<&str> = key.without.iter().copied().chain(rivals).chain(unless.as_deref()).collect();
+    let sentence = |words: &str, keys: &[&str]| {
+        if (1..9).contains(&keys.len()) { format!(" {words} {}.", names(keys)) } else { String::new() }
+    };
+    sentence("Only together with", key.beside) + &sentence("Not together with", &excluded)
 }
 
 /// A group of keys and the mapping in whose section it stands.

@@ -69,7 +69,10 @@ impl Node {
 
     /// The value of a number node that is whole and not negative.
     pub fn whole(&self) -> Option<u64> {
-        if let Value::Number(number) = &self.value { number.as_u64() } else { None }
+        let Value::Number(number) = &self.value else { return None };
+        // `1.0` is one, too.
+        let whole = |number: f64| if number.fract() == 0.0 { format!("{number}").parse().ok() } else { None };
+        number.as_u64().or_else(|| number.as_f64().and_then(whole))
     }
 
     /// How many bytes of text are in it, each value counted as one at least.
@@ -95,9 +98,21 @@ impl Node {
         }
     }
 
+    /// A text as it is, any other value as JSON.
+    pub fn to_text(&self) -> String {
+        self.text().map_or_else(|| self.to_json().to_string(), str::to_owned)
+    }
+
     /// The same value without places, keys in written order.
     pub fn to_json(&self) -> serde_json::Value {
-        match &self.value {
+        self.value.to_json()
+    }
+}
+
+impl Value {
+    /// The same value without places, keys in written order.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
             Value::Null => serde_json::Value::Null,
             Value::Bool(flag) => (*flag).into(),
             Value::Number(number) => number.clone().into(),

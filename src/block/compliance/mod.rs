@@ -14,7 +14,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
-use crate::suite::{BlockReader, Level, Need, Rule, Suite, SuiteSettings, Test, level, refuse_empty_list, texts};
+use crate::suite::{BlockReader, Level, Need, Rule, Suite, SuiteSettings, Test, level, texts};
 
 pub use self::manual::{built_in_rules, rules_manual, rules_of};
 
@@ -30,12 +30,8 @@ static KEYS: Object = Object {
     name: "compliance",
     doc: "Checks against the specification, one for each of its testable rules.",
     keys: &[&[
-        key(
-            "level",
-            Shape::Choice(&["must", "should"]),
-            "How binding a rule must be to be checked; `should` by default.",
-        ),
-        key("only", Shape::List(&Shape::Text), "The ids of the rules to check; all by default."),
+        key("level", Shape::Choice(&["must", "should"]), "How binding a rule must be to be checked.").default("should"),
+        key("only", Shape::NonEmpty(&Shape::List(&Shape::Text)), "The ids of the rules to check; all by default."),
         key(
             "hints",
             Shape::Map(&Shape::Any),
@@ -48,7 +44,7 @@ static KEYS: Object = Object {
         ),
         key(
             "rules",
-            Shape::List(&Shape::Text),
+            Shape::NonEmpty(&Shape::List(&Shape::Text)),
             "Rule books to use instead of `builtin:compliance`: suites whose tests have a `rule`.",
         ),
     ]],
@@ -73,8 +69,6 @@ struct Compliance {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    refuse_empty_list(node, "only", "all rules are checked", reader.found());
-    refuse_empty_list(node, "rules", "all rules are checked", reader.found());
     let unexplained = |id: Located<String>| {
         let reason = Located { value: "it is in the baseline".to_owned(), span: id.span };
         (id.value, reason)

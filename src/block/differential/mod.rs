@@ -32,12 +32,9 @@ static KEYS: Object = Object {
     doc: "The server against a recorded one.",
     keys: &[&[
         required("snapshot", Shape::Text, "The recorded server: a file that `mcprove snapshot` writes."),
-        key(
-            "fail_on",
-            Shape::Choice(&["breaking", "compatible", "cosmetic"]),
-            "The mildest change that fails a case; `breaking` by default.",
-        ),
-        key("answers", Shape::Flag, "Whether recorded calls are made again; they are by default."),
+        key("fail_on", Shape::Choice(&["breaking", "compatible", "cosmetic"]), "The mildest change that fails a case.")
+            .default("breaking"),
+        key("answers", Shape::Flag, "Whether recorded calls are made again.").default("true"),
         key("tools", TOOLS, "The tools; all by default."),
         key("ignore", Shape::List(&Shape::Object(&IGNORED)), "Changes that are intended."),
     ]],

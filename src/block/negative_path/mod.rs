@@ -17,7 +17,7 @@ use crate::plan::witness::called_tool;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::grammar::{Key, Object, Shape, key};
 use crate::source::{Node, Span};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, Test, ToolSelection, refuse_empty_list, selected_tools};
+use crate::suite::{BlockReader, SuiteSettings, TOOLS, Test, ToolSelection, selected_tools};
 
 pub(super) static KIND: Kind = Kind {
     key: key("negative_path", Shape::Object(&KEYS), "Derives calls that must be refused from the tools' schemas."),
@@ -41,7 +41,7 @@ static KEYS: Object = Object {
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key(
             "checks",
-            Shape::List(&Shape::Choice(&[
+            Shape::Set(&Shape::Choice(&[
                 "unknown_tool",
                 "unknown_method",
                 "missing_required",
@@ -53,12 +53,9 @@ static KEYS: Object = Object {
             "Which checks; all by default, in a test all but `unknown_method` and `malformed_envelope`, which are about \
              the server as a whole.",
         ),
-        key("cases", Shape::Whole, "The largest number of calls of each tool, some of each kind; 24 by default."),
+        key("cases", Shape::Whole, "The largest number of calls of each tool, some of each kind.").default("24"),
     ]],
 };
-
-/// How many calls of a tool must be refused, where the suite does not say.
-const CASES_PER_TOOL: usize = 24;
 
 /// The checks that are about a tool.
 const OF_TOOLS: [NegativeCheck; 5] = [
@@ -135,15 +132,13 @@ struct NegativeTest {
     settings: NegativePath,
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    refuse_empty_lists(node, reader);
+fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let checks = OF_TOOLS.into_iter().chain(OF_SERVER).collect();
     Some(Arc::new(settings(node, checks)))
 }
 
-/// What is about the server as a whole is checked only where the test says so.
-fn read_in_test(node: &Node, test: &Arc<Test>, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    refuse_empty_lists(node, reader);
+/// Checks that are about the server as a whole are made only if the test says so.
+fn read_in_test(node: &Node, test: &Arc<Test>, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     if node.flag() == Some(false) {
         return None;
     }
@@ -151,18 +146,12 @@ fn read_in_test(node: &Node, test: &Arc<Test>, reader: &mut dyn BlockReader) -> 
     Some(Arc::new(NegativeTest { test: Arc::clone(test), settings }))
 }
 
-fn refuse_empty_lists(node: &Node, reader: &mut dyn BlockReader) {
-    refuse_empty_list(node, "tools", "all tools are selected", reader.found());
-    refuse_empty_list(node, "checks", "all checks are made", reader.found());
-}
-
 fn settings(node: &Node, default: BTreeSet<NegativeCheck>) -> NegativePath {
     let checks = match node.get("checks") {
         None => default,
         Some(list) => list.items().iter().filter_map(|item| NegativeCheck::parse(item.text()?)).collect(),
     };
-    let cases = node.get("cases").and_then(Node::whole);
-    let cases = cases.map_or(CASES_PER_TOOL, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
+    let cases = KEYS.whole(node, "cases").map_or(0, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
     NegativePath { span: node.span, tools: selected_tools(node, "tools"), checks, cases }
 }
 

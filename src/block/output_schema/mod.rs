@@ -9,7 +9,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::Node;
 use crate::source::grammar::{Object, Shape, key};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, refuse_empty_list, selected_tools};
+use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
 
 pub(super) static KIND: Kind = Kind {
     key: key("output_schema", Shape::Object(&KEYS), "Checks structured content against the tools' declared schemas."),
@@ -30,8 +30,7 @@ struct OutputSchema {
     tools: ToolSelection,
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    refuse_empty_list(node, "tools", "all tools are selected", reader.found());
+fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     Some(Arc::new(OutputSchema { tools: selected_tools(node, "tools") }))
 }
 

@@ -1,34 +1,31 @@
 //! Properties: tests whose steps run in rounds, with other values in each.
 
-use crate::block::negative_path;
 use crate::source::grammar::{Key, Object, Shape, key, required};
-use crate::suite::grammar::{RULE_KEYS, STEP_KEYS, TEST_KEYS};
+use crate::suite::grammar::{NEED_KEYS, STEP_KEYS, TEST_KEYS};
 
 pub(super) static PROPERTY: Object = Object {
     name: "a property",
     doc: "A test that must hold for all calls: its steps run in rounds with generated values, and stop at the first \
           round in which something is wrong.",
-    keys: &[TEST_KEYS, RULE_KEYS, STEP_KEYS, negative_path::TEST_KEYS, PROPERTY_KEYS],
+    keys: &[TEST_KEYS, NEED_KEYS, STEP_KEYS, PROPERTY_KEYS],
 };
 
 static PROPERTY_KEYS: &[Key] = &[
     key(
         "generate",
-        Shape::Map(&Shape::Either(&[Shape::Any, Shape::Object(&ARGUMENTS), Shape::Object(&VALUES)])),
+        Shape::NonEmpty(&Shape::Map(&GENERATED)),
         "Generated values, by the name that templates use: a JSON Schema, `{ each: VALUES }`, or `{ tool: NAME }` for \
          arguments of that tool, with the keys of [a set of arguments](#a-set-of-arguments).",
-    ),
+    )
+    .cure("write for example `text: { type: string, maxLength: 50 }`"),
     key(
         "cases",
-        Shape::Whole,
+        Shape::Range(1, 100_000),
         "The number of rounds; by default 100 for generated values, and one for each listed value.",
     ),
-    key("seed", Shape::Whole, "The seed of all random values, 0 by default; the same seed gives the same values."),
-    key(
-        "severity",
-        Shape::Choice(&["low", "medium", "high", "critical"]),
-        "The severity of a failure; `medium` by default.",
-    ),
+    key("seed", Shape::Whole, "The seed of all random values; the same seed gives the same values.").default("0"),
+    key("severity", Shape::Choice(&["low", "medium", "high", "critical"]), "The severity of a failure.")
+        .default("medium"),
     key("why", Shape::Text, "Why it matters, shown with a failure."),
     key(
         "broken",
@@ -38,11 +35,24 @@ static PROPERTY_KEYS: &[Key] = &[
     key("reference", Shape::Map(&Shape::Any), "The settings of the demo server and the suite that show it."),
 ];
 
+static GENERATED: Shape = Shape::ByKey(
+    "tool",
+    &[
+        Shape::Object(&ARGUMENTS),
+        Shape::ByKey("each", &[Shape::Object(&VALUES), Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template])]),
+    ],
+);
+
 /// What `generate:` says of a name where it has `each`.
-pub(super) static VALUES: Object = Object {
+static VALUES: Object = Object {
     name: "a list of values",
     doc: "Values that are taken one after another.",
-    keys: &[&[required("each", Shape::Either(&[Shape::List(&Shape::Any), Shape::Template]), "The values.")]],
+    keys: &[&[required(
+        "each",
+        Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Any)), Shape::Template]),
+        "The values.",
+    )
+    .cure("list at least one value")]],
 };
 
 /// What `generate:` says of a name where it has `tool`.
@@ -56,16 +66,19 @@ pub(super) static ARGUMENTS: Object = Object {
             Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template]),
             "Arguments that are the same in every round.",
         ),
-        key("invalid", Shape::Flag, "Whether each round's arguments break the schema in exactly one way."),
+        key("invalid", Shape::Flag, "Whether each round's arguments break the schema in exactly one way.").default("false"),
         key(
             "put",
-            Shape::Either(&[Shape::List(&Shape::Any), Shape::Template]),
+            Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Any)), Shape::Template]),
             "Values that replace one parameter each, one after another; rounds know them as `payload`.",
-        ),
+        )
+        .cure("list at least one value")
+        .unless("invalid", Shape::True),
         key(
             "into",
             Shape::Text,
             "An expression that selects the parameters for `put` by `parameter.name`, `parameter.words` and `parameter.schema`.",
-        ),
+        )
+        .beside(&["put"]),
     ]],
 };

@@ -13,7 +13,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, ListedTools, Offer};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, refuse_empty_list, selected_tools};
+use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
 use crate::wire::Tool;
 
 pub(super) static KIND: Kind = Kind {
@@ -35,24 +35,22 @@ static KEYS: Object = Object {
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key(
             "providers",
-            Shape::List(&Shape::Choice(Provider::NAMES)),
+            Shape::Set(&Shape::Choice(Provider::NAMES)),
             "Model providers that must accept the tools: a refusal by one of these fails. By default it is a warning for `openai`, `anthropic` and `gemini`.",
         ),
         key(
             "level",
             Shape::Choice(LintLevel::NAMES),
-            "The lowest level that becomes a case; `warning` by default, which leaves advice to the summary.",
-        ),
+            "The lowest level that becomes a case; `warning` leaves advice to the summary.",
+        )
+        .default("warning"),
         key(
             "allow",
             Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)])),
             "Lints that may find something, with the reason: for all tools, or tool by tool.",
         ),
-        key(
-            "max_tokens",
-            Shape::Whole,
-            "The largest number of tokens that the list may cost, by estimate; 25000 by default.",
-        ),
+        key("max_tokens", Shape::Whole, "The largest number of tokens that the list may cost, by estimate.")
+            .default("25000"),
     ]],
 };
 
@@ -111,8 +109,6 @@ impl SchemaLint {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    refuse_empty_list(node, "tools", "all tools are selected", reader.found());
-    refuse_empty_list(node, "providers", "three providers are asked about", reader.found());
     for (id, _) in node.get("allow").map(Node::entries).unwrap_or_default() {
         if Lint::of(&id.value).is_none() {
             let help = did_you_mean(&id.value, lints().map(|lint| lint.id));

@@ -53,8 +53,8 @@ impl FlawReader<'_> {
     fn edit(&mut self, node: &Node) -> FlawEdit {
         if !node.entries().iter().any(|(key, _)| key.value != "on") {
             self.found.push(
-                Diagnostic::error("missing-action", "an edit that changes nothing is none", node.span)
-                    .with_help("say what is wrong: `hears`, `answers`, `before`, `after` or `ends`".to_owned()),
+                Diagnostic::error("missing-key", "the edit changes nothing", node.span)
+                    .with_help("add `hears`, `answers`, `before`, `after` or `ends`".to_owned()),
             );
         }
         let on = node.get("on").map(|on| self.condition(on)).unwrap_or_default();

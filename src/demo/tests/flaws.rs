@@ -160,7 +160,7 @@ fn mistakes_are_told_together() {
         assert_eq!(codes, expected, "{yaml}");
     };
     check("[]", &["empty-list"]);
-    check("- on: { method: ping }", &["missing-action"]);
+    check("- on: { method: ping }", &["missing-key"]);
     check("- answer: {}\n- hear: nothing", &["unknown-key", "unknown-key"]);
     check("answers: { set: { a..b: 1 }, status: 99, base64: '-' }", &["bad-path", "bad-bytes", "bad-number"]);
     check("answers: { result: {}, error: {} }", &["two-ways"]);

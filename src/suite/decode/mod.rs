@@ -3,14 +3,12 @@
 //! What the grammar already reported is passed over in silence here: a part that is missing or of a wrong type makes
 //! no model, and no second message.
 
-mod auth;
 mod misplaced;
 mod raw;
 mod rule;
 mod server;
 mod snapshot;
 mod step;
-mod stray;
 mod test;
 mod tools;
 
@@ -24,7 +22,7 @@ pub(super) use self::step::steps_around;
 pub(crate) use self::test::UNAVAILABLE_TEST_KEYS;
 pub(crate) use self::test::skip_reason;
 pub(crate) use self::test::test;
-pub(crate) use self::tools::{refuse_empty_list, selected_tools, tool_selection};
+pub(crate) use self::tools::{selected_tools, tool_selection};
 
 /// The texts of a list.
 pub(crate) fn texts(node: Option<&Node>) -> Vec<Located<String>> {

@@ -68,10 +68,6 @@ fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
     {
         found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), expression.span));
     }
-    if item.entries().is_empty() {
-        let help = "say what must be there, for example `{ capability: tools }`".to_owned();
-        found.push(Diagnostic::error("missing-key", "the need asks for nothing", item.span).with_help(help));
-    }
     let reason = text("else");
     let because = |expression: Located<String>| Need::Assert {
         reason: reason.clone().unwrap_or_else(|| format!("it needs `{}`", expression.value)),

@@ -2,59 +2,30 @@
 
 use std::path::Path;
 
-use super::{auth, duration, flag, retries, texts};
+use super::{duration, flag, retries, texts};
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
-use crate::suite::grammar::SERVER;
 use crate::suite::model::{
-    Answers, Http, HttpFlavour, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
+    Answers, Auth, ClientCredentials, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
 };
 use crate::wire::{Revision, address};
 
 pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
     let single = root.entries().iter().filter(|(key, _)| key.value == "server");
     let many = root.get("servers").map(Node::entries).unwrap_or_default().iter();
-    if let (Some((key, _)), Some(servers)) = (single.clone().next(), root.get("servers")) {
-        found.push(
-            Diagnostic::error("two-ways", "a suite has either `server` or `servers`", key.span)
-                .with_other(servers.span, "the other one is here"),
-        );
-    }
     single.chain(many).filter_map(|(key, node)| Some((key.value.clone(), server(node, folder, found)?))).collect()
 }
 
 fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Server> {
-    let ways: Vec<&str> = ["command", "url", "builtin"].into_iter().filter(|key| node.get(key).is_some()).collect();
-    let target = match ways.as_slice() {
-        ["command"] => Target::Command(command_words(node.get("command")?, found)?),
-        ["url"] => Target::Url(Box::new(http(node, None, found)?)),
-        ["command", "url"] => {
-            let command = command_words(node.get("command")?, found)?;
-            Target::Url(Box::new(http(node, Some(command), found)?))
-        }
-        ["builtin"] => Target::Builtin(node.get("builtin")?.text()?.to_owned()),
-        // A misspelt one was reported as such.
-        [] if node.entries().iter().any(|(name, _)| SERVER.all_keys().all(|key| key.name != name.value)) => {
-            return None;
-        }
-        [] => {
-            found.push(
-                Diagnostic::error("missing-key", "a server needs `command`, `url` or `builtin`", node.span)
-                    .with_help("for example `command: [node, dist/index.js]`".to_owned()),
-            );
-            return None;
-        }
-        _ => {
-            let named = ways.iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(" and ");
-            found.push(Diagnostic::error(
-                "two-ways",
-                format!("a server has one way to it, this one has {named}"),
-                node.span,
-            ));
-            return None;
-        }
+    let command = match node.get("command") {
+        Some(command) => Some(command_words(command, found)?),
+        None => None,
     };
-    useless_keys(node, found);
+    let target = match (node.get("builtin"), node.get("url"), command) {
+        (Some(name), ..) => Target::Builtin(name.text()?.to_owned()),
+        (None, Some(url), command) => Target::Url(Box::new(http(node, url, command, found))),
+        (None, None, command) => Target::Command(command?),
+    };
     let env = node.get("env").map(|env| env.entries().to_vec()).unwrap_or_default();
     let secrets = texts(node.get("secrets"));
     let inherit_env = flag(node, "inherit_env");
@@ -81,7 +52,7 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
         cwd: node.get("cwd").cloned(),
         folder: folder.to_owned(),
         scratch,
-        protocol: protocols(node.get("protocol"), found),
+        protocol: protocols(node.get("protocol")),
     })
 }
 
@@ -97,38 +68,43 @@ fn literal_address(url: &Node, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn http(node: &Node, command: Option<Vec<Node>>, found: &mut Vec<Diagnostic>) -> Option<Http> {
-    let url = node.get("url")?;
+fn http(node: &Node, url: &Node, command: Option<Vec<Node>>, found: &mut Vec<Diagnostic>) -> Http {
     literal_address(url, found);
-    Some(Http {
+    Http {
         url: url.clone(),
         command,
         headers: node.get("headers").map(|headers| headers.entries().to_vec()).unwrap_or_default(),
-        auth: auth::auth(node, found),
+        auth: auth(node, found),
         flavour: match node.get("transport").and_then(Node::text) {
             Some("streamable-http") => HttpFlavour::Streamable,
             Some("sse") => HttpFlavour::OldSse,
             _ => HttpFlavour::Auto,
         },
         ca: node.get("tls").and_then(|tls| tls.get("ca")).cloned(),
-    })
+    }
 }
 
-/// Keys that would be ignored, since what they are about is missing.
-fn useless_keys(node: &Node, found: &mut Vec<Diagnostic>) {
-    let needs = |key: &str| match key {
-        "auth" | "headers" | "transport" | "tls" => Some("url"),
-        // A built-in server may take the place of a command for a while.
-        "env" | "inherit_env" | "cwd" if node.get("builtin").is_none() => Some("command"),
-        _ => None,
-    };
-    for (key, _) in node.entries() {
-        let Some(needed) = needs(&key.value).filter(|needed| node.get(needed).is_none()) else { continue };
+fn auth(server: &Node, found: &mut Vec<Diagnostic>) -> Option<Auth> {
+    let node = server.get("auth")?;
+    let headers = server.get("headers").map(Node::entries).unwrap_or_default();
+    if let Some((name, _)) = headers.iter().find(|(name, _)| name.value.eq_ignore_ascii_case("authorization")) {
         found.push(
-            Diagnostic::error("useless-key", format!("`{}` means nothing without `{needed}`", key.value), key.span)
-                .with_help(format!("write `{needed}`, or take `{}` out", key.value)),
+            Diagnostic::error("two-ways", "a server has either `auth` or a header `Authorization`", name.span)
+                .with_other(node.span, "the other one is here"),
         );
     }
+    if let Some(token) = node.get("bearer") {
+        return Some(Auth::Bearer(token.clone()));
+    }
+    let node = node.get("client_credentials")?;
+    Some(Auth::ClientCredentials(Box::new(ClientCredentials {
+        issuer: node.get("issuer").cloned(),
+        token_url: node.get("token_url").cloned(),
+        client_id: node.get("client_id")?.clone(),
+        client_secret: node.get("client_secret")?.clone(),
+        scopes: node.get("scopes").map(Node::items).unwrap_or_default().to_vec(),
+        resource: node.get("resource").cloned(),
+    })))
 }
 
 impl Server {
@@ -159,46 +135,22 @@ fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> 
             words.into_iter().map(|word| Node { value: Value::Text(word), span: node.span }).collect()
         }
     };
-    if words.is_empty() {
-        found.push(Diagnostic::error("bad-command", "the command is empty", node.span));
-        return None;
+    if words.is_empty() && node.text().is_some() {
+        let help = "write for example `command: [node, dist/index.js]`".to_owned();
+        found.push(Diagnostic::error("bad-command", "the command is empty", node.span).with_help(help));
     }
-    Some(words)
+    (!words.is_empty()).then_some(words)
 }
 
-fn protocols(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Protocol> {
+fn protocols(node: Option<&Node>) -> Vec<Protocol> {
     let Some(node) = node else { return vec![Protocol::Auto] };
     let words = if node.text().is_some() { std::slice::from_ref(node) } else { node.items() };
-    let mut protocols = Vec::new();
-    for word in words {
-        let Some(text) = word.text() else { continue };
-        let protocol = Revision::parse(text).map_or(Protocol::Auto, Protocol::Fixed);
-        if protocols.contains(&protocol) {
-            found.push(Diagnostic::error(
-                "duplicate-name",
-                format!("the revision `{text}` is listed twice"),
-                word.span,
-            ));
-        } else {
-            protocols.push(protocol);
-        }
-    }
-    if protocols.is_empty() {
-        found.push(Diagnostic::error("empty-list", "the list of revisions is empty", node.span));
-    }
-    protocols
+    let words = words.iter().filter_map(Node::text);
+    words.map(|word| Revision::parse(word).map_or(Protocol::Auto, Protocol::Fixed)).collect()
 }
 
-pub(in crate::suite) fn run_options(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> RunOptions {
+pub(in crate::suite) fn run_options(node: Option<&Node>) -> RunOptions {
     let Some(node) = node else { return RunOptions::default() };
-    if let Some(parallel) = node.get("parallel") {
-        let wrong = match parallel.whole() {
-            Some(0) => Some("`parallel` must be at least 1".to_owned()),
-            Some(many) if many > MOST_PARALLEL as u64 => Some(format!("`parallel` must be at most {MOST_PARALLEL}")),
-            _ => None,
-        };
-        found.extend(wrong.map(|message| Diagnostic::error("bad-number", message, parallel.span)));
-    }
     RunOptions {
         restart_policy: match node.get("restart_policy").and_then(Node::text) {
             Some("per_test") => RestartPolicy::PerTest,

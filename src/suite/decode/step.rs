@@ -1,6 +1,6 @@
 //! Steps.
 
-use super::{duration, flag, misplaced, raw, snapshot, stray};
+use super::{duration, flag, misplaced, raw, snapshot};
 use crate::matching::{EXPECTATION, Expectation, ValuePath};
 use crate::source::grammar::{self, Shape};
 use crate::source::{Diagnostic, Node, Span, Value, parse_duration};
@@ -8,7 +8,7 @@ use crate::suite::model::{Action, Capture, Step, StepNeed};
 use crate::wire::ListKind;
 
 /// The keys of which a step has exactly one.
-pub(super) const ACTIONS: [&str; 12] =
+const ACTIONS: [&str; 12] =
     ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "alive", "restart", "send", "http"];
 
 pub(in crate::suite) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Step> {
@@ -34,27 +34,11 @@ pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Dia
 }
 
 pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
-    let keys: Vec<&str> = ACTIONS.into_iter().filter(|key| node.get(key).is_some()).collect();
-    let [key] = keys.as_slice() else {
-        // A misspelt action was reported as such; that the step does nothing is no second mistake.
-        if keys.is_empty() && has_unknown_key(node, found) {
-            return None;
-        }
-        let problem = if keys.is_empty() {
-            Diagnostic::error("missing-action", "the step does nothing", node.span)
-                .with_help(format!("say what it does with one of {}", ACTIONS.map(|key| format!("`{key}`")).join(", ")))
-        } else {
-            let named = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" and ");
-            Diagnostic::error("two-ways", format!("a step does one thing, this one has {named}"), node.span)
-        };
-        found.push(problem);
-        return None;
-    };
-    stray::keys(node, key, found);
+    let key = ACTIONS.into_iter().find(|key| node.get(key).is_some())?;
     let action = action(node, key, found)?;
     misplaced::matchers(node, key, found);
     Some(Step {
-        span: node.entries().iter().find(|(name, _)| name.value == *key).map_or(node.span, |(name, _)| name.span),
+        span: node.entries().iter().find(|(name, _)| name.value == key).map_or(node.span, |(name, _)| name.span),
         name: node.get("name").and_then(Node::text).map(str::to_owned),
         action,
         needs: node
@@ -77,7 +61,7 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
         snapshot: snapshot::read(node, found),
         timeout: duration(node, "timeout"),
         progress: flag(node, "progress"),
-        cancel: raw::cancel(node, found),
+        cancel: raw::cancel(node),
     })
 }
 

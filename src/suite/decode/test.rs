@@ -1,7 +1,7 @@
 //! Tests, but for their rows.
 
 use super::server::answers;
-use super::step::{ACTIONS, step, steps as steps_of, steps_around};
+use super::step::{step, steps as steps_of, steps_around};
 use super::{retries, rule, texts};
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Node, grammar};
@@ -13,36 +13,9 @@ pub(crate) const UNAVAILABLE_TEST_KEYS: [&str; 1] = ["inject"];
 /// Reads a test but for its rows, which may come from a file.
 pub(crate) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
     let name = node.get("name")?.located_text()?;
-    let single = node.entries().iter().find(|(key, _)| ACTIONS.contains(&key.value.as_str()));
-    let steps = match (node.entries().iter().find(|(key, _)| key.value == "steps"), single) {
-        (Some((steps, _)), Some((action, _))) => {
-            found.push(
-                Diagnostic::error(
-                    "two-ways",
-                    format!("a test has either `steps` or a single `{}`", action.value),
-                    action.span,
-                )
-                .with_other(steps.span, "the steps are here"),
-            );
-            return None;
-        }
-        (Some((_, list)), None) => {
-            for stray in node.entries().iter().filter(|(key, _)| {
-                ["expect", "args", "cancel", "capture", "params", "progress", "snapshot", "timeout"]
-                    .contains(&key.value.as_str())
-            }) {
-                found.push(Diagnostic::error(
-                    "misplaced-key",
-                    format!("`{}` belongs to a step, and this test has `steps`", stray.0.value),
-                    stray.0.span,
-                ));
-            }
-            steps_of(Some(list), found)
-        }
-        (None, None) if node.get("scan").is_some() => Vec::new(),
-        (None, _) => {
-            step(node, found).map(|step| vec![Step { name: None, needs: Vec::new(), ..step }]).unwrap_or_default()
-        }
+    let steps = match node.get("steps") {
+        Some(list) => steps_of(Some(list), found),
+        None => step(node, found).map(|step| Step { name: None, needs: Vec::new(), ..step }).into_iter().collect(),
     };
     for key in ["tags", "skip", "rows"] {
         node.get(key).into_iter().for_each(|value| grammar::refuse_templates(value, found));
@@ -86,17 +59,10 @@ pub(crate) fn skip_reason(node: Option<&Node>) -> Option<String> {
 
 fn for_each(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ForEach> {
     let filter = node.get("where").and_then(Node::located_text);
-    if let Some(filter) = &filter {
-        if let Some(reason) = expression_problem(&filter.value) {
-            found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), filter.span));
-        }
-        if node.get("for_each").is_none() {
-            found.push(Diagnostic::error(
-                "misplaced-key",
-                "`where` picks among `for_each`, and there is none",
-                filter.span,
-            ));
-        }
+    if let Some(filter) = &filter
+        && let Some(reason) = expression_problem(&filter.value)
+    {
+        found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), filter.span));
     }
     let over = match node.get("for_each")?.text()? {
         "tools" => Loop::Tools,

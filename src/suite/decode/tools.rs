@@ -1,7 +1,7 @@
-//! Which tools something works on, and lists that select nothing.
+//! Which tools something works on.
 
 use super::texts;
-use crate::source::{Diagnostic, Node, Value};
+use crate::source::{Node, Value};
 use crate::suite::model::ToolSelection;
 
 /// The tools that are named under `key`; all where nothing is written.
@@ -17,15 +17,5 @@ pub(crate) fn tool_selection(node: Option<&Node>) -> ToolSelection {
             ToolSelection::Named(node.located_text().into_iter().collect())
         }
         other => ToolSelection::Named(texts(other)),
-    }
-}
-
-/// Reports an empty list: without it there would be a selection, `without` says which, and with it there is none.
-pub(crate) fn refuse_empty_list(settings: &Node, key: &str, without: &str, found: &mut Vec<Diagnostic>) {
-    let Some(list) = settings.get(key) else { return };
-    if matches!(&list.value, Value::List(items) if items.is_empty()) {
-        let message = format!("`{key}` is empty, and without it {without}");
-        let help = "name some, or remove the key".to_owned();
-        found.push(Diagnostic::error("empty-list", message, list.span).with_help(help));
     }
 }

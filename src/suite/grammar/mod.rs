@@ -10,9 +10,9 @@ mod test;
 
 use crate::source::grammar::{Key, Shape, key, required};
 
-pub(in crate::suite) use self::server::SERVER;
+pub(in crate::suite) use self::raw::{CANCEL, HTTP, SEND};
 
-pub use self::rule::RULE_KEYS;
+pub use self::rule::{NEED_KEYS, RULE_KEY};
 pub use self::step::STEP_KEYS;
 pub use self::test::TEST_KEYS;
 
@@ -25,12 +25,13 @@ pub static SUITE_KEYS: &[Key] = &[
         "Suites whose content comes first: files beside this one, or `builtin:NAME`.",
     ),
     key("variables", Shape::Map(&Shape::Any), "Names for templates: `{{ name }}`."),
-    key("server", Shape::Object(&server::SERVER), "The server under test, when there is one."),
+    key("server", Shape::Object(&server::SERVER), "The server under test, when there is one.").choice("servers"),
     key(
         "servers",
         Shape::Map(&Shape::Object(&server::SERVER)),
         "The servers under test by name; every test runs once on each unless it names one.",
-    ),
+    )
+    .choice("servers"),
     key("run_options", Shape::Object(&server::RUN_OPTIONS), "How the cases are run."),
     key(
         "answers",
@@ -57,4 +58,4 @@ pub static SUITE_KEYS: &[Key] = &[
 ];
 
 /// Which tools something works on.
-pub(crate) const TOOLS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
+pub(crate) const TOOLS: Shape = Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]);

@@ -1,12 +1,12 @@
 //! Raw steps: bytes as they are written, and requests that are taken back.
 
-use crate::source::grammar::{Key, Object, Shape, key};
+use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
 
 /// Bytes that are no text.
 static BYTES: Object = Object {
     name: "bytes",
     doc: "Bytes that are not text.",
-    keys: &[&[key("base64", Shape::Text, "The bytes in base64.")]],
+    keys: &[&[required("base64", Shape::Text, "The bytes in base64.")]],
 };
 
 /// Text, or bytes.
@@ -19,11 +19,11 @@ static HEADER: Shape =
 
 /// How bytes are cut into separate writes.
 static CUTS: &[Key] = &[
-    key("split", Shape::List(&Shape::Whole), "Writes the bytes in pieces, cut at these offsets."),
-    key("every", Shape::Whole, "Writes the bytes in pieces of this size."),
+    key("split", Shape::List(&Shape::Whole), "Writes the bytes in pieces, cut at these offsets.").choice("cuts"),
+    key("every", Shape::Range(1, u64::MAX), "Writes the bytes in pieces of this size.").choice("cuts"),
 ];
 
-pub(super) static HTTP: Object = Object {
+pub(in crate::suite) static HTTP: Object = Object {
     name: "a raw request",
     doc: "A request of HTTP/1.1 on a connection of its own, byte for byte as it is written.",
     keys: &[
@@ -37,7 +37,8 @@ pub(super) static HTTP: Object = Object {
             ),
             key("bare", Shape::Flag, "Sends only the headers under `headers`."),
             key("body", Shape::Any, "The body: text as it is, `{ base64: … }`, or a value that is sent as JSON."),
-            key("raw", TEXT_OR_BYTES, "The whole request, instead of method, path, headers and body."),
+            key("raw", TEXT_OR_BYTES, "The whole request, instead of method, path, headers and body.")
+                .without(&["method", "path", "headers", "bare", "body"]),
             key(
                 "then",
                 Shape::Choice(&["close_write", "abort"]),
@@ -47,7 +48,8 @@ pub(super) static HTTP: Object = Object {
                 "read",
                 Shape::Either(&[Shape::Choice(&["head", "body"]), Shape::Object(&EVENTS)]),
                 "How much of the response is read: its head, its whole body, or some events; by default the body, of a stream of events up to the answer.",
-            ),
+            )
+            .unless("then", Shape::Choice(&["abort"])),
         ],
         CUTS,
         &[
@@ -56,30 +58,33 @@ pub(super) static HTTP: Object = Object {
                 Shape::List(&Shape::Object(&super::step::STEP)),
                 "Steps that run while the response is read, which ends with them.",
             ),
-            key("for", Shape::Time, "How long the response is read after the steps under `during`; 100ms by default."),
+            key("for", Shape::Time, "How long the response is read after the steps under `during`.").default("100ms"),
         ],
     ],
 };
 
 static EVENTS: Object = Object {
-    name: "some events",
+    name: "an event count",
     doc: "The first events of a stream.",
-    keys: &[&[key("events", Shape::Whole, "The number of events.")]],
+    keys: &[&[required("events", Shape::Range(1, u64::MAX), "The number of events.")]],
 };
 
-pub(super) static SEND: Object = Object {
+pub(in crate::suite) static SEND: Object = Object {
     name: "a raw message",
     doc: "Bytes on the session's own stream; over HTTP the body of one POST.",
     keys: &[
         &[
-            key("text", Shape::Text, "The text, exactly."),
-            key("json", Shape::Any, "A value, written as JSON in one line."),
-            key("base64", Shape::Text, "The bytes in base64."),
-            key(
+            alternative("text", Shape::Text, "The text, exactly.")
+                .choice("message")
+                .cure("write for example `send: '{\"jsonrpc\": \"2.0\"}'`"),
+            alternative("json", Shape::Any, "A value, written as JSON in one line.").choice("message"),
+            alternative("base64", Shape::Text, "The bytes in base64.").choice("message"),
+            alternative(
                 "lines",
-                Shape::List(&Shape::Any),
+                Shape::NonEmpty(&Shape::List(&Shape::Any)),
                 "Several messages, written at once: text as it is, `{ base64: … }`, or values that are sent as JSON.",
-            ),
+            )
+            .choice("message"),
             key(
                 "newline",
                 Shape::Either(&[Shape::Flag, Shape::Text]),
@@ -90,15 +95,19 @@ pub(super) static SEND: Object = Object {
         &[
             key(
                 "answers",
-                Shape::Either(&[Shape::Text, Shape::Number, Shape::List(&ID)]),
+                Shape::Either(&[Shape::Text, Shape::Number, Shape::NonEmpty(&Shape::List(&ID))]),
                 "The answers to wait for: an id, several, `any` for the next answer, `none` to look for a while; by default the ids of the requests that are sent.",
-            ),
+            )
+            .cure("write `answers: none` to wait for nothing"),
             key(
                 "then",
                 Shape::Choice(&["close_write"]),
                 "The action after the last byte: `close_write` ends the server's input, and waits for the end of the server instead of answers.",
-            ),
-            key("for", Shape::Time, "How long to look if no answer is awaited; 300ms by default."),
+            )
+            .without(&["answers"]),
+            key("for", Shape::Time, "How long to look if no answer is awaited, as with `answers: none`.")
+                .default("300ms")
+                .unless("answers", Shape::Except(&["none"])),
         ],
     ],
 };
@@ -108,13 +117,20 @@ static ID: Shape = Shape::Either(&[Shape::Text, Shape::Number]);
 /// The value of `send`.
 pub(super) const SEND_SHAPE: Shape = Shape::Either(&[Shape::Text, Shape::Object(&SEND)]);
 
-pub(super) static CANCEL: Object = Object {
+pub(in crate::suite) static CANCEL: Object = Object {
     name: "a cancellation",
     doc: "When the request is cancelled, and how long the server is watched.",
     keys: &[&[
-        key("after", Shape::Time, "Cancels after this time."),
-        key("progress", Shape::Whole, "Cancels after this number of progress notifications, which are requested."),
+        alternative("after", Shape::Time, "Cancels after this time.")
+            .choice("when")
+            .cure("write for example `cancel: { after: 200ms }` or `cancel: { progress: 1 }`"),
+        alternative(
+            "progress",
+            Shape::Range(1, u64::MAX),
+            "Cancels after this number of progress notifications, which are requested.",
+        )
+        .choice("when"),
         key("reason", Shape::Text, "The reason in the cancellation."),
-        key("watch", Shape::Time, "How long to watch for further messages of the server; 500ms by default."),
+        key("watch", Shape::Time, "How long to watch for further messages of the server.").default("500ms"),
     ]],
 };

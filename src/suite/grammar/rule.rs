@@ -1,6 +1,6 @@
 //! Rules of a specification, and what tests need.
 
-use crate::source::grammar::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
 
 /// Published revisions.
 const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
@@ -20,8 +20,9 @@ pub(super) static RULE: Object = Object {
         key(
             "level",
             Shape::Choice(&["must", "should"]),
-            "How binding it is, `must` by default; a server that breaks a `should` is warned.",
-        ),
+            "How binding it is; a server that breaks a `should` is warned.",
+        )
+        .default("must"),
         key("advice", Shape::Text, "Why the rule is only advice, if the sentence has no SHOULD."),
         key("revisions", Shape::List(&Shape::Choice(REVISIONS)), "The revisions in which it holds; all by default."),
         key("over", CARRIERS, "The transport that it is about; every one by default."),
@@ -55,28 +56,37 @@ static NEED: Object = Object {
     name: "a need",
     doc: "Conditions of a test; unless all of them hold, the test is skipped.",
     keys: &[&[
-        key("hint", Shape::Text, "A hint under `compliance: { hints: … }`, such as `slow_tool`."),
-        key("capability", Shape::Text, "A capability that the server declares, such as `resources.subscribe`."),
-        key("no_capability", Shape::Text, "A capability that the server does not declare."),
-        key("over", CARRIERS, "The transport."),
-        key("assert", Shape::Text, "An expression that holds; `offer` has the server's lists and capabilities."),
-        key("else", Shape::Text, "The reason that is reported if `assert` does not hold."),
+        alternative("hint", Shape::Text, "A hint under `compliance: { hints: … }`, such as `slow_tool`.")
+            .cure("write for example `{ capability: tools }`"),
+        alternative("capability", Shape::Text, "A capability that the server declares, such as `resources.subscribe`."),
+        alternative("no_capability", Shape::Text, "A capability that the server does not declare."),
+        alternative("over", CARRIERS, "The transport."),
+        alternative(
+            "assert",
+            Shape::Text,
+            "An expression that holds; `offer` has the server's lists and capabilities.",
+        ),
+        key("else", Shape::Text, "The reason that is reported if `assert` does not hold.").beside(&["assert"]),
     ]],
 };
 
-/// Keys of a test that stands for a rule, or that does not say something of every server.
-pub static RULE_KEYS: &[Key] = &[
-    key("rule", Shape::Object(&RULE), "The rule of the specification for which the test stands."),
+/// The key of a test that stands for a rule.
+pub static RULE_KEY: &[Key] =
+    &[key("rule", Shape::Object(&RULE), "The rule of the specification for which the test stands.")];
+
+/// Keys of a test that does not say something of every server.
+pub static NEED_KEYS: &[Key] = &[
     key("needs", Shape::List(&Shape::Object(&NEED)), "Conditions without which the test is skipped."),
     key(
         "witness",
         Shape::List(&Shape::Object(&super::step::STEP)),
         "Steps that must succeed first, such as a valid twin of the call that must be refused. If they fail, the test is inconclusive.",
     ),
-    key(
+    alternative(
         "scan",
-        Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
+        Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]),
         "Instead of steps: scans of every frame of every session of the suite.",
     ),
-    key("handshake", Shape::Flag, "`false` begins a session without a handshake; the steps send everything."),
+    key("handshake", Shape::Flag, "`false` begins a session without a handshake; the steps send everything.")
+        .default("true"),
 ];

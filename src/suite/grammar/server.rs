@@ -1,17 +1,19 @@
 //! Servers, run options and answers.
 
-use crate::source::grammar::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
+use crate::suite::model::MOST_PARALLEL;
 
 pub(in crate::suite) static SERVER: Object = Object {
     name: "a server",
     doc: "How to reach a server: a command, a URL, or a built-in one.",
     keys: &[&[
-        key(
+        alternative(
             "command",
-            Shape::Either(&[Shape::List(&Shape::Text), Shape::Text]),
+            Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Text)), Shape::Text]),
             "The program and its arguments; one string is split the way a shell splits words. Paths are relative to the suite's file.",
-        ),
-        key(
+        )
+        .cure("write for example `command: [node, dist/index.js]`"),
+        alternative(
             "url",
             Shape::Text,
             "The address of a server over HTTP. With `command` beside it the server is started first, and `{{ port }}` in both is a free port.",
@@ -20,14 +22,18 @@ pub(in crate::suite) static SERVER: Object = Object {
             "transport",
             Shape::Choice(&["auto", "streamable-http", "sse"]),
             "Which transport the `url` has: `auto` speaks streamable HTTP, and HTTP+SSE of 2024-11-05 to servers that speak nothing else.",
-        ),
-        key("builtin", Shape::Choice(&["demo"]), "A server that is part of mcprove and runs in process."),
+        )
+        .default("auto")
+        .beside(&["url"]),
+        alternative("builtin", Shape::Choice(&["demo"]), "A server that is part of mcprove and runs in process.")
+            .without(&["command", "url"]),
         key(
             "env",
             Shape::Map(&SCALAR),
             "Environment variables for the server. It gets PATH, HOME, LANG, TMPDIR and these, nothing else.",
-        ),
-        key("inherit_env", Shape::Flag, "Whether the server gets the whole environment."),
+        )
+        .beside(PROCESS),
+        key("inherit_env", Shape::Flag, "Whether the server gets the whole environment.").default("false").beside(PROCESS),
         key(
             "secrets",
             Shape::List(&Shape::Text),
@@ -37,14 +43,16 @@ pub(in crate::suite) static SERVER: Object = Object {
             "headers",
             Shape::Map(&Shape::Text),
             "HTTP headers of every request to the `url`; the values of those that carry credentials appear in no output.",
-        ),
-        key("auth", Shape::Object(&AUTH), "The token for the server at the `url`, or how to get one."),
-        key("tls", Shape::Object(&TLS), "How the certificate of an `https` server is checked."),
+        )
+        .beside(&["url"]),
+        key("auth", Shape::Object(&AUTH), "The token for the server at the `url`, or how to get one.").beside(&["url"]),
+        key("tls", Shape::Object(&TLS), "How the certificate of an `https` server is checked.").beside(&["url"]),
         key(
             "cwd",
             Shape::Text,
             "The folder in which the server starts, relative to the suite's file; by default the suite's folder.",
-        ),
+        )
+        .beside(PROCESS),
         key(
             "scratch",
             Shape::Flag,
@@ -52,22 +60,29 @@ pub(in crate::suite) static SERVER: Object = Object {
         ),
         key(
             "protocol",
-            Shape::Either(&[Shape::Choice(REVISIONS), Shape::List(&Shape::Choice(REVISIONS))]),
+            Shape::Either(&[Shape::Choice(REVISIONS), Shape::Set(&Shape::Choice(REVISIONS))]),
             "The protocol revision: `auto` finds out; a list runs every case once per revision.",
-        ),
+        )
+        .default("auto"),
     ]],
 };
+
+/// How mcprove starts a server itself; a built-in one may take the place of a command for a while.
+const PROCESS: &[&str] = &["command", "builtin"];
 
 static AUTH: Object = Object {
     name: "auth",
     doc: "The token for a server over HTTP: a known one, or one that is fetched.",
     keys: &[&[
-        key("bearer", Shape::Text, "The token; it appears in no output."),
-        key(
+        alternative("bearer", Shape::Text, "The token; it appears in no output.")
+            .choice("token")
+            .cure("write for example `auth: { bearer: \"{{ env.TOKEN }}\" }`"),
+        alternative(
             "client_credentials",
             Shape::Object(&CLIENT_CREDENTIALS),
             "Fetches a token with the client credentials grant of OAuth, once, and again after the server refused one.",
-        ),
+        )
+        .choice("token"),
     ]],
 };
 
@@ -75,8 +90,9 @@ static CLIENT_CREDENTIALS: Object = Object {
     name: "client_credentials",
     doc: "The parameters for an authorization server. Without `issuer` and `token_url` the tested server names it.",
     keys: &[&[
-        key("issuer", Shape::Text, "The authorization server; its metadata have the token endpoint."),
-        key("token_url", Shape::Text, "The token endpoint, if no metadata name it."),
+        key("issuer", Shape::Text, "The authorization server; its metadata have the token endpoint.")
+            .choice("endpoint"),
+        key("token_url", Shape::Text, "The token endpoint, if no metadata name it.").choice("endpoint"),
         required("client_id", Shape::Text, "The id of the client."),
         required(
             "client_secret",
@@ -110,22 +126,27 @@ static RUN_OPTION_KEYS: &[Key] = &[
         "restart_policy",
         Shape::Choice(&["per_suite", "per_test", "never"]),
         "`per_suite` shares one session, `per_test` gives every case a fresh server, or only a session of its own if the server has a `url` and no `command`, `never` does not start a crashed server again.",
-    ),
+    )
+    .default("per_suite"),
     key(
         "parallel",
-        Shape::Whole,
-        "How many cases run at a time, 1024 at most. By default hand-written cases run one after another, and as many generated ones as there are processors.",
+        Shape::Range(1, MOST_PARALLEL as u64),
+        "How many cases run at a time. By default hand-written cases run one after another, and as many generated ones as there are processors.",
     ),
-    key("timeout", Shape::Timeout, "The time that a case may take; 30s by default."),
-    key("request_timeout", Shape::Timeout, "The time that one request may take; 10s by default."),
-    key("start_timeout", Shape::Timeout, "The time that a server may take to start and shake hands; 30s by default."),
-    key("retries", Shape::Whole, "How often a failed case is retried; one that passes then is flaky."),
+    key("timeout", Shape::Timeout, "The time that a case may take.").default("30s"),
+    key("request_timeout", Shape::Timeout, "The time that one request may take.").default("10s"),
+    key("start_timeout", Shape::Timeout, "The time that a server may take to start and shake hands.").default("30s"),
+    key("retries", RETRIES, "How often a failed case is retried; one that passes then is flaky.").default("0"),
     key(
         "order",
         Shape::Choice(&["declared", "shuffled"]),
         "The order of the cases: as written, or by a seed, which the run prints and `--shuffle=SEED` takes.",
-    ),
+    )
+    .default("declared"),
 ];
+
+/// How often something is retried.
+pub(super) const RETRIES: Shape = Shape::Range(0, 1000);
 
 pub(super) static ANSWERS: Object = Object {
     name: "answers",

@@ -2,7 +2,7 @@
 
 use super::raw;
 use crate::matching::EXPECTATION;
-use crate::source::grammar::{Key, Object, Shape, key, required};
+use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
 
 pub(super) static STEP: Object =
     Object { name: "a step", doc: "One exchange with the server.", keys: &[STEP_NAME, STEP_KEYS] };
@@ -27,58 +27,86 @@ static STEP_NEED: Object = Object {
 
 /// The keys of a step.
 pub static STEP_KEYS: &[Key] = &[
-    key("call", Shape::Text, "Calls this tool."),
+    alternative("call", Shape::Text, "Calls this tool.").choice("action"),
     key(
         "args",
         Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template]),
         "The arguments of the tool or prompt, or a template for all of them.",
-    ),
-    key("read", Shape::Text, "Reads the resource with this URI."),
-    key("prompt", Shape::Text, "Gets this prompt."),
-    key("complete", Shape::Object(&COMPLETE), "Asks for completions."),
-    key(
+    )
+    .beside(&["call", "prompt"]),
+    alternative("read", Shape::Text, "Reads the resource with this URI.").choice("action"),
+    alternative("prompt", Shape::Text, "Gets this prompt.").choice("action"),
+    alternative("complete", Shape::Object(&COMPLETE), "Asks for completions.").choice("action"),
+    alternative(
         "list",
         Shape::Choice(&["tools", "resources", "resource_templates", "prompts"]),
         "Lists what the server offers, all pages.",
-    ),
-    key("request", Shape::Text, "Sends a request with this method."),
-    key("notify", Shape::Text, "Sends a notification with this method."),
-    key("params", Shape::Any, "The parameters of `request` and `notify`."),
-    key("wait", Shape::Time, "Waits."),
-    key(
+    )
+    .choice("action"),
+    alternative("request", Shape::Text, "Sends a request with this method.").choice("action"),
+    alternative("notify", Shape::Text, "Sends a notification with this method; there is no answer to check.")
+        .choice("action")
+        .unless("expect", EXPECTATIONS),
+    key("params", Shape::Any, "The parameters of `request` and `notify`.").beside(&["request", "notify"]),
+    alternative("wait", Shape::Time, "Waits; there is no answer to check.")
+        .choice("action")
+        .unless("expect", EXPECTATIONS),
+    alternative(
         "alive",
         Shape::Flag,
         "Checks that the server still answers: with `ping`, since 2026-07-28 with `server/discover`.",
-    ),
-    key("restart", Shape::Flag, "Ends the server and starts it again; not for one that has a `url` and no `command`."),
-    key("send", raw::SEND_SHAPE, "Writes a raw message on the session's stream."),
-    key("http", Shape::Object(&raw::HTTP), "Sends a raw HTTP request."),
+    )
+    .choice("action")
+    .unless("expect", EXPECTATIONS),
+    alternative(
+        "restart",
+        Shape::Flag,
+        "Ends the server and starts it again; not for one that has a `url` and no `command`.",
+    )
+    .choice("action")
+    .unless("expect", EXPECTATIONS),
+    alternative("send", raw::SEND_SHAPE, "Writes a raw message on the session's stream.").choice("action"),
+    alternative("http", Shape::Object(&raw::HTTP), "Sends a raw HTTP request.").choice("action"),
     key(
         "expect",
         Shape::List(&Shape::Object(&EXPECTATION)),
         "Expectations of the answer; `[]` says on purpose that there are none.",
-    ),
+    )
+    .beside(&[
+        "call", "read", "prompt", "complete", "list", "request", "send", "http", "notify", "wait", "alive", "restart",
+    ]),
     key(
         "capture",
         Shape::Map(&Shape::Either(&[Shape::Text, Shape::Object(&CAPTURE)])),
         "Names for values of the answer, by path; later steps use them as `{{ name }}`.",
-    ),
+    )
+    .beside(&["call", "read", "prompt", "complete", "list", "request", "send", "http"]),
     key(
         "snapshot",
         Shape::Either(&[Shape::Flag, Shape::Text, Shape::Object(&SNAPSHOT)]),
         "Compares the answer with the one that `mcprove run --update` recorded; a text names the recording.",
-    ),
-    key("timeout", Shape::Timeout, "The time that this request may take."),
-    key("progress", Shape::Flag, "Whether to ask for progress notifications."),
-    key("cancel", Shape::Object(&raw::CANCEL), "Cancels the running request."),
+    )
+    .beside(&["call", "read", "prompt", "complete", "list", "request"]),
+    key("timeout", Shape::Timeout, "The time that this request may take.")
+        .beside(&["call", "read", "prompt", "complete", "request", "alive", "send", "http"]),
+    key("progress", Shape::Flag, "Whether to ask for progress notifications.").default("false").beside(REQUESTS),
+    key("cancel", Shape::Object(&raw::CANCEL), "Cancels the running request, which then has no answer to compare.")
+        .beside(REQUESTS)
+        .without(&["snapshot"]),
 ];
+
+/// The actions that send one request.
+const REQUESTS: &[&str] = &["call", "read", "prompt", "complete", "request"];
+
+/// Expectations, where they are not said to be none.
+const EXPECTATIONS: Shape = Shape::NonEmpty(&Shape::List(&Shape::Any));
 
 static CAPTURE: Object = Object {
     name: "a capture",
     doc: "A value of the answer.",
     keys: &[&[
         required("at", Shape::Text, "The path of the value."),
-        key("secret", Shape::Flag, "Whether the value is secret: it then appears in no output."),
+        key("secret", Shape::Flag, "Whether the value is secret: it then appears in no output.").default("false"),
     ]],
 };
 
@@ -87,7 +115,7 @@ static SNAPSHOT: Object = Object {
     doc: "The recorded part of an answer, and its file.",
     keys: &[&[
         key("name", Shape::Text, "The name of the file; made from the names of test and step by default."),
-        key("at", Shape::Text, "The part of the answer that is recorded; `result` by default."),
+        key("at", Shape::Text, "The part of the answer that is recorded.").default("result"),
         key(
             "redact",
             Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),

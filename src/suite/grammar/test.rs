@@ -1,8 +1,8 @@
 //! Tests.
 
-use crate::source::grammar::{Key, Shape, key, required};
+use crate::source::grammar::{Key, Shape, alternative, key, required};
 
-use super::server::ANSWERS;
+use super::server::{ANSWERS, RETRIES};
 use super::step::STEP;
 
 /// The keys of a test, but for those of a rule, of a single step and of blocks.
@@ -13,19 +13,21 @@ pub static TEST_KEYS: &[Key] = &[
     key("only", Shape::Flag, "Runs only the tests so marked; refused in CI."),
     key("server", Shape::Text, "The one server on which this test runs."),
     key("setup", Shape::List(&Shape::Object(&STEP)), "Steps before the test."),
-    key("steps", Shape::List(&Shape::Object(&STEP)), "The steps, in order."),
+    alternative("steps", Shape::List(&Shape::Object(&STEP)), "The steps, in order.").choice("action"),
     key("teardown", Shape::List(&Shape::Object(&STEP)), "Steps after the test, also after failures."),
     key(
         "rows",
-        Shape::Either(&[Shape::List(&Shape::Map(&Shape::Any)), Shape::Text]),
+        Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Map(&Shape::Any))), Shape::Text]),
         "Runs the test once per row; a row is a mapping of names to values, or a line of this CSV file, or an object of this JSON file.",
-    ),
+    )
+    .choice("loop"),
     key(
         "for_each",
         Shape::Choice(&["tools", "resources", "prompts"]),
         "Runs the test once for each thing that the server offers, as `tool`, `resource` or `prompt`.",
-    ),
-    key("where", Shape::Text, "An expression that filters the things of `for_each`."),
+    )
+    .choice("loop"),
+    key("where", Shape::Text, "An expression that filters the things of `for_each`.").beside(&["for_each"]),
     key(
         "output_schema",
         Shape::Flag,
@@ -37,6 +39,6 @@ pub static TEST_KEYS: &[Key] = &[
         Shape::List(&Shape::Text),
         "Variants of the fault taxonomy that this test judges beyond those of its expectations.",
     ),
-    key("retries", Shape::Whole, "How often this test is retried."),
+    key("retries", RETRIES, "How often this test is retried."),
     key("inject", Shape::List(&Shape::Text), "Faults of `faults:` to plant during this test."),
 ];
