@@ -7,6 +7,7 @@
 //! [`faulty`] are the servers with one fault written into them, [`flaw`] what makes one from a few lines of YAML, and
 //! `fixtures` is what the official conformance suite asks for.
 
+mod catalog;
 mod era;
 pub mod faulty;
 mod fixtures;

@@ -1,8 +1,6 @@
 //! The one prompt, `welcome_user`, and completions for its arguments.
 
-use rmcp::model::{
-    ArgumentInfo, CompletionInfo, ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role,
-};
+use rmcp::model::{ArgumentInfo, CompletionInfo, ErrorData, GetPromptResult, JsonObject, PromptMessage, Role};
 
 use super::resources::suggest;
 
@@ -12,16 +10,6 @@ const TONE: &str = "tone";
 
 /// The tones a welcome can have; the first is meant when none is asked for.
 const TONES: [&str; 3] = ["friendly", "formal", "playful"];
-
-/// All prompts.
-pub(super) fn list() -> Vec<Prompt> {
-    let name = PromptArgument::new(NAME).with_description("The name of the user to welcome").with_required(true);
-    let tone = PromptArgument::new(TONE)
-        .with_description(format!("The tone of the message: {}; `{}` if left out", quoted(&TONES), TONES[0]))
-        .with_required(false);
-    let description = "Asks for a short welcome message to the user `name`, in the tone `tone`";
-    vec![Prompt::new(WELCOME, Some(description), Some(vec![name, tone])).with_title("Welcome a user")]
-}
 
 /// Is it the name of a prompt?
 pub(super) fn offers(prompt: &str) -> bool {

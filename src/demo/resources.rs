@@ -1,8 +1,6 @@
 //! The resources: all users at `users://all`, and each at `users://{id}`.
 
-use rmcp::model::{
-    ArgumentInfo, CompletionInfo, ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
-};
+use rmcp::model::{ArgumentInfo, CompletionInfo, ErrorData, ReadResourceResult, ResourceContents};
 use serde_json::{Value, json};
 
 use super::store::{Store, User};
@@ -11,26 +9,6 @@ const SCHEME: &str = "users://";
 const ALL: &str = "users://all";
 const ONE: &str = "users://{id}";
 const MIME_TYPE: &str = "application/json";
-
-/// The resources with an address of their own. Users come and go and are found through the template.
-pub(super) fn list() -> Vec<Resource> {
-    vec![
-        Resource::new(ALL, "all_users")
-            .with_title("All users")
-            .with_description("Every user, oldest first, as a JSON array")
-            .with_mime_type(MIME_TYPE),
-    ]
-}
-
-/// The one template.
-pub(super) fn templates() -> Vec<ResourceTemplate> {
-    vec![
-        ResourceTemplate::new(ONE, "user")
-            .with_title("One user")
-            .with_description("The user with the id `id`, as a JSON object; `list_users` shows the ids that exist")
-            .with_mime_type(MIME_TYPE),
-    ]
-}
 
 /// What is at `uri`.
 pub(super) fn read(store: &Store, uri: &str) -> Result<ReadResourceResult, ErrorData> {

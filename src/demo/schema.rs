@@ -22,9 +22,14 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// Takes `schema`, which is part of this program.
+    /// Takes a schema of an object.
     pub(super) fn new(schema: Value) -> Self {
-        Self { declared: Arc::new(object(schema)), validator: OnceLock::new() }
+        Self::of(Arc::new(object(schema)))
+    }
+
+    /// Takes a schema that is part of this program.
+    pub(super) fn of(declared: Arc<JsonObject>) -> Self {
+        Self { declared, validator: OnceLock::new() }
     }
 
     fn validator(&self) -> &Validator {

@@ -14,6 +14,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::watch;
 
+use super::catalog::{DIRECTORY, Declarations, FIXTURES};
 use super::faulty::{ServerFault, ToolCall};
 use super::fixtures::{self, Fixtures};
 use super::settings::Rules;
@@ -61,8 +62,8 @@ impl Conduct {
 
     /// The schema of the input of a tool.
     pub(super) fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
-        let fixture = self.fixtures.as_ref().and_then(|_| fixtures::input_schema(tool));
-        fixture.or_else(|| tools::input_schema(tool))
+        let fixture = self.fixtures.as_ref().and_then(|_| FIXTURES.tool(tool));
+        fixture.or_else(|| DIRECTORY.tool(tool)).map(|declared| declared.input.declared())
     }
 }
 
@@ -105,6 +106,16 @@ impl Demo {
         self.tasks.as_ref()
     }
 
+    /// The end of its input.
+    pub(super) fn input(&self) -> watch::Receiver<Input> {
+        self.input.clone()
+    }
+
+    /// The rules that it enforces.
+    pub(super) fn rules(&self) -> &Rules {
+        &self.conduct.rules
+    }
+
     /// What it does wrong.
     pub(super) fn fault(&self) -> &Arc<ServerFault> {
         &self.conduct.fault
@@ -130,27 +141,19 @@ impl Demo {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The items of a list that never changes.
+    fn declared<T: Clone>(&self, list: fn(&'static Declarations) -> &'static Vec<T>) -> Vec<T> {
+        let fixtures = self.fixtures().into_iter().flat_map(|_| list(&FIXTURES));
+        list(&DIRECTORY).iter().chain(fixtures).cloned().collect()
+    }
+
     /// Calls a tool.
     pub(super) async fn run(
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let tool = &request.name;
-        let offer = if self.tasks.is_some() { tools::Offer::WithTasks } else { tools::Offer::Plain };
-        let call = tools::prepare((offer, tool), request.arguments.unwrap_or_default(), &self.conduct.fault)?;
-        let answer = match call {
-            Ok(tools::Call::Quick(call)) => call.run(&mut self.store(), &self.conduct.rules),
-            Ok(tools::Call::Export(export)) => {
-                let waited = export.work(context, &self.conduct.fault, self.input.clone()).await;
-                waited.map(|()| export.result(&self.store()))
-            }
-            Ok(tools::Call::Rehearse(rehearsal)) => {
-                rehearsal.run(context, &self.conduct.fault, self.input.clone()).await?
-            }
-            Err(complaints) => Err(complaints),
-        };
-        Ok(match answer {
+        Ok(match tools::run(self, request, context).await? {
             Ok(value) => CallToolResult::structured(value),
             Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]),
         })
@@ -198,12 +201,9 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request)?;
-        let mut list = match self.tasks {
-            Some(_) => tools::list_with_tasks(),
-            None => tools::list(),
-        };
-        list.extend(self.fixtures().into_iter().flat_map(Fixtures::tools));
-        let mut list = ListToolsResult::with_all_items(list);
+        let fixtures = self.fixtures().into_iter().flat_map(Fixtures::tools);
+        let list = tools::offered(self.tasks.is_some()).chain(fixtures).map(|declared| declared.tool.clone());
+        let mut list = ListToolsResult::with_all_items(list.collect());
         self.conduct.fault.tools(&mut list);
         Ok(list)
     }
@@ -216,7 +216,7 @@ impl ServerHandler for Demo {
         if let Some(task) = tasks::instead(self, &request, &context)? {
             return Ok(task);
         }
-        if let Some(fixtures) = self.fixtures().filter(|_| fixtures::input_schema(&request.name).is_some()) {
+        if let Some(fixtures) = self.fixtures().filter(|_| FIXTURES.tool(&request.name).is_some()) {
             return fixtures.turn(&context, self.input.clone()).call(request).await;
         }
         let call = ToolCall::new(&self.conduct.fault, self, request, &context);
@@ -229,9 +229,7 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         only_page(request)?;
-        let mut list = resources::list();
-        list.extend(self.fixtures().into_iter().flat_map(|_| fixtures::resources()));
-        Ok(ListResourcesResult::with_all_items(list))
+        Ok(ListResourcesResult::with_all_items(self.declared(|catalog| &catalog.resources)))
     }
 
     async fn list_resource_templates(
@@ -240,9 +238,7 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         only_page(request)?;
-        let mut list = resources::templates();
-        list.extend(self.fixtures().into_iter().flat_map(|_| fixtures::templates()));
-        Ok(ListResourceTemplatesResult::with_all_items(list))
+        Ok(ListResourceTemplatesResult::with_all_items(self.declared(|catalog| &catalog.resource_templates)))
     }
 
     async fn read_resource(
@@ -265,9 +261,8 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         only_page(request)?;
-        let mut list = prompts::list();
-        list.extend(self.fixtures().into_iter().flat_map(Fixtures::prompts));
-        Ok(ListPromptsResult::with_all_items(list))
+        let fixtures = self.fixtures().into_iter().flat_map(Fixtures::prompts);
+        Ok(ListPromptsResult::with_all_items(DIRECTORY.prompts.iter().chain(fixtures).cloned().collect()))
     }
 
     async fn get_prompt(

@@ -66,13 +66,6 @@ pub(super) struct Rules {
     max_users: Option<usize>,
 }
 
-/// A call that the rules are asked about.
-pub(super) struct Wish<'a> {
-    pub(super) tool: &'static str,
-    pub(super) changes: bool,
-    pub(super) arguments: &'a Value,
-}
-
 impl Settings {
     /// The rules that follow, or what is wrong with a value.
     pub(super) fn check(self) -> Result<Rules, String> {
@@ -140,18 +133,18 @@ impl Rules {
     }
 
     /// Why a call is refused, if it is.
-    pub(super) fn refuse(&self, wish: &Wish<'_>, store: &Store) -> Option<String> {
-        if self.settings.read_only && wish.changes {
-            return Some(format!("the directory is read-only, so `{}` is refused; only read from it", wish.tool));
+    pub(super) fn refuse(&self, tool: &str, changes: bool, arguments: &Value, store: &Store) -> Option<String> {
+        if self.settings.read_only && changes {
+            return Some(format!("the directory is read-only, so `{tool}` is refused; only read from it"));
         }
-        if wish.tool == "create_user" && self.max_users.is_some_and(|most| store.all().len() >= most) {
+        if tool == "create_user" && self.max_users.is_some_and(|most| store.all().len() >= most) {
             let is_full = "the directory is full, so no user can be created; call `delete_user` first";
             return Some(is_full.to_owned());
         }
-        if !wish.changes {
+        if !changes {
             return None;
         }
-        self.refuse_email(wish.arguments).or_else(|| self.refuse_name(wish.arguments))
+        self.refuse_email(arguments).or_else(|| self.refuse_name(arguments))
     }
 
     fn refuse_email(&self, arguments: &Value) -> Option<String> {

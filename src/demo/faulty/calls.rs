@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::hooks::{CallResult, Hooks, Pending, SOUND, ToolCall, describe, failure, is_failure};
+use crate::demo::catalog::DIRECTORY;
 use crate::demo::settings::{Settings, Spelling};
-use crate::demo::tools;
 
 /// How long an answer lies where other calls put theirs.
 const WRITING: Duration = Duration::from_millis(20);
@@ -20,7 +20,7 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
         Hooks {
             call: Some(|call| {
                 Box::pin(async move {
-                    if tools::list().iter().any(|tool| call.is_of(&tool.name)) {
+                    if DIRECTORY.tool(&call.request.name).is_some() {
                         return call.proceed().await;
                     }
                     Ok(CallToolResult::success(vec![ContentBlock::text("done")]))
@@ -138,9 +138,8 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
 
 fn fall_over_what_is_missing(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
-        let listed = tools::list();
         let required =
-            listed.iter().find(|tool| call.is_of(&tool.name)).and_then(|tool| tool.input_schema.get("required"));
+            DIRECTORY.tool(&call.request.name).and_then(|declared| declared.tool.input_schema.get("required"));
         let given = call.request.arguments.as_ref();
         let is_missing =
             |name: &Value| !given.is_some_and(|given| given.contains_key(name.as_str().unwrap_or_default()));

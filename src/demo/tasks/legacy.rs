@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::book::{Tasks, unknown};
 use super::task::{RELATED, Stage, State, Task};
 use super::{POLL, Support, TaskProtocol, named};
+use crate::demo::catalog::DIRECTORY;
 use crate::demo::server::Demo;
-use crate::demo::tools;
 
 /// How long a task is kept, in milliseconds: at least, if the client does not say, and at most.
 const TTL: (u64, u64, u64) = (1_000, 300_000, 3_600_000);
@@ -30,7 +30,7 @@ pub(super) fn create(
 ) -> Option<Result<ServerResult, ErrorData>> {
     match Support::of(&request.name) {
         Support::Required | Support::Optional => {}
-        Support::Undeclared if !tools::exists(&request.name) => return None,
+        Support::Undeclared if DIRECTORY.tool(&request.name).is_none() => return None,
         Support::Forbidden | Support::Undeclared => {
             let message = format!("the tool `{}` cannot be called as a task; leave `task` out", request.name);
             return Some(Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)));

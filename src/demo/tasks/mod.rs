@@ -19,7 +19,7 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 
 pub(super) use self::book::{Book, Owner, Tasks};
-pub(super) use self::task::{Task, task_of};
+pub(super) use self::task::task_of;
 use super::server::Demo;
 
 /// After how many milliseconds a client may ask again.
