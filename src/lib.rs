@@ -44,6 +44,8 @@ pub mod report;
 #[doc(hidden)]
 pub mod runner;
 #[doc(hidden)]
+pub mod schema;
+#[doc(hidden)]
 pub mod session;
 #[doc(hidden)]
 pub mod suite;

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::Versions;
 use super::change::{ChangeLevel, ServerChange};
-use super::steady::{pointed, spelled_out};
+use super::steady::spelled_out;
 use super::{Recorded, RecordedAnswer, RecordedOutcome};
+use crate::schema::token;
 
 /// Compares the answers of one tool, as far as it was called again.
 pub(super) fn compare(tool: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
@@ -61,7 +62,7 @@ impl AnswerComparison<'_> {
         match (old, new) {
             (Value::Object(was), Value::Object(is)) => {
                 for (name, value) in was {
-                    let pointer = format!("{pointer}/{}", pointed(name));
+                    let pointer = format!("{pointer}/{}", token(name));
                     match is.get(name) {
                         Some(other) => self.values(value, other, &format!("{at}/{name}"), &pointer, found),
                         None if self.volatile[0].contains(&pointer) => {}
@@ -69,7 +70,7 @@ impl AnswerComparison<'_> {
                     }
                 }
                 for name in is.keys().filter(|name| !was.contains_key(*name)) {
-                    if !self.volatile[1].contains(&format!("{pointer}/{}", pointed(name))) {
+                    if !self.volatile[1].contains(&format!("{pointer}/{}", token(name))) {
                         let says = format!("`{name}` was added");
                         let change = ServerChange::new(
                             ChangeLevel::Compatible,

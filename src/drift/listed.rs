@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Recorded;
-use super::Versions;
 use super::change::{ChangeLevel, ServerChange};
 use super::subject::{item, names};
+use super::{Recorded, Versions};
 
 /// Compares one prompt.
 pub(super) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::{RecordedAnswer, RecordedOutcome};
+use crate::schema::token;
 use crate::wire::read_json;
 
 /// The longest text that is kept whole.
@@ -83,11 +84,11 @@ fn mask(first: &mut Value, second: &Value, at: &str, volatile: &mut Vec<String>)
     match (&mut *first, second) {
         (Value::Object(fields), Value::Object(others)) => {
             for (name, value) in fields.iter_mut() {
-                let at = format!("{at}/{}", pointed(name));
+                let at = format!("{at}/{}", token(name));
                 mask(value, others.get(name).unwrap_or(&Value::Null), &at, volatile);
             }
             for name in others.keys().filter(|name| !fields.contains_key(*name)).cloned().collect::<Vec<_>>() {
-                volatile.push(format!("{at}/{}", pointed(&name)));
+                volatile.push(format!("{at}/{}", token(&name)));
                 fields.insert(name, Value::Null);
             }
             return;
@@ -104,11 +105,6 @@ fn mask(first: &mut Value, second: &Value, at: &str, volatile: &mut Vec<String>)
         _ => *first = Value::Null,
     }
     volatile.push(at.to_owned());
-}
-
-/// A name in a JSON pointer.
-pub(super) fn pointed(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 fn steady(value: &Value) -> Value {

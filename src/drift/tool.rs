@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::Recorded;
-use super::Versions;
 use super::change::{ChangeLevel, ServerChange};
 use super::listed::words;
 use super::schema::{SchemaDirection, compare_schemas, is_same};
 use super::subject::{item, names};
+use super::{Recorded, Versions};
 
 /// Compares one tool.
 pub(super) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {

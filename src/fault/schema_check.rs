@@ -9,7 +9,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::words::{ArgumentFit, ToolKind};
-use crate::generate::Judge;
+use crate::schema::Judge;
 use crate::source::words;
 use crate::wire::{Catalog, Tool};
 

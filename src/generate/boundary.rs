@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::edge;
 use super::make::{self, Variety, with};
 use super::rng::Rng;
-use super::schema::{Kinds, token, written};
 use super::shape::{Graph, Items, LARGEST, MemberRules, NodeId, Shape};
+use crate::schema::{TypeSet, token, written};
 
 /// How many boundaries are made.
 const MOST: usize = 400;
@@ -97,10 +97,10 @@ impl Edges<'_> {
             return found;
         }
         let meant = shape.meant_kinds();
-        if meant.has(Kinds::OBJECT) {
+        if meant.has(TypeSet::OBJECT) {
             found.extend(self.objects(&shape.members, shape));
         }
-        if meant.has(Kinds::ARRAY) {
+        if meant.has(TypeSet::ARRAY) {
             found.extend(self.arrays(&shape.items, shape));
         }
         found
@@ -108,7 +108,7 @@ impl Edges<'_> {
 
     fn objects(&mut self, members: &MemberRules, shape: &Shape) -> Vec<Boundary> {
         let graph = self.graph;
-        let Value::Object(least) = of_kind(graph, shape, Kinds::OBJECT) else { return Vec::new() };
+        let Value::Object(least) = of_kind(graph, shape, TypeSet::OBJECT) else { return Vec::new() };
         let mut all = least.clone();
         let mut room = LARGEST;
         for member in members.known.iter().filter(|member| !least.contains_key(&member.name)) {
@@ -154,7 +154,7 @@ impl Edges<'_> {
 
     fn arrays(&mut self, items: &Items, shape: &Shape) -> Vec<Boundary> {
         let graph = self.graph;
-        let Value::Array(least) = of_kind(graph, shape, Kinds::ARRAY) else { return Vec::new() };
+        let Value::Array(least) = of_kind(graph, shape, TypeSet::ARRAY) else { return Vec::new() };
         let mut found = vec![Boundary::here("the fewest items", json!(least))];
         let item = items.rest.or(items.prefix.first().copied()).map_or(1, |item| graph.node(item).size);
         let longest = usize::try_from(LARGEST / item.max(1)).map_or(LONGEST, |most| most.min(LONGEST));
@@ -201,6 +201,6 @@ fn plain(graph: &Graph, node: NodeId) -> Value {
 }
 
 /// The plainest value of a shape of one kind.
-fn of_kind(graph: &Graph, shape: &Shape, kind: Kinds) -> Value {
+fn of_kind(graph: &Graph, shape: &Shape, kind: TypeSet) -> Value {
     make::value_of_kind(graph, shape, kind, &mut Rng::new(0))
 }

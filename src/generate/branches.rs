@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::schema::{Kinds, SchemaId, SchemaRules, Schemas, ValuePosition, each_place, same};
+use crate::schema::{SchemaId, SchemaRules, Schemas, TypeSet, ValuePosition, each_place, same};
 
 /// A set of branches that were taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl SchemaBranches {
         let lists_values = rules.values.as_ref().is_some_and(|values| values.len() > 1);
         let free = rules.values.is_none();
         let lists_kinds = free && rules.named.len() > 1;
-        let lists = free && rules.kinds == Some(Kinds::ARRAY) && rules.contains.is_none();
+        let lists = free && rules.kinds == Some(TypeSet::ARRAY) && rules.contains.is_none();
         let may_be_empty = lists && rules.min_items.unwrap_or(0) == 0 && rules.max_items != Some(0);
         Self { first, optional, lists_values, lists_kinds, may_be_empty }
     }
@@ -107,7 +107,7 @@ impl SchemaBranches {
         rules.values.as_deref().filter(|_| self.lists_values).unwrap_or_default()
     }
 
-    fn kinds<'a>(&self, rules: &'a SchemaRules) -> &'a [Kinds] {
+    fn kinds<'a>(&self, rules: &'a SchemaRules) -> &'a [TypeSet] {
         if self.lists_kinds { &rules.named } else { &[] }
     }
 
@@ -139,7 +139,7 @@ impl SchemaBranches {
             each(there == Some(false));
         }
         self.values(rules).iter().for_each(|known| each(same(known, value)));
-        self.kinds(rules).iter().for_each(|kinds| each(kinds.has(Kinds::of(value))));
+        self.kinds(rules).iter().for_each(|kinds| each(kinds.has(TypeSet::of(value))));
         if let (true, Value::Array(items)) = (self.may_be_empty, value) {
             each(items.is_empty());
             each(!items.is_empty());

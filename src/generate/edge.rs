@@ -6,8 +6,8 @@ use super::GeneratorLimits;
 use super::boundary::Boundary;
 use super::make::{self, SAFE, text_of_length, whole_value};
 use super::rng::Rng;
-use super::schema::{Kinds, NumberLimit};
-use super::shape::{Plain, Shape, whole_bounds};
+use super::shape::{MergedRules, Shape, whole_bounds};
+use crate::schema::{NumberLimit, TypeSet};
 
 /// How many values of an enumeration are edges.
 const MOST_VALUES: usize = 400;
@@ -30,25 +30,25 @@ pub(super) fn scalars(shape: &Shape, limits: GeneratorLimits) -> Vec<Boundary> {
     }
     let meant = shape.meant_kinds();
     let mut found = Vec::new();
-    if meant.has(Kinds::NULL) {
+    if meant.has(TypeSet::NULL) {
         found.push(Boundary::here("null", Value::Null));
     }
-    if meant.has(Kinds::BOOLEAN) {
+    if meant.has(TypeSet::BOOLEAN) {
         found.extend([true, false].map(|value| Boundary::here(&value.to_string(), Value::Bool(value))));
     }
-    if meant.has(Kinds::INTEGER) {
+    if meant.has(TypeSet::INTEGER) {
         found.extend(whole(plain));
     }
-    if meant.has(Kinds::FRACTION) {
+    if meant.has(TypeSet::FRACTION) {
         found.extend(fractions(plain));
     }
-    if meant.has(Kinds::TEXT) {
+    if meant.has(TypeSet::TEXT) {
         found.extend(texts(plain, limits));
     }
     found
 }
 
-fn texts(plain: &Plain, limits: GeneratorLimits) -> Vec<Boundary> {
+fn texts(plain: &MergedRules, limits: GeneratorLimits) -> Vec<Boundary> {
     let (min, max) = (plain.min_length, plain.max_length.unwrap_or(usize::MAX));
     if !plain.patterns.is_empty() || plain.format.is_some() {
         let mut rng = Rng::new(11);
@@ -66,7 +66,7 @@ fn texts(plain: &Plain, limits: GeneratorLimits) -> Vec<Boundary> {
     found
 }
 
-fn whole(plain: &Plain) -> Vec<Boundary> {
+fn whole(plain: &MergedRules) -> Vec<Boundary> {
     let (low, high) = whole_bounds(plain);
     let step = plain.steps.iter().filter_map(Number::as_i128).max().unwrap_or(1);
     let first = low + (-low).rem_euclid(step);
@@ -88,7 +88,7 @@ fn whole(plain: &Plain) -> Vec<Boundary> {
     inside.map(|(what, number)| Boundary::here(what, whole_value(number))).collect()
 }
 
-fn fractions(plain: &Plain) -> Vec<Boundary> {
+fn fractions(plain: &MergedRules) -> Vec<Boundary> {
     let number = |bound: Option<&NumberLimit>| bound.and_then(|bound| bound.number.as_f64());
     let (low, high) = (number(plain.low.as_ref()), number(plain.high.as_ref()));
     let candidates = [

@@ -3,11 +3,10 @@
 use serde_json::Value;
 
 use super::branches::Branches;
-use super::judge::{Formats, Judges};
 use super::make::{self, Variety};
-use super::schema::Schemas;
 use super::shape::{ENDLESS, Graph, LARGEST, NodeId};
 use super::{Boundary, BranchSet, InvalidValue, Rng, boundary, violation};
+use crate::schema::{Formats, Judges, Schemas, Unusable};
 use crate::wire::format::is_too_large;
 
 /// How large values may become.
@@ -27,23 +26,6 @@ impl Default for GeneratorLimits {
     fn default() -> Self {
         Self { text: 4 << 10, longest_text: 1 << 20, depth: 8, nodes: 200 }
     }
-}
-
-/// Why nothing can be made from a schema.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
-    /// It is no JSON Schema.
-    #[error("it is no usable JSON Schema: {0}")]
-    NotASchema(String),
-    /// No value satisfies it.
-    #[error("no value can satisfy it: {0}")]
-    Unsatisfiable(String),
-    /// Values may exist, but none was found.
-    #[error("no value that satisfies it was found: {0}")]
-    NotFound(String),
-    /// Whether a value satisfies it cannot be found out in any time that somebody would wait.
-    #[error("judging any value takes too long: {0}")]
-    Endless(String),
 }
 
 /// How often the whole value is made anew until it is valid.
@@ -125,6 +107,11 @@ impl Generator {
     }
 }
 
+/// A small value that satisfies the schema; `None` where none was found.
+pub fn valid(schema: &Value) -> Option<Value> {
+    Generator::new(schema).ok().map(|generator| generator.smallest().clone())
+}
+
 /// The first valid value, the plainest tried first; otherwise what was wrong with the first.
 fn smallest(judge: &Judges, graph: &Graph, root: NodeId) -> Result<Value, String> {
     let size = graph.node(root).size;
@@ -168,4 +155,17 @@ fn reason(schema: &Value, graph: &Graph, root: NodeId, why: String) -> Unusable 
         return Unusable::Unsatisfiable(why);
     }
     Unusable::NotFound(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_that_is_too_large_is_refused() {
+        let large = json!({"enum": vec![0; 100_000]});
+        assert!(matches!(Generator::new(&large), Err(Unusable::Endless(_))));
+    }
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{LintFinding, LintSubject};
+use crate::schema::{KEYWORDS, Keyword, KeywordValue};
 use crate::wire::Tool;
 use crate::wire::format::{SchemaError, flaw};
 
@@ -109,56 +110,38 @@ pub(super) fn places_within<'a>(root: &'a Value, at: &str) -> Vec<LintPosition<'
     found
 }
 
-/// Keywords whose values are schemas by name.
-const BY_NAME: [&str; 5] = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
-
-/// Keywords whose values are a schema, or a list of schemas.
-const ONE_OR_MORE: [&str; 15] = [
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "contains",
-    "additionalProperties",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "anyOf",
-    "oneOf",
-    "allOf",
-];
-
 fn collect<'a>(root: &'a Value, found: &mut Vec<LintPosition<'a>>, place: LintPosition<'a>) {
     let (schema, at, depth) = (place.schema, place.at.clone(), place.depth);
     let is_root = matches!(place.role, Role::Root);
     found.push(place);
-    for keyword in BY_NAME {
-        let own = schema.get(keyword).and_then(Value::as_object).into_iter().flatten();
-        for (name, inner) in own.filter(|(_, inner)| inner.is_object() || inner.is_boolean()) {
-            let role = match keyword {
-                "properties" if is_root => Role::Parameter(name),
-                "properties" => Role::Property(name),
-                _ => Role::Part,
-            };
-            let depth = depth + usize::from(keyword == "properties");
-            let at = format!("{at}.{keyword}{}", step(name));
-            collect(root, found, LintPosition { root, schema: inner, role, at, depth });
-        }
-    }
-    for keyword in ONE_OR_MORE {
-        let depth = depth + usize::from(matches!(keyword, "items" | "prefixItems"));
-        match schema.get(keyword) {
-            Some(inner @ Value::Object(_)) => {
-                let at = format!("{at}.{keyword}");
-                collect(root, found, LintPosition { root, schema: inner, role: Role::Part, at, depth });
+    for Keyword { name: keyword, holds, .. } in KEYWORDS.iter().filter(|keyword| keyword.holds_schemas()) {
+        let keyword = *keyword;
+        match (holds, schema.get(keyword)) {
+            (KeywordValue::Named | KeywordValue::Definitions, Some(Value::Object(named))) => {
+                for (name, inner) in named.iter().filter(|(_, inner)| inner.is_object() || inner.is_boolean()) {
+                    let role = match keyword {
+                        "properties" if is_root => Role::Parameter(name),
+                        "properties" => Role::Property(name),
+                        _ => Role::Part,
+                    };
+                    let depth = depth + usize::from(keyword == "properties");
+                    let at = format!("{at}.{keyword}{}", step(name));
+                    collect(root, found, LintPosition { root, schema: inner, role, at, depth });
+                }
             }
-            Some(Value::Array(list)) => {
-                for (number, inner) in list.iter().enumerate().filter(|(_, inner)| inner.is_object()) {
-                    let at = format!("{at}.{keyword}[{number}]");
-                    collect(root, found, LintPosition { root, schema: inner, role: Role::Part, at, depth });
+            (KeywordValue::Schema | KeywordValue::List, Some(inner)) => {
+                let depth = depth + usize::from(matches!(keyword, "items" | "prefixItems"));
+                let at = format!("{at}.{keyword}");
+                let mut part = |inner: &'a Value, at| {
+                    if inner.is_object() {
+                        collect(root, found, LintPosition { root, schema: inner, role: Role::Part, at, depth });
+                    }
+                };
+                match inner.as_array() {
+                    Some(list) => {
+                        list.iter().enumerate().for_each(|(number, inner)| part(inner, format!("{at}[{number}]")));
+                    }
+                    None => part(inner, at),
                 }
             }
             _ => {}

@@ -1,10 +1,9 @@
 //! When two JSON values are equal, when one includes the other, and where they part.
 
-use std::cmp::Ordering;
-
-use serde_json::{Number, Value as Json};
+use serde_json::Value as Json;
 
 use super::show;
+use crate::schema::same;
 
 /// How many differences are looked for; a reader mends the first ones first.
 const LIMIT: usize = 8;
@@ -21,33 +20,15 @@ pub(super) enum MatchExtent {
 /// Whether `actual` is what is expected; numbers compare by value.
 pub(super) fn fits(expected: &Json, actual: &Json, extent: MatchExtent) -> bool {
     match (expected, actual) {
-        (Json::Number(expected), Json::Number(actual)) => order(expected, actual) == Some(Ordering::Equal),
-        (Json::Array(expected), Json::Array(actual)) => match extent {
-            MatchExtent::Whole => {
-                expected.len() == actual.len() && expected.iter().zip(actual).all(|(e, a)| fits(e, a, extent))
-            }
-            MatchExtent::Part => expected.iter().all(|e| actual.iter().any(|a| fits(e, a, extent))),
-        },
-        (Json::Object(expected), Json::Object(actual)) => {
-            (extent == MatchExtent::Part || expected.len() == actual.len())
-                && expected.iter().all(|(key, e)| actual.get(key).is_some_and(|a| fits(e, a, extent)))
+        _ if extent == MatchExtent::Whole => same(expected, actual),
+        (Json::Array(expected), Json::Array(actual)) => {
+            expected.iter().all(|e| actual.iter().any(|a| fits(e, a, extent)))
         }
-        _ => expected == actual,
+        (Json::Object(expected), Json::Object(actual)) => {
+            expected.iter().all(|(key, e)| actual.get(key).is_some_and(|a| fits(e, a, extent)))
+        }
+        _ => same(expected, actual),
     }
-}
-
-/// Whether two values are equal; `1` and `1.0` are.
-pub(super) fn same(expected: &Json, actual: &Json) -> bool {
-    fits(expected, actual, MatchExtent::Whole)
-}
-
-/// The order of two numbers, exact for whole ones.
-pub(super) fn order(left: &Number, right: &Number) -> Option<Ordering> {
-    let whole = |number: &Number| number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-    if let (Some(left), Some(right)) = (whole(left), whole(right)) {
-        return Some(left.cmp(&right));
-    }
-    left.as_f64()?.partial_cmp(&right.as_f64()?)
 }
 
 /// The way from two values to the first place where they part, in the manner of a path; empty where they are the place.

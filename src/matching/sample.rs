@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::compare::{MatchExtent, differences, first_difference, same};
+use super::compare::{MatchExtent, differences, first_difference};
 use super::value::RESULT;
 use super::{mismatch::Mismatch, path::ValuePath, show};
+use crate::schema::same;
 use crate::source::{Diagnostic, Node, Span, Value, is_hidden};
 
 /// The part that is recorded by default.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::case::{Body, Case, Mistake, Plan, SuitePlan};
 use super::planner::{Planner, unknown_tool};
-use crate::generate;
+use crate::schema;
 use crate::source::{Located, Node};
 use crate::wire::{Catalog, Tool};
 
@@ -63,5 +63,5 @@ fn broken((name, args): (&str, &Node), value: &Json, catalogs: &[Arc<Catalog>]) 
 
 /// Why the input schema of a tool refuses arguments; `None` where it takes them, or cannot be read.
 pub(super) fn objection(tool: &Tool, args: &Json) -> Option<String> {
-    generate::objection(tool.input_schema(), args)
+    schema::objection(tool.input_schema(), args)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::case::Mistake;
 use super::made::Tamer;
 use super::rounds::Unready;
-use crate::generate::satisfies;
+use crate::schema::satisfies;
 use crate::source::template::{Names, holds};
 use crate::source::{Located, Span, words};
 use crate::wire::Tool;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::model::{Action, ArgumentKind, Generated, Property, Test};
-use crate::generate::{Generator, Unusable};
+use crate::generate::Generator;
+use crate::schema::Unusable;
 use crate::source::template::{self, has_template};
 use crate::source::{Diagnostic, Node};
 

@@ -8,9 +8,10 @@ use super::Fuzz;
 use super::sequence::{Pool, Wanted};
 use super::token::Tokens;
 use crate::event::ReproductionCall;
-use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Judge, Rng, Unusable};
+use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Rng};
 use crate::plan::CheckContext;
 use crate::plan::made::{Tamer, folder_of};
+use crate::schema::{Judge, Unusable};
 use crate::source::words;
 use crate::wire::Tool;
 

@@ -10,10 +10,10 @@ use crate::cli::calls::unknown_tool;
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::event::{CaseResult, Outcome};
-use crate::generate::Judge;
 use crate::plan::Generated;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
+use crate::schema::Judge;
 use crate::source::visible_line;
 use crate::wire::{Direction, admitted_failure};
 

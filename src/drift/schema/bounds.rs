@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Number;
 
 use crate::drift::Versions;
-use crate::generate::compare;
+use crate::schema::compare;
 
 /// From here on, every quotient of fractions is a whole number.
 const LARGEST: f64 = 1e15;

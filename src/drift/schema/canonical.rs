@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::document::SchemaDocument;
 use super::merge::merged;
 use super::simplify::{numbered, settled, simplified, translated};
-use crate::drift::steady::pointed;
+use crate::schema::{KeywordValue, token};
 
 /// How many schemas may come of the references of one: they can multiply them without end.
 const MOST: usize = 4_000;
@@ -25,49 +25,6 @@ pub(super) enum NormalizeMode {
     /// Only what decides which values are valid.
     ValidationOnly,
 }
-
-/// Keywords that decide nothing.
-pub(super) const WORDS: [&str; 12] = [
-    "title",
-    "description",
-    "default",
-    "examples",
-    "example",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "contentEncoding",
-    "contentMediaType",
-    "enumNames",
-    "markdownDescription",
-];
-
-/// Where something stands rather than what it is.
-pub(super) const PLACES: [&str; 9] =
-    ["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$comment", "$defs", "definitions"];
-
-/// Keywords that lead to another schema.
-pub(super) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
-
-/// Keywords whose value is a schema.
-pub(super) const ONE: [&str; 10] = [
-    "items",
-    "additionalProperties",
-    "contains",
-    "propertyNames",
-    "not",
-    "if",
-    "then",
-    "else",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
-
-/// Keywords whose value is schemas by name.
-pub(super) const NAMED: [&str; 3] = ["properties", "patternProperties", "dependentSchemas"];
-
-/// Keywords whose value is a list of schemas.
-pub(super) const LISTED: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 
 /// Stands for the schema that is so many steps further out.
 pub(super) const RECURSIVE: &str = "$recursive";
@@ -117,7 +74,7 @@ impl SchemaLocation {
     }
 
     fn inside(&self, steps: &[&str]) -> Self {
-        let steps: Vec<String> = steps.iter().map(|step| pointed(step)).collect();
+        let steps: Vec<String> = steps.iter().map(|step| token(step)).collect();
         let pointer = format!("{}/{}", self.pointer, steps.join("/"));
         Self { pointer, depth: self.depth + 1, is_whole: true }
     }
@@ -144,34 +101,33 @@ impl<'a> Normalizer<'a> {
         let mut spelt = Map::new();
         let mut parts = Vec::new();
         for (key, value) in &fields {
-            if PLACES.contains(&key.as_str()) || self.keep == NormalizeMode::ValidationOnly && says_nothing(key) {
-                continue;
-            }
-            match key.as_str() {
-                keyword if REFERENCES.contains(&keyword) => {
-                    parts.push(self.referred(keyword, value, &SchemaLocation { is_whole, ..place.clone() }));
+            match KeywordValue::of(key) {
+                KeywordValue::Location | KeywordValue::Definitions => {}
+                KeywordValue::Annotation if self.keep == NormalizeMode::ValidationOnly => {}
+                KeywordValue::Reference => {
+                    parts.push(self.referred(key, value, &SchemaLocation { is_whole, ..place.clone() }));
                 }
-                "allOf" => {
+                KeywordValue::List if key == "allOf" => {
                     for (number, part) in value.as_array().into_iter().flatten().enumerate() {
                         let pointer = format!("{}/allOf/{number}", place.pointer);
                         parts.push(self.normalize(part, &SchemaLocation { pointer, is_whole, ..place.clone() }));
                     }
                 }
-                key if ONE.contains(&key) => {
+                KeywordValue::Schema => {
                     spelt.insert(key.to_owned(), self.normalize(value, &place.inside(&[key])));
                 }
-                key if LISTED.contains(&key) => {
+                KeywordValue::List => {
                     let listed = value.as_array().into_iter().flatten().enumerate();
                     let listed = listed.map(|(at, part)| self.normalize(part, &place.inside(&[key, &at.to_string()])));
                     spelt.insert(key.to_owned(), listed.collect());
                 }
-                key if NAMED.contains(&key) => {
+                KeywordValue::Named => {
                     let named = value.as_object().into_iter().flatten();
                     let named =
                         named.map(|(name, part)| (name.clone(), self.normalize(part, &place.inside(&[key, name]))));
                     spelt.insert(key.to_owned(), Value::Object(named.collect()));
                 }
-                _ => drop(spelt.insert(key.clone(), numbered(value))),
+                KeywordValue::Annotation | KeywordValue::Plain => drop(spelt.insert(key.clone(), numbered(value))),
             }
         }
         settled(parts.into_iter().fold(simplified(spelt), merged))
@@ -198,16 +154,22 @@ impl<'a> Normalizer<'a> {
 
 /// Whether nothing stands beside a reference, or beside the only part of `allOf`; a type may.
 fn says_one_thing(fields: &Map<String, Value>) -> bool {
-    let mut telling =
-        fields.iter().filter(|(key, _)| *key != "type" && !PLACES.contains(&key.as_str()) && !says_nothing(key));
+    let tells = |key: &str| {
+        key != "type"
+            && !matches!(
+                KeywordValue::of(key),
+                KeywordValue::Location | KeywordValue::Definitions | KeywordValue::Annotation
+            )
+    };
+    let mut telling = fields.iter().filter(|(key, _)| tells(key));
     match (telling.next(), telling.next()) {
         (Some((key, Value::Array(parts))), None) if key == "allOf" => parts.len() == 1,
-        (Some((key, _)), None) => REFERENCES.contains(&key.as_str()),
+        (Some((key, _)), None) => KeywordValue::of(key) == KeywordValue::Reference,
         _ => false,
     }
 }
 
 /// Whether a keyword decides nothing about values.
 pub(super) fn says_nothing(key: &str) -> bool {
-    WORDS.contains(&key) || key.starts_with("x-")
+    KeywordValue::of(key) == KeywordValue::Annotation
 }

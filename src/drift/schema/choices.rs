@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use super::bounds::SchemaEffect;
 use super::simplify::is_of;
 use super::walk::{SchemaWalk, short, types};
-use crate::drift::ChangeLevel;
-use crate::drift::Versions;
-use crate::generate::written;
+use crate::drift::{ChangeLevel, Versions};
+use crate::schema::written;
 
 /// How many values are named in one sentence.
 const NAMED_VALUES: usize = 20;

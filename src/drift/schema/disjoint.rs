@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::walk::types;
-use crate::generate::written;
+use crate::schema::written;
 
 /// How many branches are held against each other.
 const MOST: usize = 200;

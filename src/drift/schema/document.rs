@@ -5,9 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-use super::canonical::{LISTED, NAMED, ONE, PLACES, REFERENCES, says_nothing};
-use crate::drift::steady::pointed;
-use crate::generate::{References, written};
+use crate::schema::{KeywordValue, References, token, written};
 
 /// Stands for what a reference leads to where that is not written out: the same for what means the same.
 pub(super) const UNRESOLVED_REF: &str = "$far";
@@ -108,25 +106,25 @@ impl<'a> SchemaDocument<'a> {
         reached.text.push('{');
         let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
         for (key, value) in sorted {
-            if PLACES.contains(&key.as_str()) || says_nothing(key) {
+            let holds = KeywordValue::of(key);
+            if matches!(holds, KeywordValue::Location | KeywordValue::Definitions | KeywordValue::Annotation) {
                 continue;
             }
             reached.text.extend([&format!("{key:?}"), ":"]);
-            let at = format!("{at}/{}", pointed(key));
-            match (key.as_str(), value) {
-                (keyword, _) if REFERENCES.contains(&keyword) => match self.target(keyword, value, &at) {
+            let at = format!("{at}/{}", token(key));
+            match (holds, value) {
+                (KeywordValue::Reference, _) => match self.target(key, value, &at) {
                     Some((target, _)) => {
                         let number = reached.number(&target);
                         reached.text.extend(["#", &number.to_string()]);
                     }
                     None => reached.text.push_str(&self.elsewhere(value)),
                 },
-                ("items", Value::Array(parts)) => self.write_all(parts, &at, reached)?,
-                (key, Value::Array(parts)) if LISTED.contains(&key) => self.write_all(parts, &at, reached)?,
-                (key, _) if ONE.contains(&key) || key == "additionalItems" => self.write(value, &at, reached)?,
-                (key, Value::Object(named)) if NAMED.contains(&key) || key == "dependencies" => {
-                    self.write_named(named, &at, reached)?;
-                }
+                (KeywordValue::List, Value::Array(parts)) => self.write_all(parts, &at, reached)?,
+                (KeywordValue::Schema, Value::Array(parts)) if key == "items" => self.write_all(parts, &at, reached)?,
+                (KeywordValue::Schema, _) => self.write(value, &at, reached)?,
+                (KeywordValue::Named, Value::Object(named)) => self.write_named(named, &at, reached)?,
+                (_, Value::Object(named)) if key == "dependencies" => self.write_named(named, &at, reached)?,
                 _ => reached.text.push_str(&written(value)),
             }
             reached.text.push(',');
@@ -152,7 +150,7 @@ impl<'a> SchemaDocument<'a> {
             if part.is_array() {
                 reached.text.push_str(&written(part));
             } else {
-                self.write(part, &format!("{at}/{}", pointed(name)), reached)?;
+                self.write(part, &format!("{at}/{}", token(name)), reached)?;
             }
             reached.text.push(',');
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::canonical::{RECURSIVE, says_nothing};
 use super::document::UNRESOLVED_REF;
-use crate::generate::{compare, written};
+use crate::schema::{compare, written};
 
 /// One schema for values that satisfy both; what cannot be merged stays an `allOf`.
 pub(super) fn merged(whole: Value, part: Value) -> Value {

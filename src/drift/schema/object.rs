@@ -12,9 +12,9 @@ use super::merge::merged;
 use super::simplify::settled;
 use super::walk::SchemaWalk;
 use super::{SchemaDirection, ServerChange};
-use crate::drift::ChangeLevel;
-use crate::drift::Versions;
-use crate::generate::{self, Formats, Judge, written};
+use crate::drift::{ChangeLevel, Versions};
+use crate::generate;
+use crate::schema::{Formats, Judge, compile, refuses, satisfies, written};
 
 /// The part of a schema about properties.
 struct ObjectSchema<'a> {
@@ -90,7 +90,7 @@ impl<'a> Pair<'a> {
 
 fn matcher(pattern: &str) -> Option<Judge> {
     let schema = json!({"pattern": pattern});
-    Judge::new(generate::compile(&schema, Formats::Ignored).ok()?, &schema).ok()
+    Judge::new(compile(&schema, Formats::Ignored).ok()?, &schema).ok()
 }
 
 impl SchemaWalk {
@@ -139,7 +139,7 @@ impl SchemaWalk {
         let change = change.with_values(Some(schema), None).with_help(help);
         let (old, new) = (pair.was.schema, pair.is.schema);
         let shows = is_closed && self.direction == SchemaDirection::Sent && self.affords([old, new]);
-        let example = shows.then(|| with(name, schema, old)).flatten().filter(|value| generate::refuses(new, value));
+        let example = shows.then(|| with(name, schema, old)).flatten().filter(|value| refuses(new, value));
         self.push(ServerChange { example, ..change });
     }
 
@@ -159,7 +159,7 @@ impl SchemaWalk {
         let change = ServerChange::new(level, "property-added", &place, says);
         let shows = level == ChangeLevel::Breaking && !self.is_full(level) && self.affords([old, new]);
         let example = shows.then(|| generate::valid(old)).flatten();
-        let example = example.filter(|value| generate::refuses(new, value));
+        let example = example.filter(|value| refuses(new, value));
         self.push(ServerChange { example, ..change.with_values(None, new["properties"].get(name)) });
         let matching = pair.matching(name);
         let was = pair.was.said(name, &matching).or_else(|| pair.was.others().cloned());
@@ -300,5 +300,5 @@ fn spelt(schema: &Value) -> String {
 fn with(name: &str, property: &Value, schema: &Value) -> Option<Value> {
     let mut whole = generate::valid(schema)?;
     whole[name] = generate::valid(property)?;
-    Some(whole).filter(|whole| generate::satisfies(schema, whole))
+    Some(whole).filter(|whole| satisfies(schema, whole))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value, json};
 use super::canonical::says_nothing;
 use super::disjoint::are_disjoint;
 use super::merge::{add_types, merged};
-use crate::generate::{compare, written};
+use crate::schema::{Keyword, TypeSet, compare, written};
 
 /// The keywords of older drafts in the words of 2020-12.
 pub(super) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
@@ -117,7 +117,7 @@ pub(super) fn settled(schema: Value) -> Value {
     }
     if let Some(Value::Array(names)) = fields.get("type").cloned() {
         let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
-        fields.retain(|key, _| concerned(key).is_none_or(|types| types.iter().any(|name| names.contains(name))));
+        fields.retain(|key, _| concerns(key, &names));
     }
     Value::Object(fields)
 }
@@ -146,25 +146,10 @@ fn limited(fields: &mut Map<String, Value>, plain: &str, exclusive: &str, step: 
     }
 }
 
-/// The types that a keyword says something about; `None` where that is all.
-pub(super) fn concerned(keyword: &str) -> Option<&'static [&'static str]> {
-    match keyword {
-        "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum" | "multipleOf" => Some(&["integer", "number"]),
-        "minLength" | "maxLength" | "pattern" => Some(&["string"]),
-        "items" | "prefixItems" | "minItems" | "maxItems" | "uniqueItems" | "contains" | "minContains"
-        | "maxContains" | "unevaluatedItems" => Some(&["array"]),
-        "properties"
-        | "patternProperties"
-        | "additionalProperties"
-        | "required"
-        | "minProperties"
-        | "maxProperties"
-        | "propertyNames"
-        | "dependentRequired"
-        | "dependentSchemas"
-        | "unevaluatedProperties" => Some(&["object"]),
-        _ => None,
-    }
+/// Whether a keyword can refuse values of one of these types.
+pub(super) fn concerns(keyword: &str, types: &[&str]) -> bool {
+    let concerned = Keyword::named(keyword).and_then(|keyword| keyword.concerns);
+    concerned.is_none_or(|concerned| types.iter().any(|name| concerned.has(TypeSet::named(name))))
 }
 
 /// A value with one spelling for numbers that are the same: `1.0` is `1`.
@@ -190,7 +175,7 @@ fn enumerated(fields: &mut Map<String, Value>) {
         let is_allowed = |value: &Value| types.iter().filter_map(Value::as_str).any(|name| is_of(value, name));
         values.retain(is_allowed);
     }
-    let mut names: Vec<&str> = values.iter().map(type_of).collect();
+    let mut names: Vec<&str> = values.iter().map(|value| TypeSet::of(value).name()).collect();
     names.sort_unstable();
     names.dedup();
     let names = json!(names);
@@ -216,20 +201,7 @@ fn is_idle(key: &str, value: &Value) -> bool {
     }
 }
 
-/// The name of a value's type, the narrowest that fits.
-pub(super) fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => "integer",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 /// Whether a value is of the type of that name.
 pub(super) fn is_of(value: &Value, name: &str) -> bool {
-    type_of(value) == name || name == "number" && value.is_number()
+    TypeSet::named(name).has(TypeSet::of(value))
 }

@@ -9,7 +9,7 @@ use super::bounds::SchemaEffect;
 use super::canonical::{NormalizeMode, canonical, says_nothing};
 use super::walk::SchemaWalk;
 use crate::drift::Versions;
-use crate::generate::written;
+use crate::schema::written;
 
 /// How many pairs of branches are held against each other.
 const MOST: usize = 64;

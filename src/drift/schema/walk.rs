@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::bounds::{BOUNDS, SchemaEffect, effect};
-use super::canonical::{NAMED, NormalizeMode, RECURSIVE, WORDS, canonical};
+use super::canonical::{NormalizeMode, RECURSIVE, canonical};
 use super::document::UNRESOLVED_REF;
-use super::simplify::concerned;
+use super::simplify::concerns;
 use super::union::branches;
 use super::witness::Effort;
 use super::{SchemaDirection, ServerChange};
-use crate::drift::ChangeLevel;
-use crate::drift::Versions;
+use crate::drift::{ChangeLevel, Versions};
+use crate::schema::{KEYWORDS, Keyword, KeywordValue};
 
 /// The most changes of one schema: beyond that it is another schema.
 const MOST: usize = 200;
@@ -147,10 +147,7 @@ impl SchemaWalk {
     fn keywords(&mut self, old: &Value, new: &Value, at: &str) {
         self.choices(old, new, at);
         let types = [old, new].map(types);
-        let matters = |keyword: &str| {
-            let has = |names: &[&str]| types.iter().all(|types| types.iter().any(|name| names.contains(name)));
-            concerned(keyword).is_none_or(has)
-        };
+        let matters = |keyword: &str| types.iter().all(|types| concerns(keyword, types));
         for bound in BOUNDS.iter().filter(|bound| matters(bound.keyword)) {
             if old.get(bound.keyword) != new.get(bound.keyword) {
                 self.keyword(effect(bound, Versions { old, new }), bound.keyword, at, Versions { old, new });
@@ -254,8 +251,9 @@ impl SchemaWalk {
     }
 
     fn words(&mut self, old: &Value, new: &Value, at: &str) {
-        for keyword in WORDS.iter().filter(|keyword| **keyword != "default") {
-            let (was, is) = (old.get(*keyword), new.get(*keyword));
+        let is_text = |keyword: &&Keyword| keyword.holds == KeywordValue::Annotation && keyword.name != "default";
+        for keyword in KEYWORDS.iter().filter(is_text).map(|keyword| keyword.name) {
+            let (was, is) = (old.get(keyword), new.get(keyword));
             if was != is {
                 let says = format!("its {keyword} changed");
                 self.push(
@@ -338,7 +336,7 @@ fn meaning(keyword: &str, schema: &Value) -> Option<Value> {
     let spelt = |part: &Value| canonical(part, NormalizeMode::ValidationOnly);
     schema.get(keyword).map(|part| match part {
         Value::Array(parts) => parts.iter().map(spelt).collect(),
-        Value::Object(named) if NAMED.contains(&keyword) => {
+        Value::Object(named) if KeywordValue::of(keyword) == KeywordValue::Named => {
             Value::Object(named.iter().map(|(name, part)| (name.clone(), spelt(part))).collect())
         }
         Value::Object(_) => spelt(part),

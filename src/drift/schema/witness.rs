@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::canonical::RECURSIVE;
 use super::document::UNRESOLVED_REF;
-use crate::generate::{self, Formats, Generator, Judge, Rng};
+use crate::generate::{self, Generator, Rng};
+use crate::schema::{Formats, Judge, compile};
 
 /// How deep values are varied.
 const DEPTH: usize = 3;
@@ -84,7 +85,7 @@ impl Effort {
         if !self.take(weight * TO_JUDGE) {
             return None;
         }
-        let judge = |schema| Judge::new(generate::compile(schema, Formats::Ignored).ok()?, schema).ok();
+        let judge = |schema| Judge::new(compile(schema, Formats::Ignored).ok()?, schema).ok();
         let (allowing, refusing) = (judge(allows)?, judge(refuses)?);
         // Half of what is left is for judging.
         let mut search = ExampleSearch { left: Self { left: self.left / 2 }, valid: BTreeMap::new() };

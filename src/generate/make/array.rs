@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::generate::schema::written;
 use crate::generate::shape::{Items, NodeId, Shape};
+use crate::schema::written;
 
 use super::{ValueBuilder, Variety};
 

@@ -4,13 +4,14 @@ mod array;
 mod format;
 mod number;
 mod object;
+mod pattern;
 mod text;
 
 use serde_json::{Map, Value};
 
 use super::rng::Rng;
-use super::schema::Kinds;
 use super::shape::{Graph, LARGEST, Node, NodeId, Shape};
+use crate::schema::TypeSet;
 
 pub(super) use number::{SAFE, number_near, whole_value};
 pub(super) use object::with;
@@ -62,7 +63,7 @@ pub(super) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, rng
 }
 
 /// The plainest value of one shape that is of one kind.
-pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: Kinds, rng: &mut Rng) -> Value {
+pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: TypeSet, rng: &mut Rng) -> Value {
     making(graph, Variety::Plain, rng).of_kind(kind, shape)
 }
 
@@ -145,7 +146,7 @@ impl ValueBuilder<'_> {
         if self.is_plain() {
             let mut order: Vec<&Shape> = node.shapes.iter().collect();
             // Shapes that are as small as others come in the order of the schema, `null` after the rest.
-            order.sort_by_key(|shape| (shape.plain.kinds == Kinds::NULL, shape.size.min(1_000) / 32));
+            order.sort_by_key(|shape| (shape.plain.kinds == TypeSet::NULL, shape.size.min(1_000) / 32));
             return order.get(attempt % order.len().max(1)).copied();
         }
         self.rng.pick(&node.shapes)
@@ -160,47 +161,47 @@ impl ValueBuilder<'_> {
         self.of_kind(kind, shape)
     }
 
-    fn kind(&mut self, shape: &Shape) -> Kinds {
+    fn kind(&mut self, shape: &Shape) -> TypeSet {
         let kinds = shape.plain.kinds;
-        let within = |wanted: Kinds| Kinds::EACH.into_iter().filter(move |kind| wanted.has(*kind));
-        let size = |kind: &Kinds| match *kind {
-            Kinds::ARRAY => shape.items.size,
-            Kinds::OBJECT => shape.members.size,
+        let within = |wanted: TypeSet| TypeSet::EACH.into_iter().filter(move |kind| wanted.has(*kind));
+        let size = |kind: &TypeSet| match *kind {
+            TypeSet::ARRAY => shape.items.size,
+            TypeSet::OBJECT => shape.members.size,
             _ => 0,
         };
         if self.is_late() {
-            return within(kinds).min_by_key(size).unwrap_or(Kinds::NULL);
+            return within(kinds).min_by_key(size).unwrap_or(TypeSet::NULL);
         }
         let meant = shape.meant_kinds();
         let kind = if self.is_plain() {
             within(meant).next()
         } else {
             let from = if self.rng.chance(85) { meant } else { kinds };
-            let choices: Vec<Kinds> = within(from).collect();
+            let choices: Vec<TypeSet> = within(from).collect();
             self.rng.pick(&choices).copied()
         };
-        let kind = kind.unwrap_or(Kinds::NULL);
+        let kind = kind.unwrap_or(TypeSet::NULL);
         let smallest = within(kinds).min_by_key(size).unwrap_or(kind);
         if self.take_room(size(&kind).saturating_sub(size(&smallest))) { kind } else { smallest }
     }
 
-    fn of_kind(&mut self, kind: Kinds, shape: &Shape) -> Value {
+    fn of_kind(&mut self, kind: TypeSet, shape: &Shape) -> Value {
         let plain = &shape.plain;
         match kind {
-            Kinds::BOOLEAN => Value::Bool(self.variety == Variety::Plain || self.rng.chance(50)),
-            Kinds::INTEGER => number::whole(plain, self.variety, self.rng),
-            Kinds::FRACTION => number::fraction(plain, self.variety, self.rng),
-            Kinds::TEXT if self.variety == Variety::Plain => {
+            TypeSet::BOOLEAN => Value::Bool(self.variety == Variety::Plain || self.rng.chance(50)),
+            TypeSet::INTEGER => number::whole(plain, self.variety, self.rng),
+            TypeSet::FRACTION => number::fraction(plain, self.variety, self.rng),
+            TypeSet::TEXT if self.variety == Variety::Plain => {
                 Value::String(text::plain_text(plain, self.rng, self.graph.limits))
             }
-            Kinds::TEXT if self.variety == Variety::Small => {
+            TypeSet::TEXT if self.variety == Variety::Small => {
                 Value::String(text::small_text(plain, self.rng, self.graph.limits))
             }
-            Kinds::TEXT => Value::String(text(plain, self.rng, self.graph.limits)),
-            Kinds::ARRAY if shape.items.size <= LARGEST => Value::Array(self.array(shape)),
-            Kinds::OBJECT if shape.members.size <= LARGEST => Value::Object(self.object(&shape.members)),
-            Kinds::ARRAY => Value::Array(Vec::new()),
-            Kinds::OBJECT => Value::Object(Map::new()),
+            TypeSet::TEXT => Value::String(text(plain, self.rng, self.graph.limits)),
+            TypeSet::ARRAY if shape.items.size <= LARGEST => Value::Array(self.array(shape)),
+            TypeSet::OBJECT if shape.members.size <= LARGEST => Value::Object(self.object(&shape.members)),
+            TypeSet::ARRAY => Value::Array(Vec::new()),
+            TypeSet::OBJECT => Value::Object(Map::new()),
             _ => Value::Null,
         }
     }

@@ -3,8 +3,8 @@
 use serde_json::{Number, Value, json};
 
 use crate::generate::rng::Rng;
-use crate::generate::schema::{above, beneath, is_multiple};
-use crate::generate::shape::{Plain, whole_bounds};
+use crate::generate::shape::{MergedRules, whole_bounds};
+use crate::schema::{above, beneath, is_multiple};
 
 use super::Variety;
 
@@ -15,7 +15,7 @@ pub(in crate::generate) const SAFE: i128 = (1 << 53) - 1;
 const TRIES: usize = 16;
 
 /// A whole number.
-pub(super) fn whole(plain: &Plain, variety: Variety, rng: &mut Rng) -> Value {
+pub(super) fn whole(plain: &MergedRules, variety: Variety, rng: &mut Rng) -> Value {
     let (low, high) = bounds(plain);
     let step = whole_step(plain);
     let wanted = match variety {
@@ -29,7 +29,7 @@ pub(super) fn whole(plain: &Plain, variety: Variety, rng: &mut Rng) -> Value {
 }
 
 /// The bounds of whole numbers, closer where the format says so.
-fn bounds(plain: &Plain) -> (i128, i128) {
+fn bounds(plain: &MergedRules) -> (i128, i128) {
     let (low, high) = whole_bounds(plain);
     let (least, most) = match plain.format.as_deref() {
         Some("int32") => (i128::from(i32::MIN), i128::from(i32::MAX)),
@@ -77,7 +77,7 @@ fn wide(low: i128, high: i128, rng: &mut Rng) -> i128 {
 }
 
 /// The smallest number that all steps divide, as far as they are whole.
-fn whole_step(plain: &Plain) -> i128 {
+fn whole_step(plain: &MergedRules) -> i128 {
     let mut step: i128 = 1;
     for next in plain.steps.iter().map(smallest_whole_multiple) {
         let (mut one, mut other) = (step, next);
@@ -120,7 +120,7 @@ pub(in crate::generate) fn whole_value(number: i128) -> Value {
 }
 
 /// A fraction.
-pub(super) fn fraction(plain: &Plain, variety: Variety, rng: &mut Rng) -> Value {
+pub(super) fn fraction(plain: &MergedRules, variety: Variety, rng: &mut Rng) -> Value {
     let step = plain.steps.iter().find(|step| step.as_i128().is_none());
     let mut last = json!(0.5);
     for attempt in 0..TRIES {
@@ -139,13 +139,13 @@ pub(super) fn fraction(plain: &Plain, variety: Variety, rng: &mut Rng) -> Value 
     last
 }
 
-fn allowed(plain: &Plain, number: &Number) -> bool {
+fn allowed(plain: &MergedRules, number: &Number) -> bool {
     plain.low.as_ref().is_none_or(|bound| above(number, bound))
         && plain.high.as_ref().is_none_or(|bound| beneath(number, bound))
         && plain.steps.iter().all(|step| is_multiple(number, step))
 }
 
-fn ends(plain: &Plain) -> (f64, f64) {
+fn ends(plain: &MergedRules) -> (f64, f64) {
     let low = plain.low.as_ref().and_then(|bound| bound.number.as_f64());
     let high = plain.high.as_ref().and_then(|bound| bound.number.as_f64());
     match (low, high) {
@@ -156,12 +156,12 @@ fn ends(plain: &Plain) -> (f64, f64) {
     }
 }
 
-fn plain_fraction(plain: &Plain) -> f64 {
+fn plain_fraction(plain: &MergedRules) -> f64 {
     let (low, high) = ends(plain);
     if (low..high).contains(&1.5) { 1.5 } else { low.midpoint(high) }
 }
 
-fn between(plain: &Plain, rng: &mut Rng) -> f64 {
+fn between(plain: &MergedRules, rng: &mut Rng) -> f64 {
     let (low, high) = ends(plain);
     let unbounded = plain.low.is_none() && plain.high.is_none();
     match rng.below(12) {
@@ -180,7 +180,7 @@ fn between(plain: &Plain, rng: &mut Rng) -> f64 {
     }
 }
 
-fn multiple_between(plain: &Plain, step: &Number, rng: &mut Rng) -> f64 {
+fn multiple_between(plain: &MergedRules, step: &Number, rng: &mut Rng) -> f64 {
     let (low, high) = ends(plain);
     let width = step.as_f64().unwrap_or(1.0);
     let (first, last) = ((low / width).ceil(), (high / width).floor());

@@ -2,7 +2,7 @@
 
 use crate::generate::GeneratorLimits;
 use crate::generate::rng::Rng;
-use crate::generate::shape::Plain;
+use crate::generate::shape::MergedRules;
 
 use super::format;
 
@@ -46,7 +46,7 @@ const ODD: [&str; 24] = [
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .";
 
 /// A text of any kind.
-pub(in crate::generate) fn text(plain: &Plain, rng: &mut Rng, limits: GeneratorLimits) -> String {
+pub(in crate::generate) fn text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     if let Some(text) = asked_for(plain, rng, (min, max)) {
         return text;
@@ -65,7 +65,7 @@ pub(in crate::generate) fn text(plain: &Plain, rng: &mut Rng, limits: GeneratorL
 }
 
 /// A text that is as plain as the schema lets it be.
-pub(super) fn plain_text(plain: &Plain, rng: &mut Rng, limits: GeneratorLimits) -> String {
+pub(super) fn plain_text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     if plain.patterns.is_empty() {
         let shown = plain.format.as_deref().and_then(format::example).filter(|shown| fits(shown, min, max));
@@ -75,7 +75,7 @@ pub(super) fn plain_text(plain: &Plain, rng: &mut Rng, limits: GeneratorLimits) 
 }
 
 /// A short text of letters.
-pub(super) fn small_text(plain: &Plain, rng: &mut Rng, limits: GeneratorLimits) -> String {
+pub(super) fn small_text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     asked_for(plain, rng, (min, max)).unwrap_or_else(|| {
         let length = rng.between(0, 8).clamp(min, max);
@@ -91,7 +91,7 @@ pub(in crate::generate) fn text_of_length(word: &str, min: usize, max: usize) ->
     text
 }
 
-fn lengths(plain: &Plain, limits: GeneratorLimits) -> (usize, usize) {
+fn lengths(plain: &MergedRules, limits: GeneratorLimits) -> (usize, usize) {
     let max = plain.max_length.unwrap_or(usize::MAX).min(limits.longest_text);
     (plain.min_length.min(max), max)
 }
@@ -101,7 +101,7 @@ fn fits(text: &str, min: usize, max: usize) -> bool {
 }
 
 /// A text that the pattern or the format asks for.
-fn asked_for(plain: &Plain, rng: &mut Rng, lengths: (usize, usize)) -> Option<String> {
+fn asked_for(plain: &MergedRules, rng: &mut Rng, lengths: (usize, usize)) -> Option<String> {
     if plain.patterns.is_empty() && plain.format.is_none() {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Builds nodes: their shapes, and the nodes of what is inside.
 
-use crate::generate::schema::{Kinds, SchemaId, SchemaRules};
+use crate::schema::{SchemaId, SchemaRules, TypeSet};
 
-use super::merge::Plain;
+use super::merge::MergedRules;
 use super::search::COMBINATIONS;
 use super::{Graph, Items, MemberRules, Node, NodeId, Shape};
 
@@ -62,12 +62,13 @@ impl Graph {
     }
 
     fn shape(&mut self, flat: Vec<SchemaId>) -> Result<Shape, String> {
-        let plain = Plain::of(&self.schemas, &flat)?;
-        let talks = flat.iter().map(|id| self.schemas.rules(*id).talks_of()).reduce(Kinds::or);
-        let meant = talks.unwrap_or(Kinds::ALL).and(plain.kinds);
+        let plain = MergedRules::of(&self.schemas, &flat)?;
+        let talks = flat.iter().map(|id| self.schemas.rules(*id).talks_of()).reduce(TypeSet::or);
+        let meant = talks.unwrap_or(TypeSet::ALL).and(plain.kinds);
         let listed = plain.values.is_some();
-        let items = if plain.kinds.has(Kinds::ARRAY) && !listed { self.items(&flat, &plain) } else { Items::default() };
-        let members = if plain.kinds.has(Kinds::OBJECT) && !listed {
+        let items =
+            if plain.kinds.has(TypeSet::ARRAY) && !listed { self.items(&flat, &plain) } else { Items::default() };
+        let members = if plain.kinds.has(TypeSet::OBJECT) && !listed {
             self.members(&flat, &plain)
         } else {
             MemberRules::default()

@@ -1,19 +1,19 @@
 //! Whether subschemas exclude each other, as far as one look tells.
 
-use crate::generate::schema::SchemaId;
+use crate::schema::SchemaId;
 
 use super::Graph;
-use super::merge::{Plain, place};
+use super::merge::{MergedRules, place};
 
 impl Graph {
     /// Why subschemas exclude each other; `None` where that is not seen at once.
     pub(super) fn conflict(&self, flat: &[SchemaId]) -> Option<String> {
         self.schemas.charge(flat.len());
-        let plain = match Plain::of(&self.schemas, flat) {
+        let plain = match MergedRules::of(&self.schemas, flat) {
             Ok(plain) => plain,
             Err(why) => return Some(why),
         };
-        let only_objects = plain.kinds.but(crate::generate::schema::Kinds::OBJECT).is_empty();
+        let only_objects = plain.kinds.but(crate::schema::TypeSet::OBJECT).is_empty();
         if !only_objects || plain.values.is_some() {
             return None;
         }
@@ -22,7 +22,7 @@ impl Graph {
             self.schemas.charge(1 + flat.len() / 8);
             let below: Vec<SchemaId> = self.child_ids(flat, name);
             let below = self.without_choices(&below);
-            let why = Plain::of(&self.schemas, &below).err()?;
+            let why = MergedRules::of(&self.schemas, &below).err()?;
             let at = flat.iter().find(|id| self.schemas.rules(**id).required.contains(name));
             let at = at.map_or("", |id| self.schemas.rules(*id).at.as_str());
             Some(format!("`required` {} asks for `{name}`, for which {why}", place(at)))

@@ -1,14 +1,14 @@
 //! Builds the items of array shapes.
 
-use crate::generate::schema::{ContainsRule, SchemaId};
+use crate::schema::{ContainsRule, SchemaId};
 
-use super::{Contained, Graph, Items, NodeId, Plain};
+use super::{Contained, Graph, Items, MergedRules, NodeId};
 
 /// How many places of a prefix are told apart.
 const LONGEST_PREFIX: usize = 64;
 
 impl Graph {
-    pub(super) fn items(&mut self, flat: &[SchemaId], plain: &Plain) -> Items {
+    pub(super) fn items(&mut self, flat: &[SchemaId], plain: &MergedRules) -> Items {
         let all: Vec<ContainsRule> = flat.iter().filter_map(|id| self.schemas.rules(*id).contains.clone()).collect();
         // Items beyond those that are asked for must not be of the kind that is limited.
         let limited: Vec<SchemaId> =

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::generate::make;
 use crate::generate::rng::Rng;
-use crate::generate::schema::{Kinds, SchemaId, SchemaRules};
+use crate::schema::{SchemaId, SchemaRules, TypeSet};
 
-use super::{Graph, MemberRule, MemberRules, Plain};
+use super::{Graph, MemberRule, MemberRules, MergedRules};
 
 /// Names that no schema lists, for objects that take any.
 const NAMES: [&str; 8] = ["extra", "other", "x-1", "a b", "ключ", "0", "$ref", "🙂"];
@@ -20,7 +20,7 @@ pub(super) const MOST_NAMELESS: usize = 1_000;
 const LONGEST_NAMES: usize = 1 << 20;
 
 impl Graph {
-    pub(super) fn members(&mut self, flat: &[SchemaId], plain: &Plain) -> MemberRules {
+    pub(super) fn members(&mut self, flat: &[SchemaId], plain: &MergedRules) -> MemberRules {
         let rules: Vec<_> = flat.iter().map(|id| self.schemas.rules(*id).clone()).collect();
         let required: BTreeSet<&str> = rules.iter().flat_map(|rules| &rules.required).map(String::as_str).collect();
         let dependent: Vec<(String, Vec<String>)> = rules.iter().flat_map(|rules| rules.dependent.clone()).collect();
@@ -42,7 +42,7 @@ impl Graph {
 
     /// The subschemas that judge a member.
     pub(super) fn child_ids(&self, flat: &[SchemaId], name: &str) -> Vec<SchemaId> {
-        let mut ids: Vec<SchemaId> = crate::generate::schema::child_ids(&self.schemas, flat, name);
+        let mut ids: Vec<SchemaId> = crate::schema::child_ids(&self.schemas, flat, name);
         if ids.is_empty() {
             ids.extend(flat.iter().filter_map(|id| self.schemas.rules(*id).unevaluated_properties));
         }
@@ -73,7 +73,7 @@ impl Graph {
     }
 
     /// Members that the schema does not list, but allows.
-    fn extra(&mut self, flat: &[SchemaId], plain: &Plain, known: &[MemberRule]) -> Vec<MemberRule> {
+    fn extra(&mut self, flat: &[SchemaId], plain: &MergedRules, known: &[MemberRule]) -> Vec<MemberRule> {
         let room = plain.max_properties.unwrap_or(usize::MAX);
         let wanted = plain.min_properties.saturating_sub(known.len()).min(MOST_NAMELESS) + NAMES.len();
         let mut members: Vec<MemberRule> = Vec::new();
@@ -86,7 +86,7 @@ impl Graph {
                 continue;
             }
             let ids = self.child_ids(flat, &name);
-            if Plain::of(&self.schemas, &self.without_choices(&ids)).is_ok() {
+            if MergedRules::of(&self.schemas, &self.without_choices(&ids)).is_ok() {
                 let node = self.node_of(ids);
                 members.push(MemberRule { name, node, required: false });
             }
@@ -117,9 +117,9 @@ impl Graph {
 
     /// Names that `propertyNames` takes.
     fn judged_names(&mut self, mut judges: Vec<SchemaId>, wanted: usize, rng: &mut Rng) -> Vec<String> {
-        judges.push(self.schemas.add(SchemaRules::of_kinds("", Kinds::TEXT)));
+        judges.push(self.schemas.add(SchemaRules::of_kinds("", TypeSet::TEXT)));
         let Ok(combinations) = self.combinations(&judges) else { return Vec::new() };
-        let plains = combinations.iter().filter_map(|flat| Plain::of(&self.schemas, flat).ok());
+        let plains = combinations.iter().filter_map(|flat| MergedRules::of(&self.schemas, flat).ok());
         let mut names = Vec::new();
         for plain in plains {
             if let Some(values) = &plain.values {

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 
-use crate::generate::pattern::StringPattern;
-use crate::generate::schema::{Kinds, NumberLimit, STEPS, SchemaId, SchemaRules, Schemas, compare, is_multiple};
+use crate::schema::{NumberLimit, STEPS, SchemaId, SchemaRules, Schemas, StringPattern, TypeSet, compare, is_multiple};
 
 /// How many values are kept of an enumeration.
 const MOST_VALUES: usize = 2_000;
 
 /// Several subschemas merged.
 #[derive(Clone, Debug)]
-pub(in crate::generate) struct Plain {
-    pub(in crate::generate) kinds: Kinds,
+pub(in crate::generate) struct MergedRules {
+    pub(in crate::generate) kinds: TypeSet,
     pub(in crate::generate) values: Option<Vec<Value>>,
     pub(in crate::generate) low: Option<NumberLimit>,
     pub(in crate::generate) high: Option<NumberLimit>,
@@ -32,7 +31,7 @@ pub(in crate::generate) struct Plain {
     why: Option<String>,
 }
 
-impl Plain {
+impl MergedRules {
     /// Merges several subschemas, or says why they exclude each other.
     pub(super) fn of(schemas: &Schemas, flat: &[SchemaId]) -> Result<Self, String> {
         let rules: Vec<&SchemaRules> = flat.iter().map(|id| &**schemas.rules(*id)).collect();
@@ -50,7 +49,7 @@ impl Plain {
             let fits = |value: &Value| schemas.spent() - begun > STEPS || schemas.fits_all(flat, value);
             let fitting: Vec<Value> = values
                 .into_iter()
-                .filter(|value| plain.kinds.has(Kinds::of(value)) && fits(value))
+                .filter(|value| plain.kinds.has(TypeSet::of(value)) && fits(value))
                 .take(MOST_VALUES)
                 .collect();
             if fitting.is_empty() {
@@ -67,7 +66,7 @@ impl Plain {
 
     fn empty() -> Self {
         Self {
-            kinds: Kinds::ALL,
+            kinds: TypeSet::ALL,
             values: None,
             low: None,
             high: None,
@@ -126,25 +125,25 @@ impl Plain {
             rules.iter().rev().find(|rules| says(rules)).map_or("", |rules| rules.at.as_str())
         };
         if self.max_length.is_some_and(|max| max < self.min_length) {
-            self.drop(Kinds::TEXT, "`minLength` and `maxLength`", at(|rules| rules.max_length.is_some()));
+            self.drop(TypeSet::TEXT, "`minLength` and `maxLength`", at(|rules| rules.max_length.is_some()));
         }
         if self.max_items.is_some_and(|max| max < self.min_items) {
-            self.drop(Kinds::ARRAY, "`minItems` and `maxItems`", at(|rules| rules.max_items.is_some()));
+            self.drop(TypeSet::ARRAY, "`minItems` and `maxItems`", at(|rules| rules.max_items.is_some()));
         }
         if self.max_properties.is_some_and(|max| max < self.min_properties) {
             let keywords = "`maxProperties` and what is required";
-            self.drop(Kinds::OBJECT, keywords, at(|rules| rules.max_properties.is_some()));
+            self.drop(TypeSet::OBJECT, keywords, at(|rules| rules.max_properties.is_some()));
         }
         let numeric = at(|rules| !rules.low.is_empty() || !rules.high.is_empty() || rules.step.is_some());
         if self.has_no_whole() {
-            self.drop(Kinds::INTEGER, "the bounds of numbers", numeric);
+            self.drop(TypeSet::INTEGER, "the bounds of numbers", numeric);
         }
         if self.has_no_fraction() {
-            self.drop(Kinds::FRACTION, "the bounds of numbers", numeric);
+            self.drop(TypeSet::FRACTION, "the bounds of numbers", numeric);
         }
     }
 
-    fn drop(&mut self, kinds: Kinds, keywords: &str, at: &str) {
+    fn drop(&mut self, kinds: TypeSet, keywords: &str, at: &str) {
         if self.kinds.has(kinds) {
             self.kinds = self.kinds.but(kinds);
             self.why = Some(format!("{keywords} exclude each other {}", place(at)));
@@ -176,7 +175,7 @@ impl Plain {
 }
 
 /// The whole numbers between the bounds; far out where there are none.
-pub(in crate::generate) fn whole_bounds(plain: &Plain) -> (i128, i128) {
+pub(in crate::generate) fn whole_bounds(plain: &MergedRules) -> (i128, i128) {
     const FAR: i128 = 1 << 120;
     let exact = |bound: &NumberLimit, up: bool| {
         if let Some(number) = bound.number.as_i128() {

@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::GeneratorLimits;
-use super::schema::{Kinds, SchemaId, Schemas};
+use crate::schema::{SchemaId, Schemas, TypeSet};
 
-pub(super) use merge::{Plain, whole_bounds};
+pub(super) use merge::{MergedRules, whole_bounds};
 pub(super) use size::{ENDLESS, LARGEST};
 
 /// A node of the graph.
@@ -44,9 +44,9 @@ pub(super) struct Node {
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) flat: Vec<SchemaId>,
-    pub(super) plain: Plain,
+    pub(super) plain: MergedRules,
     /// The kinds that its keywords talk about, where they are allowed.
-    pub(super) meant: Kinds,
+    pub(super) meant: TypeSet,
     pub(super) items: Items,
     pub(super) members: MemberRules,
     pub(super) size: u64,
@@ -54,7 +54,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// The kinds to make values of; others are allowed at most.
-    pub(super) fn meant_kinds(&self) -> Kinds {
+    pub(super) fn meant_kinds(&self) -> TypeSet {
         if self.meant.is_empty() { self.plain.kinds } else { self.meant }
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use crate::generate::schema::{SchemaId, SchemaRules};
+use crate::schema::{SchemaId, SchemaRules};
 
 use super::Graph;
 

@@ -1,9 +1,9 @@
 //! How many values the smallest value of each shape holds; what has no end, or one too far away, is dropped.
 
-use crate::generate::schema::Kinds;
+use crate::schema::TypeSet;
 
 use super::members::MOST_NAMELESS;
-use super::{Graph, Items, MemberRules, NodeId, Plain, Shape};
+use super::{Graph, Items, MemberRules, MergedRules, NodeId, Shape};
 
 /// The size of what has no smallest value.
 pub(in crate::generate) const ENDLESS: u64 = u64::MAX;
@@ -147,16 +147,16 @@ fn shape_size(shape: &Shape) -> u64 {
     if plain.values.is_some() {
         return 1;
     }
-    let of = |kinds: Kinds, size: u64| if plain.kinds.has(kinds) { size } else { ENDLESS };
-    let simple = Kinds::NULL.or(Kinds::BOOLEAN).or(Kinds::NUMBER);
+    let of = |kinds: TypeSet, size: u64| if plain.kinds.has(kinds) { size } else { ENDLESS };
+    let simple = TypeSet::NULL.or(TypeSet::BOOLEAN).or(TypeSet::NUMBER);
     of(simple, 1)
-        .min(of(Kinds::TEXT, text_size(plain)))
-        .min(of(Kinds::ARRAY, shape.items.size))
-        .min(of(Kinds::OBJECT, shape.members.size))
+        .min(of(TypeSet::TEXT, text_size(plain)))
+        .min(of(TypeSet::ARRAY, shape.items.size))
+        .min(of(TypeSet::OBJECT, shape.members.size))
 }
 
 /// What the shortest text counts for.
-fn text_size(plain: &Plain) -> u64 {
+fn text_size(plain: &MergedRules) -> u64 {
     // A character has up to four bytes.
     let asked = plain.patterns.iter().map(|pattern| pattern.least / 4).max().unwrap_or(0);
     1 + plain.min_length.max(asked) as u64 / 64
@@ -168,13 +168,13 @@ fn drop_too_large(shape: &mut Shape, sizes: &[u64]) {
     let plain = &mut shape.plain;
     if plain.values.is_none() {
         if text_size(plain) > LARGEST {
-            plain.kinds = plain.kinds.but(Kinds::TEXT);
+            plain.kinds = plain.kinds.but(TypeSet::TEXT);
         }
         if shape.items.size > LARGEST {
-            plain.kinds = plain.kinds.but(Kinds::ARRAY);
+            plain.kinds = plain.kinds.but(TypeSet::ARRAY);
         }
         if shape.members.size > LARGEST {
-            plain.kinds = plain.kinds.but(Kinds::OBJECT);
+            plain.kinds = plain.kinds.but(TypeSet::OBJECT);
         }
     }
     shape.meant = shape.meant.and(plain.kinds);

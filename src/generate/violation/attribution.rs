@@ -4,7 +4,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
-use crate::generate::judge::Judges;
+use crate::schema::Judges;
 
 /// Whether a value breaks one keyword at one place and nothing else, and how many steps it took to find out.
 pub(super) fn breaks_only(judge: &Judges, value: &Value, keyword: &str, at: &str) -> (bool, usize) {

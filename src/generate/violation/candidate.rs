@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::generate::schema::SchemaRules;
 use crate::generate::shape::Graph;
+use crate::schema::SchemaRules;
 
 use super::{Breach, Spot, lists, scalars};
 

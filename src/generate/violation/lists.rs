@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::generate::make::with;
-use crate::generate::schema::SchemaRules;
+use crate::schema::SchemaRules;
 
 use super::candidate::InvalidCandidate;
 use super::{Breach, Spot, weight};

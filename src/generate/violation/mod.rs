@@ -15,9 +15,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use super::judge::Judges;
-use super::schema::{SchemaId, each_place};
 use super::shape::Graph;
+use crate::schema::{Judges, SchemaId, each_place};
 
 pub use breach::{Breach, InvalidValue};
 use candidate::InvalidCandidate;

@@ -4,7 +4,7 @@ use serde_json::{Number, Value, json};
 
 use crate::generate::GeneratorLimits;
 use crate::generate::make::{number_near, text_of_length, whole_value};
-use crate::generate::schema::{NumberLimit, SchemaRules, same};
+use crate::schema::{NumberLimit, SchemaRules, same};
 
 use super::candidate::InvalidCandidate;
 use super::{Breach, Spot};

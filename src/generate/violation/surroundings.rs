@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-use crate::generate::judge::{Formats, Judges};
 use crate::generate::make::{self, Variety};
 use crate::generate::rng::Rng;
-use crate::generate::schema::{SchemaId, Schemas, ValuePosition, child_ids, each_place, item_ids, token};
 use crate::generate::shape::{Graph, LARGEST};
+use crate::schema::{Formats, Judges, SchemaId, Schemas, ValuePosition, child_ids, each_place, item_ids, token};
 
 use super::{is_at_or_below, weight};
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::generate::make::{self, Variety};
 use crate::generate::rng::Rng;
-use crate::generate::schema::{ContainsRule, NumberLimit, SchemaId, SchemaRules};
 use crate::generate::shape::{Graph, LARGEST};
+use crate::schema::{ContainsRule, NumberLimit, SchemaId, SchemaRules};
 
 use super::candidate::InvalidCandidate;
 use super::{Breach, Spot};

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::look::{LintPosition, ToolMember, each_place};
 use super::super::{Lint, LintFinding, LintLevel, LintSubject};
 use super::INVALID;
-use crate::generate::refuses;
+use crate::schema::refuses;
 
 const VALIDATION: &str = "https://json-schema.org/draft/2020-12/json-schema-validation";
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Number, Value as Json};
 
-use super::super::compare::same;
 use super::super::value::{Absence, Checks, VALUE, ValuePlace};
 use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
 use super::{AnswerCheck, AnswerMatcher};
+use crate::schema::same;
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value};
 

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 
-use super::super::compare::same;
 use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::value::{Complaint, TOO_LONG, schema_complaint};
 use super::super::{Answer, read, reply::ResponseKind, show, unknown_tool};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::generate::{Judge, Unusable};
+use crate::schema::{Judge, Unusable, same};
 use crate::source::{Span, grammar::Shape, grammar::key};
 use crate::wire::format::{SchemaError, flaw};
 use crate::wire::read_json;

@@ -7,7 +7,7 @@ use super::super::value::{Complaint, schema_complaint};
 use super::super::{Answer, read, reply::ResponseKind, show};
 use super::wording::{interpreter_message, shows_stack};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::generate::Judge;
+use crate::schema::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key};
 use crate::wire::Tool;
 

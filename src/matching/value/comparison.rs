@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value as Json};
 
-use super::super::{compare::order, mismatch::Mismatch, read, show};
+use super::super::{mismatch::Mismatch, read, show};
 use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
+use crate::schema::compare;
 use crate::source::{Node, Span, Value, grammar::key};
 
 pub(super) static GREATER_THAN: ValueMatcher = ValueMatcher {
@@ -66,7 +67,7 @@ impl ValueCheck for NumberComparison {
     fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         let Relation { code, words, sign, holds } = self.relation;
         let message = if let Json::Number(number) = value {
-            if order(number, &self.limit).is_some_and(holds) {
+            if holds(compare(number, &self.limit)) {
                 return;
             }
             format!("{place} is {number}, not {words} {}", self.limit)

@@ -2,8 +2,9 @@
 
 use serde_json::Value as Json;
 
-use super::super::{compare::same, mismatch::Mismatch, read, show};
+use super::super::{mismatch::Mismatch, read, show};
 use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
+use crate::schema::same;
 use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key, template::text_of};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {

@@ -2,9 +2,10 @@
 
 use serde_json::Value as Json;
 
-use super::super::compare::{MatchExtent, differences, same};
+use super::super::compare::{MatchExtent, differences};
 use super::super::{mismatch::Mismatch, read, show};
 use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
+use crate::schema::same;
 use crate::source::{Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {

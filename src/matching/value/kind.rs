@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, show};
 use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
+use crate::schema::TypeSet;
 use crate::source::{Located, Node, Span, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
@@ -29,7 +30,7 @@ struct JsonType {
 
 impl ValueCheck for JsonType {
     fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
-        if is(value, &self.name) {
+        if TypeSet::named(&self.name).has(TypeSet::of(value)) {
             return;
         }
         let article = if self.name.starts_with(['a', 'i', 'o']) { "an " } else { "a " };
@@ -45,20 +46,5 @@ impl ValueCheck for JsonType {
             .with_expected(self.name.clone())
             .with_actual(show::compact(value)),
         );
-    }
-}
-
-fn is(value: &Json, name: &str) -> bool {
-    match value {
-        Json::Null => name == "null",
-        Json::Bool(_) => name == "boolean",
-        Json::Number(number) => match name {
-            "number" => true,
-            "integer" => !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0),
-            _ => false,
-        },
-        Json::String(_) => name == "string",
-        Json::Array(_) => name == "array",
-        Json::Object(_) => name == "object",
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
 use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
-use crate::generate::Judge;
+use crate::schema::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, grammar::key, template::has_template};
 use crate::wire::format::compile;
 

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::folder::is_path;
 use super::nowhere::{is_host, nearer};
 use super::pace;
-use crate::generate::{Generator, InvalidValue, Judge, PLACEHOLDER, Rng, Unusable};
+use crate::generate::{Generator, InvalidValue, PLACEHOLDER, Rng};
+use crate::schema::{Judge, Unusable};
 
 /// Makes arguments of one tool.
 #[derive(Debug)]

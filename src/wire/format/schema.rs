@@ -24,7 +24,7 @@ const BACKTRACKS: usize = 100_000;
 /// Compiles a schema of the dialect it names, by default 2020-12; references leave the document never.
 ///
 /// Formats are held to where the dialect says so. A schema can be written so that judging a value takes for ever: what
-/// judges values that come from a server is guarded, by `generate::Judge`.
+/// judges values that come from a server is guarded, by `schema::Judge`.
 pub fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     options(schema).build(schema)
 }

@@ -10,7 +10,8 @@ mod made_up;
 
 use std::fs;
 
-use mcprove::generate::{BranchSet, Generator, Rng, Unusable, satisfies, shrink, valid};
+use mcprove::generate::{BranchSet, Generator, Rng, shrink, valid};
+use mcprove::schema::{Unusable, satisfies};
 use serde_json::{Value, json};
 
 use crate::harness::{files, is_update};

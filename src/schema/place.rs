@@ -8,16 +8,16 @@ use super::{SchemaId, SchemaRules, Schemas};
 
 /// A place in a value.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::generate) struct ValuePosition<'a> {
+pub(crate) struct ValuePosition<'a> {
     /// JSON pointer to it.
-    pub(in crate::generate) at: &'a str,
-    pub(in crate::generate) value: &'a Value,
+    pub(crate) at: &'a str,
+    pub(crate) value: &'a Value,
     /// What judges it, with references followed and the alternatives chosen that its value takes.
-    pub(in crate::generate) judges: &'a [SchemaId],
+    pub(crate) judges: &'a [SchemaId],
 }
 
 /// Visits every place of a value that the document's root judges, outermost first.
-pub(in crate::generate) fn each_place(schemas: &Schemas, value: &Value, visit: &mut dyn FnMut(ValuePosition<'_>)) {
+pub(crate) fn each_place(schemas: &Schemas, value: &Value, visit: &mut dyn FnMut(ValuePosition<'_>)) {
     descend(schemas, &[schemas.root()], value, &mut String::new(), visit);
 }
 
@@ -54,17 +54,22 @@ fn descend(
 }
 
 /// A name as a step of a JSON pointer.
-pub(in crate::generate) fn token(name: &str) -> String {
+pub(crate) fn token(name: &str) -> String {
     if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1") } else { name.to_owned() }
 }
 
+/// A pointer to a member of what a pointer leads to.
+pub(crate) fn below(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", token(name))
+}
+
 /// The subschemas that judge a member of what others judge.
-pub(in crate::generate) fn child_ids(schemas: &Schemas, judges: &[SchemaId], name: &str) -> Vec<SchemaId> {
+pub(crate) fn child_ids(schemas: &Schemas, judges: &[SchemaId], name: &str) -> Vec<SchemaId> {
     judges.iter().flat_map(|id| schemas.member_schemas(schemas.rules(*id), name)).collect()
 }
 
 /// The subschemas that judge an item of what others judge.
-pub(in crate::generate) fn item_ids(schemas: &Schemas, judges: &[SchemaId], index: usize) -> Vec<SchemaId> {
+pub(crate) fn item_ids(schemas: &Schemas, judges: &[SchemaId], index: usize) -> Vec<SchemaId> {
     let of = |rules: &SchemaRules| rules.prefix.get(index).copied().or(rules.items);
     judges.iter().filter_map(|id| of(schemas.rules(*id))).collect()
 }

@@ -2,11 +2,11 @@
 
 use indexmap::IndexMap;
 
-use super::{ContainsRule, Kinds, NumberLimit, SchemaId, SchemaRules, Schemas};
+use super::{ContainsRule, NumberLimit, SchemaId, SchemaRules, Schemas, TypeSet};
 
 impl Schemas {
     /// A subschema that takes what another refuses.
-    pub(in crate::generate) fn negate(&mut self, id: SchemaId) -> SchemaId {
+    pub(crate) fn negate(&mut self, id: SchemaId) -> SchemaId {
         if let Some(known) = self.negated.get(&id) {
             return *known;
         }
@@ -33,8 +33,8 @@ impl Schemas {
     }
 
     fn against_values(&mut self, rules: &SchemaRules, ways: &mut Vec<SchemaRules>) {
-        if let Some(kinds) = rules.kinds.filter(|kinds| *kinds != Kinds::ALL) {
-            ways.push(SchemaRules { kinds: Some(Kinds::ALL.but(kinds)), ..SchemaRules::default() });
+        if let Some(kinds) = rules.kinds.filter(|kinds| *kinds != TypeSet::ALL) {
+            ways.push(SchemaRules { kinds: Some(TypeSet::ALL.but(kinds)), ..SchemaRules::default() });
         }
         if let Some(values) = &rules.values {
             ways.push(SchemaRules { forbidden: values.clone(), ..SchemaRules::default() });
@@ -43,7 +43,7 @@ impl Schemas {
             ways.push(SchemaRules { values: Some(rules.forbidden.clone()), ..SchemaRules::default() });
         }
         let turned = |bound: &NumberLimit| NumberLimit { number: bound.number.clone(), exclusive: !bound.exclusive };
-        let numbers = || SchemaRules { kinds: Some(Kinds::NUMBER), ..SchemaRules::default() };
+        let numbers = || SchemaRules { kinds: Some(TypeSet::NUMBER), ..SchemaRules::default() };
         ways.extend(rules.low.iter().map(|bound| SchemaRules { high: vec![turned(bound)], ..numbers() }));
         ways.extend(rules.high.iter().map(|bound| SchemaRules { low: vec![turned(bound)], ..numbers() }));
         if let Some(step) = &rules.step {
@@ -53,7 +53,7 @@ impl Schemas {
     }
 
     fn against_arrays(&mut self, rules: &SchemaRules, id: SchemaId, ways: &mut Vec<SchemaRules>) {
-        let arrays = || SchemaRules { kinds: Some(Kinds::ARRAY), ..SchemaRules::default() };
+        let arrays = || SchemaRules { kinds: Some(TypeSet::ARRAY), ..SchemaRules::default() };
         if let Some(min) = rules.min_items.filter(|min| *min > 0) {
             ways.push(SchemaRules { max_items: Some(min - 1), ..arrays() });
         }
@@ -88,7 +88,7 @@ impl Schemas {
     }
 
     fn against_objects(&mut self, rules: &SchemaRules, id: SchemaId, ways: &mut Vec<SchemaRules>) {
-        let objects = || SchemaRules { kinds: Some(Kinds::OBJECT), ..SchemaRules::default() };
+        let objects = || SchemaRules { kinds: Some(TypeSet::OBJECT), ..SchemaRules::default() };
         for name in &rules.required {
             let never = self.add(SchemaRules { never: true, ..SchemaRules::default() });
             ways.push(SchemaRules { properties: IndexMap::from([(name.clone(), never)]), ..objects() });
@@ -141,7 +141,7 @@ impl Schemas {
 }
 
 fn against_texts(rules: &SchemaRules, id: SchemaId, ways: &mut Vec<SchemaRules>) {
-    let texts = || SchemaRules { kinds: Some(Kinds::TEXT), ..SchemaRules::default() };
+    let texts = || SchemaRules { kinds: Some(TypeSet::TEXT), ..SchemaRules::default() };
     if let Some(min) = rules.min_length.filter(|min| *min > 0) {
         ways.push(SchemaRules { max_length: Some(min - 1), ..texts() });
     }

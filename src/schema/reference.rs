@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::token;
+use super::below;
 
 /// The places of a document that references can name.
 #[derive(Debug)]
-pub struct References<'a> {
+pub(crate) struct References<'a> {
     document: &'a Value,
     /// Pointers of resources by their absolute identifier.
     resources: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ pub struct References<'a> {
 
 impl<'a> References<'a> {
     /// Looks for identifiers and anchors.
-    pub fn new(document: &'a Value) -> Self {
+    pub(crate) fn new(document: &'a Value) -> Self {
         let (resources, anchors, dynamic) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut found = Self { document, resources, anchors, dynamic };
         found.collect(document, "", "", "");
@@ -27,7 +27,7 @@ impl<'a> References<'a> {
     }
 
     /// The pointer that a `$ref` at a pointer leads to; `None` for documents from elsewhere.
-    pub fn target(&self, from: &str, reference: &str) -> Option<String> {
+    pub(crate) fn target(&self, from: &str, reference: &str) -> Option<String> {
         let (resource, base) = self.resource_of(from);
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = match address {
@@ -54,7 +54,7 @@ impl<'a> References<'a> {
     }
 
     /// Whether a `$dynamicRef` leads to the same place whatever leads to it.
-    pub fn is_fixed(&self, reference: &str) -> bool {
+    pub(crate) fn is_fixed(&self, reference: &str) -> bool {
         let anchor = reference.split_once('#').map_or("", |(_, fragment)| fragment);
         self.dynamic.keys().filter(|(_, known)| known == anchor).count() <= 1
     }
@@ -101,11 +101,6 @@ impl<'a> References<'a> {
         let closest = holding.max_by_key(|(_, root)| root.len());
         closest.map_or_else(Default::default, |(base, root)| (root.clone(), base.clone()))
     }
-}
-
-/// A pointer to a member of what a pointer leads to.
-pub(super) fn below(pointer: &str, name: &str) -> String {
-    format!("{pointer}/{}", token(name))
 }
 
 /// A reference resolved against an identifier, as far as schemas in one document need it.

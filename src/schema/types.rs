@@ -4,25 +4,25 @@ use serde_json::Value;
 
 /// A set of kinds; whole numbers and fractions are two, since `integer` tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::generate) struct Kinds(u8);
+pub(crate) struct TypeSet(u8);
 
-impl Kinds {
-    pub(in crate::generate) const NULL: Self = Self(1);
-    pub(in crate::generate) const BOOLEAN: Self = Self(2);
-    pub(in crate::generate) const INTEGER: Self = Self(4);
-    pub(in crate::generate) const FRACTION: Self = Self(8);
-    pub(in crate::generate) const TEXT: Self = Self(16);
-    pub(in crate::generate) const ARRAY: Self = Self(32);
-    pub(in crate::generate) const OBJECT: Self = Self(64);
-    pub(in crate::generate) const NUMBER: Self = Self(12);
-    pub(in crate::generate) const ALL: Self = Self(127);
+impl TypeSet {
+    pub(crate) const NULL: Self = Self(1);
+    pub(crate) const BOOLEAN: Self = Self(2);
+    pub(crate) const INTEGER: Self = Self(4);
+    pub(crate) const FRACTION: Self = Self(8);
+    pub(crate) const TEXT: Self = Self(16);
+    pub(crate) const ARRAY: Self = Self(32);
+    pub(crate) const OBJECT: Self = Self(64);
+    pub(crate) const NUMBER: Self = Self(12);
+    pub(crate) const ALL: Self = Self(127);
 
     /// Each kind alone, the most telling first.
-    pub(in crate::generate) const EACH: [Self; 7] =
+    pub(crate) const EACH: [Self; 7] =
         [Self::TEXT, Self::INTEGER, Self::FRACTION, Self::BOOLEAN, Self::OBJECT, Self::ARRAY, Self::NULL];
 
     /// The kinds that a name of `type` stands for.
-    pub(in crate::generate) fn named(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         match name {
             "null" => Self::NULL,
             "boolean" => Self::BOOLEAN,
@@ -35,8 +35,14 @@ impl Kinds {
         }
     }
 
+    /// The narrowest name of one kind in `type`.
+    pub(crate) fn name(self) -> &'static str {
+        let names = ["null", "boolean", "integer", "number", "string", "array"];
+        names.into_iter().find(|name| Self::named(name).has(self)).unwrap_or("object")
+    }
+
     /// The kind of a value.
-    pub(in crate::generate) fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
             Value::Bool(_) => Self::BOOLEAN,
@@ -50,23 +56,23 @@ impl Kinds {
         }
     }
 
-    pub(in crate::generate) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub(in crate::generate) fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(in crate::generate) fn but(self, other: Self) -> Self {
+    pub(crate) fn but(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    pub(in crate::generate) fn has(self, other: Self) -> bool {
+    pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    pub(in crate::generate) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 }

@@ -6,9 +6,25 @@
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
-use super::Unusable;
-use super::schema::{STEPS, Schemas};
+use super::{STEPS, Schemas};
 use crate::wire::format;
+
+/// Why nothing can be made from a schema.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// It is no JSON Schema.
+    #[error("it is no usable JSON Schema: {0}")]
+    NotASchema(String),
+    /// No value satisfies it.
+    #[error("no value can satisfy it: {0}")]
+    Unsatisfiable(String),
+    /// Values may exist, but none was found.
+    #[error("no value that satisfies it was found: {0}")]
+    NotFound(String),
+    /// Whether a value satisfies it cannot be found out in any time that somebody would wait.
+    #[error("judging any value takes too long: {0}")]
+    Endless(String),
+}
 
 /// Whether texts are held to the `format` of their schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,19 +111,19 @@ impl Judge {
 
 /// Judges with formats and without them: a value that takes too long is neither valid nor blamed for anything.
 #[derive(Debug)]
-pub(super) struct Judges {
+pub(crate) struct Judges {
     plain: Judge,
     strict: Validator,
 }
 
 impl Judges {
-    pub(super) fn new(schema: &Value, schemas: &Schemas) -> Result<Self, Unusable> {
+    pub(crate) fn new(schema: &Value, schemas: &Schemas) -> Result<Self, Unusable> {
         let plain = Judge::with_schemas(compile(schema, Formats::Ignored)?, schemas.clone())?;
         Ok(Self { plain, strict: compile(schema, Formats::Held)? })
     }
 
     /// Whether a value satisfies the schema.
-    pub(super) fn takes(&self, value: &Value, formats: Formats) -> bool {
+    pub(crate) fn takes(&self, value: &Value, formats: Formats) -> bool {
         match formats {
             Formats::Ignored => self.plain.is_valid(value).unwrap_or(false),
             Formats::Held => self.plain.is_quick(value) && self.strict.is_valid(value),
@@ -115,12 +131,12 @@ impl Judges {
     }
 
     /// Whether a value is known not to satisfy the schema, whatever its formats say.
-    pub(super) fn refuses(&self, value: &Value) -> bool {
+    pub(crate) fn refuses(&self, value: &Value) -> bool {
         self.plain.is_valid(value) == Some(false)
     }
 
     /// The first error of a value in one sentence; `None` where it is valid.
-    pub(super) fn refusal(&self, value: &Value) -> Option<String> {
+    pub(crate) fn refusal(&self, value: &Value) -> Option<String> {
         let Some(mut errors) = self.plain.errors(value) else {
             return Some("judging what was tried takes too long".to_owned());
         };
@@ -129,12 +145,41 @@ impl Judges {
     }
 
     /// Everything that is wrong with a value, and how many steps it took to find out; nothing where that takes too long.
-    pub(super) fn errors<'v>(&'v self, value: &'v Value) -> (Vec<ValidationError<'v>>, usize) {
+    pub(crate) fn errors<'v>(&'v self, value: &'v Value) -> (Vec<ValidationError<'v>>, usize) {
         match self.plain.counted_errors(value) {
             Some((errors, steps)) => (errors.collect(), steps),
             None => (Vec::new(), STEPS),
         }
     }
+}
+
+/// The longest objection in characters.
+const LONGEST: usize = 160;
+
+/// Whether a value satisfies the schema, whatever its formats say; an unusable schema is satisfied by nothing.
+pub fn satisfies(schema: &Value, value: &Value) -> bool {
+    once(schema).is_some_and(|judge| judge.takes(value, Formats::Ignored))
+}
+
+/// Whether a value is known to break the schema.
+pub fn refuses(schema: &Value, value: &Value) -> bool {
+    once(schema).is_some_and(|judge| judge.refuses(value))
+}
+
+/// The first thing that a schema has against a value, in words; `None` where it has nothing, or is unusable.
+pub fn objection(schema: &Value, value: &Value) -> Option<String> {
+    let judge = once(schema)?;
+    let (errors, _) = judge.errors(value);
+    let error = errors.first()?;
+    let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+    let at = if place.is_empty() { String::new() } else { format!("`{place}`: ") };
+    let says: String = error.to_string().trim_end_matches('.').chars().take(LONGEST).collect();
+    Some(format!("{at}{says}"))
+}
+
+/// A schema made ready for a single question.
+fn once(schema: &Value) -> Option<Judges> {
+    Judges::new(schema, &Schemas::read(schema)).ok()
 }
 
 #[cfg(test)]
@@ -264,8 +309,15 @@ mod tests {
         chain.insert("100000".to_owned(), json!(true));
         let chain = json!({"$defs": chain, "$ref": "#/$defs/0"});
         assert!(matches!(Judge::of(&chain), Err(Unusable::Endless(_))));
-        assert!(matches!(crate::generate::Generator::new(&chain), Err(Unusable::Endless(_))));
         let flaw = format::flaw(&chain);
         assert!(matches!(&flaw, Some(format::SchemaError::Unjudged(_))), "{flaw:?}");
+    }
+
+    #[test]
+    fn an_objection_says_where() {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "number"}}});
+        assert_eq!(objection(&schema, &json!({"a": "x"})).unwrap(), "`a`: \"x\" is not of type \"number\"");
+        assert_eq!(objection(&schema, &json!({"a": 1})), None);
+        assert_eq!(objection(&json!({"type": "nothing"}), &json!(1)), None);
     }
 }

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Number, Value};
 
 use super::cost::{DEEPEST_JUDGED, STEPS, listing};
-use super::{Kinds, NumberLimit, SchemaId, SchemaRules, Schemas};
+use super::{NumberLimit, SchemaId, SchemaRules, Schemas, TypeSet, compare, is_multiple, same, written};
 
 /// How deep references may be followed; what lies deeper is taken to fit.
 const DEEPEST: usize = 120;
 
 impl Schemas {
     /// Whether a value fits a subschema.
-    pub(in crate::generate) fn fits(&self, id: SchemaId, value: &Value) -> bool {
+    pub(crate) fn fits(&self, id: SchemaId, value: &Value) -> bool {
         let mut question = FitQuery { schemas: self, left: STEPS, memory: FitMemo::Answers(BTreeMap::new()) };
         let fits = question.fits(id, value, 0);
         self.charge(STEPS - question.left);
@@ -23,19 +23,19 @@ impl Schemas {
     }
 
     /// Whether the root is soon done with a value by a judge who remembers no answers.
-    pub(in crate::generate) fn is_quick(&self, value: &Value) -> bool {
+    pub(crate) fn is_quick(&self, value: &Value) -> bool {
         let mut question = FitQuery { schemas: self, left: STEPS, memory: FitMemo::Open(BTreeSet::new()) };
         question.fits(self.root, value, 0);
         question.left > 0
     }
 
     /// Whether a value fits all of several subschemas.
-    pub(in crate::generate) fn fits_all(&self, ids: &[SchemaId], value: &Value) -> bool {
+    pub(crate) fn fits_all(&self, ids: &[SchemaId], value: &Value) -> bool {
         ids.iter().all(|id| self.fits(*id, value))
     }
 
     /// The subschemas that one subschema applies to a member.
-    pub(in crate::generate) fn member_schemas<'a>(
+    pub(crate) fn member_schemas<'a>(
         &'a self,
         rules: &'a SchemaRules,
         name: &'a str,
@@ -227,7 +227,7 @@ impl FitQuery<'_> {
 /// Validates a value without looking at other subschemas.
 fn fits_plainly(rules: &SchemaRules, value: &Value) -> bool {
     let known = !rules.never
-        && rules.kinds.is_none_or(|kinds| kinds.has(Kinds::of(value)))
+        && rules.kinds.is_none_or(|kinds| kinds.has(TypeSet::of(value)))
         && rules.values.as_ref().is_none_or(|values| values.iter().any(|known| same(known, value)))
         && !rules.forbidden.iter().any(|forbidden| same(forbidden, value));
     known
@@ -258,7 +258,7 @@ fn fits_numbers(rules: &SchemaRules, number: &Number) -> bool {
 }
 
 /// Whether a number keeps to a lower bound.
-pub(in crate::generate) fn above(number: &Number, bound: &NumberLimit) -> bool {
+pub(crate) fn above(number: &Number, bound: &NumberLimit) -> bool {
     match compare(number, &bound.number) {
         Ordering::Greater => true,
         Ordering::Equal => !bound.exclusive,
@@ -267,7 +267,7 @@ pub(in crate::generate) fn above(number: &Number, bound: &NumberLimit) -> bool {
 }
 
 /// Whether a number keeps to an upper bound.
-pub(in crate::generate) fn beneath(number: &Number, bound: &NumberLimit) -> bool {
+pub(crate) fn beneath(number: &Number, bound: &NumberLimit) -> bool {
     match compare(number, &bound.number) {
         Ordering::Less => true,
         Ordering::Equal => !bound.exclusive,
@@ -283,60 +283,4 @@ fn within(count: usize, min: Option<usize>, max: Option<usize>) -> bool {
 fn all_differ(items: &[Value]) -> bool {
     let mut met = BTreeSet::new();
     items.iter().all(|item| met.insert(written(item)))
-}
-
-/// The order of two numbers.
-pub fn compare(one: &Number, other: &Number) -> Ordering {
-    if let (Some(one), Some(other)) = (one.as_i128(), other.as_i128()) {
-        return one.cmp(&other);
-    }
-    let (one, other) = (one.as_f64().unwrap_or(0.0), other.as_f64().unwrap_or(0.0));
-    one.partial_cmp(&other).unwrap_or(Ordering::Equal)
-}
-
-/// Whether a number is a multiple of another, as far as binary fractions can tell.
-pub(in crate::generate) fn is_multiple(number: &Number, step: &Number) -> bool {
-    if let (Some(number), Some(step)) = (number.as_i128(), step.as_i128()) {
-        return step != 0 && number % step == 0;
-    }
-    let (number, step) = (number.as_f64().unwrap_or(0.0), step.as_f64().unwrap_or(1.0));
-    let times = number / step;
-    (times - times.round()).abs() <= times.abs().max(1.0) * 1e-11
-}
-
-/// Whether two values are the same JSON: `1` and `1.0` are.
-pub(in crate::generate) fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => compare(one, other) == Ordering::Equal,
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one.iter().all(|(name, value)| other.get(name).is_some_and(|other| same(value, other)))
-        }
-        _ => one == other,
-    }
-}
-
-/// A value as a text that it shares with whatever is the same JSON, and with nothing else.
-pub fn written(value: &Value) -> String {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let number = number.as_f64().unwrap_or(0.0);
-            // Below this, a fraction without decimal places stands for one whole number alone.
-            if number.fract() == 0.0 && number.abs() < 9e15 {
-                format!("{:.0}", number + 0.0)
-            } else {
-                number.to_string()
-            }
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(",")),
-        Value::Object(members) => {
-            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
-            let members = sorted.into_iter().map(|(name, value)| format!("{name:?}:{}", written(value)));
-            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
-    }
 }

@@ -19,7 +19,7 @@ const MOST_AT_ALL: usize = 2_000_000;
 pub(super) const DEEPEST_JUDGED: usize = 400;
 
 /// How many steps one question may take: one for each subschema that is asked about a place, more where that is costly.
-pub(in crate::generate) const STEPS: usize = 400_000;
+pub(crate) const STEPS: usize = 400_000;
 
 /// How many steps judging a place may take for nobody to count them.
 const PLAIN: usize = 1_000;
@@ -29,7 +29,7 @@ const MOST_ERRORS: u64 = 100_000;
 
 impl Schemas {
     /// A subschema that takes too long to judge anything; `None` where all are quick.
-    pub(in crate::generate) fn endless(&self) -> Option<&SchemaRules> {
+    pub(crate) fn endless(&self) -> Option<&SchemaRules> {
         let mut all = MOST_AT_ALL;
         (0..self.lines.len()).map(SchemaId).find_map(|id| {
             let most = MOST_AT_A_PLACE.min(all);
@@ -44,7 +44,7 @@ impl Schemas {
     /// its places; `None` where that depends on the value.
     ///
     /// `uniqueItems` counts for nothing: where there are more than a few, items are told apart by their hashes.
-    pub(in crate::generate) fn weight(&self) -> Option<usize> {
+    pub(crate) fn weight(&self) -> Option<usize> {
         let mut walk = CostWalk::new(MOST_AT_A_PLACE);
         let next = |rules: &SchemaRules| beside(rules).into_iter().chain(inside(rules)).collect();
         self.walk(self.root, &mut walk, &next);
@@ -54,12 +54,12 @@ impl Schemas {
     }
 
     /// Whether a judge of that weight is soon done with a value, without asking a single subschema.
-    pub(in crate::generate) fn is_light(weight: Option<usize>, value: &Value) -> bool {
+    pub(crate) fn is_light(weight: Option<usize>, value: &Value) -> bool {
         weight.is_some_and(|weight| weight <= PLAIN || size_up_to(value, STEPS / weight).is_some())
     }
 
     /// How many subschemas are asked for all errors of a value; `None` where they are too many.
-    pub(in crate::generate) fn errors(&self, value: &Value) -> Option<usize> {
+    pub(crate) fn errors(&self, value: &Value) -> Option<usize> {
         let count = self.errors_of(self.root, value, 0, &mut BTreeMap::new());
         usize::try_from(count).ok().filter(|_| count < MOST_ERRORS)
     }

@@ -1,37 +1,44 @@
-//! A JSON Schema as rules that are easy to ask: every subschema is a line of an arena, references are resolved.
+//! JSON Schema: keywords, references, types and equality, and schemas as rules that are easy to ask.
 //!
-//! Knows how schemas are written and what they mean; knows nothing about making values.
+//! Values are validated by the `jsonschema` crate, guarded by [`Judge`]; [`Schemas`] reads a schema into an arena of
+//! subschemas with their references resolved. Knows nothing about making or comparing schemas and values.
 
 mod cost;
 mod described;
+mod equality;
 mod fits;
-mod kind;
-mod meter;
+mod judge;
+mod keywords;
+mod lookaround;
 mod negate;
+mod pattern;
 mod place;
 mod read;
 mod reference;
 mod rules;
+mod types;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-use super::pattern::StringPattern;
-
-pub(super) use cost::STEPS;
-pub(super) use fits::{above, beneath, is_multiple, same};
-pub use fits::{compare, written};
-pub(super) use kind::Kinds;
-use meter::Meter;
-pub(super) use place::{ValuePosition, child_ids, each_place, item_ids, token};
-pub use reference::References;
-pub(super) use rules::{ConditionRule, ContainsRule, NumberLimit, SchemaId, SchemaRules};
+pub(crate) use cost::STEPS;
+pub(crate) use equality::{compare, is_multiple, same, written};
+pub(crate) use fits::{above, beneath};
+pub(crate) use judge::Judges;
+pub use judge::{Formats, Judge, Unusable, compile, objection, refuses, satisfies};
+pub(crate) use keywords::{KEYWORDS, Keyword, KeywordValue};
+pub(crate) use pattern::{PatternTree, StringPattern};
+pub(crate) use place::{ValuePosition, below, child_ids, each_place, item_ids, token};
+pub(crate) use reference::References;
+pub(crate) use rules::{ConditionRule, ContainsRule, NumberLimit, SchemaId, SchemaRules};
+pub(crate) use types::TypeSet;
 
 /// The subschemas of one document, and what was derived from them.
 #[derive(Clone, Debug)]
-pub(super) struct Schemas {
+pub(crate) struct Schemas {
     lines: Vec<Arc<SchemaRules>>,
     negated: BTreeMap<SchemaId, SchemaId>,
     patterns: BTreeMap<String, Arc<StringPattern>>,
@@ -41,33 +48,33 @@ pub(super) struct Schemas {
 
 impl Schemas {
     /// Reads a document that the `jsonschema` crate has accepted.
-    pub(super) fn read(document: &Value) -> Self {
+    pub(crate) fn read(document: &Value) -> Self {
         let (lines, negated, patterns) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         read::read(document, Self { lines, negated, patterns, root: SchemaId(0), meter: Meter::default() })
     }
 
     /// The document itself.
-    pub(super) fn root(&self) -> SchemaId {
+    pub(crate) fn root(&self) -> SchemaId {
         self.root
     }
 
     /// The rules of one subschema.
-    pub(super) fn rules(&self, id: SchemaId) -> &Arc<SchemaRules> {
+    pub(crate) fn rules(&self, id: SchemaId) -> &Arc<SchemaRules> {
         &self.lines[id.0]
     }
 
     /// Counts steps; one is about what it takes to ask a subschema about one place.
-    pub(super) fn charge(&self, steps: usize) {
+    pub(crate) fn charge(&self, steps: usize) {
         self.meter.add(steps);
     }
 
     /// How many steps were counted so far. Copies count on for themselves.
-    pub(super) fn spent(&self) -> usize {
+    pub(crate) fn spent(&self) -> usize {
         self.meter.read()
     }
 
     /// Adds a schema that is written nowhere.
-    pub(super) fn add(&mut self, rules: SchemaRules) -> SchemaId {
+    pub(crate) fn add(&mut self, rules: SchemaRules) -> SchemaId {
         self.compile_patterns(&rules);
         self.lines.push(Arc::new(rules));
         SchemaId(self.lines.len() - 1)
@@ -79,7 +86,7 @@ impl Schemas {
     }
 
     /// Whether a pattern matches a text, as the validator sees it.
-    pub(super) fn matches(&self, pattern: &str, text: &Value) -> bool {
+    pub(crate) fn matches(&self, pattern: &str, text: &Value) -> bool {
         self.patterns.get(pattern).is_none_or(|pattern| pattern.matches(text))
     }
 
@@ -89,7 +96,7 @@ impl Schemas {
     }
 
     /// A pattern as it was read.
-    pub(super) fn pattern(&self, pattern: &str) -> Option<&Arc<StringPattern>> {
+    pub(crate) fn pattern(&self, pattern: &str) -> Option<&Arc<StringPattern>> {
         self.patterns.get(pattern)
     }
 
@@ -102,5 +109,25 @@ impl Schemas {
                 self.patterns.insert(pattern.clone(), Arc::new(read));
             }
         }
+    }
+}
+
+/// Counts steps, so that a search with too many stops: the same ones on every machine.
+#[derive(Debug, Default)]
+struct Meter(AtomicUsize);
+
+impl Meter {
+    fn add(&self, steps: usize) {
+        self.0.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Clone for Meter {
+    fn clone(&self) -> Self {
+        Self(AtomicUsize::new(self.read()))
     }
 }

@@ -6,8 +6,9 @@ use jsonschema::Draft;
 use serde_json::{Map, Number, Value};
 
 use super::described;
-use super::reference::{References, below};
-use super::{ConditionRule, ContainsRule, Kinds, NumberLimit, SchemaId, SchemaRules, Schemas, same};
+use super::{
+    ConditionRule, ContainsRule, Keyword, NumberLimit, References, SchemaId, SchemaRules, Schemas, TypeSet, below, same,
+};
 
 /// Reads a whole document into an arena.
 pub(super) fn read(document: &Value, schemas: Schemas) -> Schemas {
@@ -21,28 +22,12 @@ pub(super) fn read(document: &Value, schemas: Schemas) -> Schemas {
     reader.schemas
 }
 
-/// Keywords that not every draft knows, with the first that does.
-const SINCE: [(&str, Draft); 13] = [
-    ("const", Draft::Draft6),
-    ("contains", Draft::Draft6),
-    ("propertyNames", Draft::Draft6),
-    ("if", Draft::Draft7),
-    ("$recursiveRef", Draft::Draft201909),
-    ("dependentRequired", Draft::Draft201909),
-    ("dependentSchemas", Draft::Draft201909),
-    ("maxContains", Draft::Draft201909),
-    ("minContains", Draft::Draft201909),
-    ("unevaluatedItems", Draft::Draft201909),
-    ("unevaluatedProperties", Draft::Draft201909),
-    ("$dynamicRef", Draft::Draft202012),
-    ("prefixItems", Draft::Draft202012),
-];
-
 /// The value of a keyword; `None` where it is absent, or means nothing in the draft.
 fn said<'a>(draft: Draft, members: &'a Map<String, Value>, keyword: &str) -> Option<&'a Value> {
-    let is_known = SINCE.iter().all(|(known, since)| *known != keyword || draft >= *since);
+    let value = members.get(keyword)?;
+    let is_known = Keyword::named(keyword).and_then(|keyword| keyword.since).is_none_or(|since| draft >= since);
     let is_past = keyword == "$recursiveRef" && draft > Draft::Draft201909;
-    members.get(keyword).filter(|_| is_known && !is_past)
+    (is_known && !is_past).then_some(value)
 }
 
 struct SchemaReader<'a> {
@@ -181,11 +166,11 @@ impl SchemaReader<'_> {
 
 fn values(draft: Draft, members: &Map<String, Value>, rules: &mut SchemaRules) {
     rules.named = match members.get("type") {
-        Some(Value::String(name)) => vec![Kinds::named(name)],
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(Kinds::named).collect(),
+        Some(Value::String(name)) => vec![TypeSet::named(name)],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(TypeSet::named).collect(),
         _ => Vec::new(),
     };
-    rules.kinds = rules.named.iter().copied().reduce(Kinds::or);
+    rules.kinds = rules.named.iter().copied().reduce(TypeSet::or);
     rules.values = members.get("enum").and_then(Value::as_array).cloned();
     if let Some(constant) = said(draft, members, "const") {
         let listed = rules.values.as_ref().is_none_or(|values| values.iter().any(|value| same(value, constant)));
@@ -194,7 +179,7 @@ fn values(draft: Draft, members: &Map<String, Value>, rules: &mut SchemaRules) {
     }
     rules.shown.extend(members.get("examples").and_then(Value::as_array).into_iter().flatten().cloned());
     rules.shown.extend(members.get("default").cloned());
-    if rules.shown.is_empty() && rules.values.is_none() && rules.named == [Kinds::TEXT] {
+    if rules.shown.is_empty() && rules.values.is_none() && rules.named == [TypeSet::TEXT] {
         let description = members.get("description").and_then(Value::as_str);
         rules.shown.extend(description.map(described::examples).unwrap_or_default());
     }

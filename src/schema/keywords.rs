@@ -1,0 +1,149 @@
+//! The keywords of JSON Schema: what their values hold, which values they concern, and since when.
+
+use jsonschema::Draft;
+
+use super::TypeSet;
+
+/// A keyword.
+#[derive(Debug)]
+pub(crate) struct Keyword {
+    pub(crate) name: &'static str,
+    pub(crate) holds: KeywordValue,
+    /// The types of the values that it can refuse; `None` for values of any type.
+    pub(crate) concerns: Option<TypeSet>,
+    /// The first draft that knows it; `None` for keywords that every draft knows.
+    pub(crate) since: Option<Draft>,
+}
+
+/// The value of a keyword.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeywordValue {
+    /// A schema; for `items` in older drafts also a list of schemas.
+    Schema,
+    /// A list of schemas.
+    List,
+    /// Schemas by name.
+    Named,
+    /// Schemas by name that apply only where they are referred to.
+    Definitions,
+    /// An address of another schema.
+    Reference,
+    /// A name or an address of the schema itself.
+    Location,
+    /// A text or value for people, which decides nothing about validity.
+    Annotation,
+    /// Anything else.
+    Plain,
+}
+
+/// The keywords, in the order in which subschemas are visited.
+pub(crate) static KEYWORDS: &[Keyword] = {
+    use KeywordValue::{Annotation, Definitions, List, Location, Named, Plain, Reference, Schema};
+    &[
+        object("properties", Named),
+        object("patternProperties", Named),
+        object("dependentSchemas", Named).since(Draft::Draft201909),
+        any("$defs", Definitions),
+        any("definitions", Definitions),
+        array("items", Schema),
+        array("prefixItems", List).since(Draft::Draft202012),
+        array("additionalItems", Schema),
+        array("contains", Schema).since(Draft::Draft6),
+        object("additionalProperties", Schema),
+        object("propertyNames", Schema).since(Draft::Draft6),
+        array("unevaluatedItems", Schema).since(Draft::Draft201909),
+        object("unevaluatedProperties", Schema).since(Draft::Draft201909),
+        any("not", Schema),
+        any("if", Schema).since(Draft::Draft7),
+        any("then", Schema),
+        any("else", Schema),
+        any("anyOf", List),
+        any("oneOf", List),
+        any("allOf", List),
+        any("$ref", Reference),
+        any("$dynamicRef", Reference).since(Draft::Draft202012),
+        any("$recursiveRef", Reference).since(Draft::Draft201909),
+        any("$schema", Location),
+        any("$id", Location),
+        any("id", Location),
+        any("$anchor", Location),
+        any("$dynamicAnchor", Location),
+        any("$recursiveAnchor", Location),
+        any("$comment", Location),
+        any("title", Annotation),
+        any("description", Annotation),
+        any("default", Annotation),
+        any("examples", Annotation),
+        any("example", Annotation),
+        any("deprecated", Annotation),
+        any("readOnly", Annotation),
+        any("writeOnly", Annotation),
+        any("contentEncoding", Annotation),
+        any("contentMediaType", Annotation),
+        any("enumNames", Annotation),
+        any("markdownDescription", Annotation),
+        any("const", Plain).since(Draft::Draft6),
+        number("minimum"),
+        number("exclusiveMinimum"),
+        number("maximum"),
+        number("exclusiveMaximum"),
+        number("multipleOf"),
+        text("minLength"),
+        text("maxLength"),
+        text("pattern"),
+        array("minItems", Plain),
+        array("maxItems", Plain),
+        array("uniqueItems", Plain),
+        array("minContains", Plain).since(Draft::Draft201909),
+        array("maxContains", Plain).since(Draft::Draft201909),
+        object("required", Plain),
+        object("minProperties", Plain),
+        object("maxProperties", Plain),
+        object("dependentRequired", Plain).since(Draft::Draft201909),
+    ]
+};
+
+impl Keyword {
+    /// The keyword of that name; `None` for those that need no line of their own.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        KEYWORDS.iter().find(|keyword| keyword.name == name)
+    }
+
+    /// Whether its value is a schema or holds schemas.
+    pub(crate) fn holds_schemas(&self) -> bool {
+        use KeywordValue::{Definitions, List, Named, Schema};
+        matches!(self.holds, Schema | List | Named | Definitions)
+    }
+
+    const fn since(self, draft: Draft) -> Self {
+        Self { since: Some(draft), ..self }
+    }
+}
+
+impl KeywordValue {
+    /// The value of the keyword of that name; keywords that begin with `x-` are annotations.
+    pub(crate) fn of(name: &str) -> Self {
+        let other = if name.starts_with("x-") { Self::Annotation } else { Self::Plain };
+        Keyword::named(name).map_or(other, |keyword| keyword.holds)
+    }
+}
+
+const fn any(name: &'static str, holds: KeywordValue) -> Keyword {
+    Keyword { name, holds, concerns: None, since: None }
+}
+
+const fn object(name: &'static str, holds: KeywordValue) -> Keyword {
+    Keyword { concerns: Some(TypeSet::OBJECT), ..any(name, holds) }
+}
+
+const fn array(name: &'static str, holds: KeywordValue) -> Keyword {
+    Keyword { concerns: Some(TypeSet::ARRAY), ..any(name, holds) }
+}
+
+const fn number(name: &'static str) -> Keyword {
+    Keyword { concerns: Some(TypeSet::NUMBER), ..any(name, KeywordValue::Plain) }
+}
+
+const fn text(name: &'static str) -> Keyword {
+    Keyword { concerns: Some(TypeSet::TEXT), ..any(name, KeywordValue::Plain) }
+}

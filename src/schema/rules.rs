@@ -1,0 +1,146 @@
+//! The rules of one subschema, keyword by keyword.
+
+use indexmap::IndexMap;
+use serde_json::{Number, Value};
+
+use super::TypeSet;
+
+/// A line of the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SchemaId(pub(super) usize);
+
+/// The end of a range of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NumberLimit {
+    pub(crate) number: Number,
+    pub(crate) exclusive: bool,
+}
+
+/// `contains` with its counts.
+#[derive(Clone, Debug)]
+pub(crate) struct ContainsRule {
+    pub(crate) schema: SchemaId,
+    pub(crate) min: usize,
+    pub(crate) max: Option<usize>,
+}
+
+/// `if`, `then` and `else`.
+#[derive(Clone, Debug)]
+pub(crate) struct ConditionRule {
+    pub(crate) when: SchemaId,
+    pub(crate) then: Option<SchemaId>,
+    pub(crate) otherwise: Option<SchemaId>,
+}
+
+/// The rules of one subschema; an empty field restricts nothing.
+#[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own")]
+pub(crate) struct SchemaRules {
+    /// JSON pointer to it in the document.
+    pub(crate) at: String,
+    /// The schema `false`.
+    pub(crate) never: bool,
+    pub(crate) kinds: Option<TypeSet>,
+    /// How many names `type` lists.
+    pub(crate) named: Vec<TypeSet>,
+    pub(crate) values: Option<Vec<Value>>,
+    /// `const` in contrast to `enum`.
+    pub(crate) constant: bool,
+    pub(crate) forbidden: Vec<Value>,
+    /// The examples of the schema: `examples`, then `default`; where it has neither, what its description names.
+    pub(crate) shown: Vec<Value>,
+
+    pub(crate) low: Vec<NumberLimit>,
+    pub(crate) high: Vec<NumberLimit>,
+    pub(crate) step: Option<Number>,
+
+    pub(crate) min_length: Option<usize>,
+    pub(crate) max_length: Option<usize>,
+    pub(crate) pattern: Option<String>,
+    pub(crate) format: Option<String>,
+
+    pub(crate) prefix: Vec<SchemaId>,
+    pub(crate) items: Option<SchemaId>,
+    pub(crate) contains: Option<ContainsRule>,
+    pub(crate) min_items: Option<usize>,
+    pub(crate) max_items: Option<usize>,
+    pub(crate) unique: bool,
+    pub(crate) unevaluated_items: Option<SchemaId>,
+
+    pub(crate) properties: IndexMap<String, SchemaId>,
+    /// Whether `properties` is written, be it empty.
+    pub(crate) lists_properties: bool,
+    pub(crate) pattern_properties: Vec<(String, SchemaId)>,
+    pub(crate) additional: Option<SchemaId>,
+    pub(crate) names: Option<SchemaId>,
+    pub(crate) min_properties: Option<usize>,
+    pub(crate) max_properties: Option<usize>,
+    pub(crate) required: Vec<String>,
+    pub(crate) dependent: Vec<(String, Vec<String>)>,
+    pub(crate) dependent_schemas: Vec<(String, SchemaId)>,
+    pub(crate) unevaluated_properties: Option<SchemaId>,
+
+    /// Whether references are among what follows.
+    pub(crate) refers: bool,
+    /// `allOf` and references.
+    pub(crate) all: Vec<SchemaId>,
+    pub(crate) any: Vec<SchemaId>,
+    /// Alternatives of which one is as good as another: nobody wrote them.
+    pub(crate) whichever: Vec<SchemaId>,
+    pub(crate) one: Vec<SchemaId>,
+    pub(crate) not: Option<SchemaId>,
+    pub(crate) condition: Option<ConditionRule>,
+    /// Subschemas that must not match, for what cannot be said in other keywords.
+    pub(crate) reject: Option<SchemaId>,
+}
+
+impl SchemaRules {
+    /// A schema that takes only certain kinds.
+    pub(crate) fn of_kinds(at: &str, kinds: TypeSet) -> Self {
+        Self { at: at.to_owned(), kinds: Some(kinds), ..Self::default() }
+    }
+
+    /// The kinds that its keywords talk about.
+    pub(crate) fn talks_of(&self) -> TypeSet {
+        let mut kinds = TypeSet::ALL.but(TypeSet::ALL);
+        if self.says_of_objects() {
+            kinds = kinds.or(TypeSet::OBJECT);
+        }
+        if self.says_of_arrays() {
+            kinds = kinds.or(TypeSet::ARRAY);
+        }
+        if self.says_of_texts() {
+            kinds = kinds.or(TypeSet::TEXT);
+        }
+        if !self.low.is_empty() || !self.high.is_empty() || self.step.is_some() {
+            kinds = kinds.or(TypeSet::NUMBER);
+        }
+        kinds
+    }
+
+    fn says_of_texts(&self) -> bool {
+        self.min_length.is_some() || self.max_length.is_some() || self.pattern.is_some() || self.format.is_some()
+    }
+
+    fn says_of_arrays(&self) -> bool {
+        !self.prefix.is_empty()
+            || self.items.is_some()
+            || self.contains.is_some()
+            || self.min_items.is_some()
+            || self.max_items.is_some()
+            || self.unique
+    }
+
+    fn says_of_objects(&self) -> bool {
+        self.lists_properties
+            || !self.properties.is_empty()
+            || !self.pattern_properties.is_empty()
+            || self.additional.is_some()
+            || self.names.is_some()
+            || self.min_properties.is_some()
+            || self.max_properties.is_some()
+            || !self.required.is_empty()
+            || !self.dependent.is_empty()
+            || !self.dependent_schemas.is_empty()
+    }
+}
