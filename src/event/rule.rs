@@ -8,7 +8,7 @@ use super::RequirementLevel;
 /// The rule for which a case stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleInfo {
-    /// Its id: `B2`.
+    /// The id, such as `B2`.
     pub id: String,
     /// How binding it is.
     pub level: RequirementLevel,

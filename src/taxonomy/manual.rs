@@ -42,7 +42,7 @@ Your own registry may leave the fault out; such a mutant is named and never plan
 ```yaml
 mutants:
   - id: unknown-tool-accepted
-    meaning: calling a tool that does not exist succeeds
+    meaning: a call of an unknown tool succeeds
     on: { method: tools/call, tool: unknown, answered: refused }
     does: [accept]
     shown_by: { method: tools/call, tool: unknown, answered: served }
@@ -59,7 +59,7 @@ once for every option, variable, folder or number of the kind, one at a time.
 ```yaml
 mutants:
   - id: read-only-dropped
-    meaning: the server is started without the option or variable that says that it only reads
+    meaning: the server starts without its read-only option or variable
     start: { does: [drop_flag, drop_variable], named: [read-only], on: { answered: refused } }
 ```
 ";

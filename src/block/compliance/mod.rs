@@ -30,7 +30,7 @@ static KEYS: Object = Object {
     name: "compliance",
     doc: "Checks against the specification, one for each of its testable rules.",
     keys: &[&[
-        key("level", Shape::Choice(&["must", "should"]), "How binding a rule must be to be checked.").default("should"),
+        key("level", Shape::Choice(&["must", "should"]), "The lowest level of rules to check.").default("should"),
         key("only", Shape::NonEmpty(&Shape::List(&Shape::Text)), "The ids of the rules to check; all by default."),
         key(
             "hints",
@@ -40,7 +40,7 @@ static KEYS: Object = Object {
         key(
             "baseline",
             Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
-            "Rules that are known to be broken: ids, or ids with reasons. A listed rule that holds fails.",
+            "Rules that the server is known to break: ids, or ids with reasons. If the server keeps a listed rule, the case fails.",
         ),
         key(
             "rules",

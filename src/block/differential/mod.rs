@@ -29,35 +29,39 @@ pub(super) static KIND: Kind = Kind {
 
 static KEYS: Object = Object {
     name: "differential",
-    doc: "The server against a recorded one.",
+    doc: "Compares the server with a recording.",
     keys: &[&[
         required("snapshot", Shape::Text, "The recorded server: a file that `mcprove snapshot` writes."),
-        key("fail_on", Shape::Choice(&["breaking", "compatible", "cosmetic"]), "The mildest change that fails a case.")
-            .default("breaking"),
+        key(
+            "fail_on",
+            Shape::Choice(&["breaking", "compatible", "cosmetic"]),
+            "The lowest level of changes that fails a case.",
+        )
+        .default("breaking"),
         key("answers", Shape::Flag, "Whether recorded calls are made again.").default("true"),
         key("tools", TOOLS, "The tools; all by default."),
-        key("ignore", Shape::List(&Shape::Object(&IGNORED)), "Changes that are intended."),
+        key("ignore", Shape::List(&Shape::Object(&IGNORED)), "Intended changes."),
     ]],
 };
 
 static IGNORED: Object = Object {
     name: "an ignored change",
-    doc: "An intended change; with both `at` and `what`, both must fit.",
+    doc: "An intended change; if it has `at` and `what`, both must match.",
     keys: &[&[
-        key("at", Shape::Text, "The place: `tools/add/input/limit`; `*` stands for anything."),
+        key("at", Shape::Text, "The path of the change, such as `tools/add/input/limit`; `*` matches any text."),
         key("what", Shape::Choice(NAMES), "The kind of change."),
         required("reason", Shape::Text, "Why the change is intended."),
     ]],
 };
 
-/// The server against a recorded one.
+/// Compares the server with a recording.
 #[derive(Debug, Clone)]
 struct Differential {
     /// The file of the recorded server, as it is written.
     file: String,
     /// What is in it.
     snapshot: Arc<drift::ServerSnapshot>,
-    /// The mildest change that fails a case.
+    /// The lowest level of changes that fails a case.
     fail_on: drift::ChangeLevel,
     /// Whether recorded calls are made again.
     replay_calls: bool,

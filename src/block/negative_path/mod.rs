@@ -36,7 +36,7 @@ pub(super) static TEST_KEYS: &[Key] = &[key(
 
 static KEYS: Object = Object {
     name: "negative_path",
-    doc: "Calls that must be refused; a refusal counts only if a valid call of the same tool was served.",
+    doc: "Calls that the server must refuse; a refusal counts only if the server serves a valid call of the same tool.",
     keys: &[&[
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key(
@@ -50,8 +50,8 @@ static KEYS: Object = Object {
                 "extra_property",
                 "malformed_envelope",
             ])),
-            "Which checks; all by default, in a test all but `unknown_method` and `malformed_envelope`, which are about \
-             the server as a whole.",
+            "The checks; all by default, and in a test all except `unknown_method` and `malformed_envelope`, which apply \
+             to the whole server.",
         ),
         key("cases", Shape::Whole, "The largest number of calls of each tool, some of each kind.").default("24"),
     ]],

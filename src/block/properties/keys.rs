@@ -5,8 +5,7 @@ use crate::suite::grammar::{NEED_KEYS, STEP_KEYS, TEST_KEYS};
 
 pub(super) static PROPERTY: Object = Object {
     name: "a property",
-    doc: "A test that must hold for all calls: its steps run in rounds with generated values, and stop at the first \
-          round in which something is wrong.",
+    doc: "A test that must hold for all calls: its steps run in rounds with generated values, and stop at the first round that fails.",
     keys: &[TEST_KEYS, NEED_KEYS, STEP_KEYS, PROPERTY_KEYS],
 };
 
@@ -46,7 +45,7 @@ static GENERATED: Shape = Shape::ByKey(
 /// What `generate:` says of a name where it has `each`.
 static VALUES: Object = Object {
     name: "a list of values",
-    doc: "Values that are taken one after another.",
+    doc: "Values for the rounds, in order.",
     keys: &[&[required(
         "each",
         Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Any)), Shape::Template]),

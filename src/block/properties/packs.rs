@@ -22,8 +22,8 @@ pub fn packs_manual() -> String {
     let mut page = "# Packs\n\n".to_owned();
     page += "This page is made from the packs under `suites/packs/`.\n";
     page += "A pack is a suite of [properties](../guides/properties.md) that hold for any server.\nInclude it, and set its variables if the defaults do not fit:\n\n";
-    page += "```yaml\nsuite: My server\nserver: { builtin: demo }\ninclude: [builtin:packs/path-traversal, builtin:packs/unicode]\n\n# No user has an invented id; `arguments: { get_user: { id: … } }` would give an existing one.\nallow_unjudged: [get_user]\n```\n\n";
-    page += "The program's tests run every property on a server that breaks it, where it fails, and on one that does not.\n";
+    page += "```yaml\nsuite: My server\nserver: { builtin: demo }\ninclude: [builtin:packs/path-traversal, builtin:packs/unicode]\n\n# Generated ids match no user; `arguments: { get_user: { id: … } }` would provide an existing one.\nallow_unjudged: [get_user]\n```\n\n";
+    page += "Tests of mcprove run every property on a server that breaks it, and on a correct one.\n";
     for name in pack_names() {
         page += &pack(name);
     }
@@ -36,7 +36,7 @@ fn pack(name: &'static str) -> String {
     let tests = tests.unwrap_or_default();
     let title = name.split_once('/').map_or(name, |(_, title)| title);
     let mut section = format!("\n## {title}\n\n{}\n", preface(builtin_text(name).unwrap_or_default()));
-    section += "\n| what holds | severity | why | judges |\n| --- | --- | --- | --- |\n";
+    section += "\n| property | severity | why | judges |\n| --- | --- | --- | --- |\n";
     for test in &tests {
         let _ = writeln!(section, "{}", row(test));
     }

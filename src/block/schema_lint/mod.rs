@@ -30,7 +30,7 @@ pub(super) static KIND: Kind = Kind {
 
 static KEYS: Object = Object {
     name: "schema_lint",
-    doc: "Checks of the tools as they are listed; no tool is called.",
+    doc: "Checks of the listed tools; no tool is called.",
     keys: &[&[
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
         key(
@@ -41,13 +41,13 @@ static KEYS: Object = Object {
         key(
             "level",
             Shape::Choice(LintLevel::NAMES),
-            "The lowest level that becomes a case; `warning` leaves advice to the summary.",
+            "The lowest level that becomes a case; with `warning`, advice only appears in the summary.",
         )
         .default("warning"),
         key(
             "allow",
             Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)])),
-            "Lints that may find something, with the reason: for all tools, or tool by tool.",
+            "Accepted lints with their reasons, for all tools or for each tool.",
         ),
         key("max_tokens", Shape::Whole, "The largest number of tokens that the list may cost, by estimate.")
             .default("25000"),

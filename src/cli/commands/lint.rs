@@ -24,7 +24,7 @@ pub(in crate::cli) struct LintArgs {
     /// A model provider that must take the tools; may be given several times.
     #[arg(long, value_name = "PROVIDER", value_parser = words(Provider::NAMES))]
     provider: Vec<String>,
-    /// The least that is told one by one; `warning` by default, which leaves advice to the summary.
+    /// The least that is told one by one; `warning` by default, so that advice only appears in the summary.
     #[arg(long, value_name = "LEVEL", value_parser = words(LintLevel::NAMES))]
     level: Option<String>,
     /// A lint that may find something; may be given several times.

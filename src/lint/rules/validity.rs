@@ -15,7 +15,7 @@ pub(super) static LINTS: &[Lint] = &[
         provider: None,
         variant: INVALID,
         says: "a tool has no name",
-        why: "nobody can call it",
+        why: "no client can call it",
         cure: "give it a `name`, a text that is not empty",
         link: TOOLS,
         good: r#"{"name": "find_notes"}"#,

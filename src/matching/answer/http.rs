@@ -21,7 +21,7 @@ pub(super) static CLOSED: AnswerMatcher = AnswerMatcher {
     key: key(
         "closed",
         read::FLAG,
-        "Whether the server ends the connection of an `http` step before its response is whole.",
+        "Whether the server closes the connection of an `http` step before its response is complete.",
     ),
     judges: |_| &["PROTO-HTTP-CONTRACT"],
     build: |key, node, _| Some(Box::new(ClosedCheck { expected: node.flag()?, span: key.span })),

@@ -17,8 +17,8 @@ static LATENCY: Object = Object {
     name: "a latency check",
     doc: "How long the answer takes, from the request to its response.",
     keys: &[&[
-        key("under", Shape::Duration, "It takes less than this, such as `1s`."),
-        key("over", Shape::Duration, "It takes more than this, such as `100ms`."),
+        key("under", Shape::Duration, "The answer takes less than this, such as `1s`."),
+        key("over", Shape::Duration, "The answer takes more than this, such as `100ms`."),
     ]],
 };
 

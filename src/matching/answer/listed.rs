@@ -42,7 +42,7 @@ pub(super) static PROMPTS: AnswerMatcher = AnswerMatcher {
 
 static LISTED: Object = Object {
     name: "a list check",
-    doc: "What a list contains; entries are given by name, or by some of their fields.",
+    doc: "The entries of a list, by name or by some of their fields.",
     keys: &[&[
         key(
             "includes",

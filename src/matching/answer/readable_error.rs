@@ -23,7 +23,7 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
 
 static READABLE: Object = Object {
     name: "a readable error check",
-    doc: "What an error must name to be of use to a model.",
+    doc: "The texts that an error must contain to help a model.",
     keys: &[&[
         key("names", Shape::Any, "The value or parameter at fault, which the error must name."),
         key("suggests", Shape::Text, "A tool of the server, which the error must name as the one to try next."),

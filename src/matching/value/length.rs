@@ -8,7 +8,7 @@ use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value, template::has_template};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
-    key: key("length", RANGE, "How many characters, elements or fields there are: a number, or `min` and `max`."),
+    key: key("length", RANGE, "The number of characters, elements or fields: exact, or `min` and `max`."),
     judges: |_| RESULT,
     build: |key, node, found| {
         Some(Box::new(Length { range: Range::build(key, node, found)?, span: read::mark(key, node) }))

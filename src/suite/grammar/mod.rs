@@ -22,7 +22,7 @@ pub static SUITE_KEYS: &[Key] = &[
     key(
         "include",
         Shape::List(&Shape::Text),
-        "Suites whose content comes first: files beside this one, or `builtin:NAME`.",
+        "Suites to insert before this one: files, relative to this one, or `builtin:NAME`.",
     ),
     key("variables", Shape::Map(&Shape::Any), "Names for templates: `{{ name }}`."),
     key("server", Shape::Object(&server::SERVER), "The server under test, when there is one.").choice("servers"),
@@ -36,7 +36,7 @@ pub static SUITE_KEYS: &[Key] = &[
     key(
         "answers",
         Shape::Object(&server::ANSWERS),
-        "The answers of the client when the server asks; without an answer it declines.",
+        "The answers of the client when the server asks; without an answer, the client declines.",
     ),
     key("arguments", Shape::Map(&Shape::Map(&Shape::Any)), "Valid arguments by tool, for generated cases."),
     key(
@@ -44,11 +44,7 @@ pub static SUITE_KEYS: &[Key] = &[
         Shape::List(&Shape::Text),
         "Tools that generated cases may call although they may change or destroy data.",
     ),
-    key(
-        "allow_unjudged",
-        Shape::List(&Shape::Text),
-        "Tools that are known to serve no call here; they do not keep the run from passing.",
-    ),
+    key("allow_unjudged", Shape::List(&Shape::Text), "Tools that cannot serve a call here; they do not fail the run."),
     key("setup", Shape::List(&Shape::Object(&step::STEP)), "Steps that run when a server's session begins."),
     key(
         "teardown",

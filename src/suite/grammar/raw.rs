@@ -25,7 +25,7 @@ static CUTS: &[Key] = &[
 
 pub(in crate::suite) static HTTP: Object = Object {
     name: "a raw request",
-    doc: "A request of HTTP/1.1 on a connection of its own, byte for byte as it is written.",
+    doc: "An HTTP/1.1 request on a connection of its own, sent byte for byte.",
     keys: &[
         &[
             key("method", Shape::Text, "The method; `POST` if there is a body, else `GET`."),
@@ -33,7 +33,7 @@ pub(in crate::suite) static HTTP: Object = Object {
             key(
                 "headers",
                 Shape::Map(&HEADER),
-                "Headers as they are written; a list repeats a header, and an empty value leaves out one that is sent by default.",
+                "Headers; a list repeats a header, and an empty value removes one that is sent by default.",
             ),
             key("bare", Shape::Flag, "Sends only the headers under `headers`."),
             key("body", Shape::Any, "The body: text as it is, `{ base64: … }`, or a value that is sent as JSON."),
@@ -42,12 +42,12 @@ pub(in crate::suite) static HTTP: Object = Object {
             key(
                 "then",
                 Shape::Choice(&["close_write", "abort"]),
-                "The action after the last byte: `close_write` ends our side of the connection, `abort` all of it.",
+                "The action after the last byte: `close_write` ends mcprove's side of the connection, `abort` all of it.",
             ),
             key(
                 "read",
                 Shape::Either(&[Shape::Choice(&["head", "body"]), Shape::Object(&EVENTS)]),
-                "How much of the response is read: its head, its whole body, or some events; by default the body, of a stream of events up to the answer.",
+                "How much of the response is read: its head, its whole body, or some events; by default the body, or an event stream up to the answer.",
             )
             .unless("then", Shape::Choice(&["abort"])),
         ],
@@ -56,7 +56,7 @@ pub(in crate::suite) static HTTP: Object = Object {
             key(
                 "during",
                 Shape::List(&Shape::Object(&super::step::STEP)),
-                "Steps that run while the response is read, which ends with them.",
+                "Steps that run while the response is read; reading ends after them.",
             ),
             key("for", Shape::Time, "How long the response is read after the steps under `during`.").default("100ms"),
         ],
@@ -96,7 +96,7 @@ pub(in crate::suite) static SEND: Object = Object {
             key(
                 "answers",
                 Shape::Either(&[Shape::Text, Shape::Number, Shape::NonEmpty(&Shape::List(&ID))]),
-                "The answers to wait for: an id, several, `any` for the next answer, `none` to look for a while; by default the ids of the requests that are sent.",
+                "The answers to wait for: an id, a list of ids, `any` for the next answer, `none` to watch for a while; by default the ids of the sent requests.",
             )
             .cure("write `answers: none` to wait for nothing"),
             key(

@@ -11,30 +11,22 @@ pub(super) static RULE: Object = Object {
     name: "a rule",
     doc: "A rule of the specification that a test checks.",
     keys: &[&[
-        required("id", Shape::Text, "Its id: `B2`."),
+        required("id", Shape::Text, "The id, such as `B2`."),
         required(
             "section",
             Shape::Text,
-            "The page and the section of the specification that it belongs to: `basic/transports#stdio`.",
+            "The page and the section of the specification, such as `basic/transports#stdio`.",
         ),
-        key(
-            "level",
-            Shape::Choice(&["must", "should"]),
-            "How binding it is; a server that breaks a `should` is warned.",
-        )
-        .default("must"),
+        key("level", Shape::Choice(&["must", "should"]), "The level; a broken `should` is only a warning.")
+            .default("must"),
         key("advice", Shape::Text, "Why the rule is only advice, if the sentence has no SHOULD."),
-        key("revisions", Shape::List(&Shape::Choice(REVISIONS)), "The revisions in which it holds; all by default."),
-        key("over", CARRIERS, "The transport that it is about; every one by default."),
-        required(
-            "quote",
-            Shape::Text,
-            "The sentence that demands it, word for word; `…` stands for words that are left out.",
-        ),
+        key("revisions", Shape::List(&Shape::Choice(REVISIONS)), "The revisions to which it applies; all by default."),
+        key("over", CARRIERS, "The transport to which it applies; all by default."),
+        required("quote", Shape::Text, "The sentence that demands it, word for word; `…` stands for omitted words."),
         key(
             "source",
             Shape::Text,
-            "The page of the sentence, if that is not the page of `section`: `schema#tool`, or an address.",
+            "The page of the sentence, if it differs from the page of `section`: `schema#tool`, or an address.",
         ),
         required("why", Shape::Text, "Why it matters."),
         required("good", Shape::Text, "How a good server answers."),
@@ -54,7 +46,7 @@ pub(super) static RULE: Object = Object {
 
 static NEED: Object = Object {
     name: "a need",
-    doc: "Conditions of a test; unless all of them hold, the test is skipped.",
+    doc: "Conditions of a test; if one does not hold, the test is skipped.",
     keys: &[&[
         alternative("hint", Shape::Text, "A hint under `compliance: { hints: … }`, such as `slow_tool`.")
             .cure("write for example `{ capability: tools }`"),
@@ -64,7 +56,7 @@ static NEED: Object = Object {
         alternative(
             "assert",
             Shape::Text,
-            "An expression that holds; `offer` has the server's lists and capabilities.",
+            "An expression that must hold; `offer` has the server's lists and capabilities.",
         ),
         key("else", Shape::Text, "The reason that is reported if `assert` does not hold.").beside(&["assert"]),
     ]],
@@ -72,20 +64,20 @@ static NEED: Object = Object {
 
 /// The key of a test that stands for a rule.
 pub static RULE_KEY: &[Key] =
-    &[key("rule", Shape::Object(&RULE), "The rule of the specification for which the test stands.")];
+    &[key("rule", Shape::Object(&RULE), "The rule of the specification that the test checks.")];
 
 /// Keys of a test that does not say something of every server.
 pub static NEED_KEYS: &[Key] = &[
-    key("needs", Shape::List(&Shape::Object(&NEED)), "Conditions without which the test is skipped."),
+    key("needs", Shape::List(&Shape::Object(&NEED)), "Conditions; if one does not hold, the test is skipped."),
     key(
         "witness",
         Shape::List(&Shape::Object(&super::step::STEP)),
-        "Steps that must succeed first, such as a valid twin of the call that must be refused. If they fail, the test is inconclusive.",
+        "Steps that must succeed first, such as a valid call of the tool that must refuse another one. If they fail, the test is inconclusive.",
     ),
     alternative(
         "scan",
         Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]),
-        "Instead of steps: scans of every frame of every session of the suite.",
+        "In place of steps: scans that must find nothing in any session of the suite.",
     ),
     key("handshake", Shape::Flag, "`false` begins a session without a handshake; the steps send everything.")
         .default("true"),

@@ -16,12 +16,12 @@ pub(in crate::suite) static SERVER: Object = Object {
         alternative(
             "url",
             Shape::Text,
-            "The address of a server over HTTP. With `command` beside it the server is started first, and `{{ port }}` in both is a free port.",
+            "The address of a server over HTTP. With `command`, mcprove starts the server first, and `{{ port }}` in both is a free port.",
         ),
         key(
             "transport",
             Shape::Choice(&["auto", "streamable-http", "sse"]),
-            "Which transport the `url` has: `auto` speaks streamable HTTP, and HTTP+SSE of 2024-11-05 to servers that speak nothing else.",
+            "The transport of the `url`: `auto` uses streamable HTTP, and HTTP+SSE of 2024-11-05 for servers that support nothing else.",
         )
         .default("auto")
         .beside(&["url"]),
@@ -30,7 +30,7 @@ pub(in crate::suite) static SERVER: Object = Object {
         key(
             "env",
             Shape::Map(&SCALAR),
-            "Environment variables for the server. It gets PATH, HOME, LANG, TMPDIR and these, nothing else.",
+            "Environment variables for the server. It gets only these and PATH, HOME, LANG, TMPDIR.",
         )
         .beside(PROCESS),
         key("inherit_env", Shape::Flag, "Whether the server gets the whole environment.").default("false").beside(PROCESS),
@@ -56,12 +56,12 @@ pub(in crate::suite) static SERVER: Object = Object {
         key(
             "scratch",
             Shape::Flag,
-            "Whether the server's data may be changed: generated cases then call tools that write, but none that may destroy something.",
+            "Whether the server's data may be changed: generated cases then call tools that write, but no destructive ones.",
         ),
         key(
             "protocol",
             Shape::Either(&[Shape::Choice(REVISIONS), Shape::Set(&Shape::Choice(REVISIONS))]),
-            "The protocol revision: `auto` finds out; a list runs every case once per revision.",
+            "The protocol revision: `auto` detects it; a list runs every case once per revision.",
         )
         .default("auto"),
     ]],
@@ -92,14 +92,14 @@ static CLIENT_CREDENTIALS: Object = Object {
     keys: &[&[
         key("issuer", Shape::Text, "The authorization server; its metadata have the token endpoint.")
             .choice("endpoint"),
-        key("token_url", Shape::Text, "The token endpoint, if no metadata name it.").choice("endpoint"),
+        key("token_url", Shape::Text, "The token endpoint, if metadata do not name it.").choice("endpoint"),
         required("client_id", Shape::Text, "The id of the client."),
         required(
             "client_secret",
             Shape::Text,
             "The secret of the client; it appears in no output, nor does the token.",
         ),
-        key("scopes", Shape::List(&Shape::Text), "The scopes of the token; by default those that the server asks for."),
+        key("scopes", Shape::List(&Shape::Text), "The scopes of the token; by default those that the server requires."),
         key("resource", Shape::Text, "The resource that the token is for; by default the `url` of the server."),
     ]],
 };
@@ -125,22 +125,22 @@ static RUN_OPTION_KEYS: &[Key] = &[
     key(
         "restart_policy",
         Shape::Choice(&["per_suite", "per_test", "never"]),
-        "`per_suite` shares one session, `per_test` gives every case a fresh server, or only a session of its own if the server has a `url` and no `command`, `never` does not start a crashed server again.",
+        "`per_suite` shares one session, `per_test` gives every case a fresh server, or a fresh session if the server has a `url` and no `command`, and `never` does not restart a crashed server.",
     )
     .default("per_suite"),
     key(
         "parallel",
         Shape::Range(1, MOST_PARALLEL as u64),
-        "How many cases run at a time. By default hand-written cases run one after another, and as many generated ones as there are processors.",
+        "The number of cases that run at a time. By default hand-written cases run one after another, and as many generated ones as there are processors.",
     ),
     key("timeout", Shape::Timeout, "The time that a case may take.").default("30s"),
     key("request_timeout", Shape::Timeout, "The time that one request may take.").default("10s"),
     key("start_timeout", Shape::Timeout, "The time that a server may take to start and shake hands.").default("30s"),
-    key("retries", RETRIES, "How often a failed case is retried; one that passes then is flaky.").default("0"),
+    key("retries", RETRIES, "The number of retries of a failed case; a case that passes then is flaky.").default("0"),
     key(
         "order",
         Shape::Choice(&["declared", "shuffled"]),
-        "The order of the cases: as written, or by a seed, which the run prints and `--shuffle=SEED` takes.",
+        "The order of the cases: as written, or shuffled with a seed, which the run prints and `--shuffle=SEED` repeats.",
     )
     .default("declared"),
 ];

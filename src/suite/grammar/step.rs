@@ -12,7 +12,7 @@ static STEP_NAME: &[Key] = &[
     key(
         "needs",
         Shape::List(&Shape::Object(&STEP_NEED)),
-        "Conditions of the answer without which the test is skipped.",
+        "Conditions of the answer; if one does not hold, the test is skipped.",
     ),
 ];
 
@@ -40,7 +40,7 @@ pub static STEP_KEYS: &[Key] = &[
     alternative(
         "list",
         Shape::Choice(&["tools", "resources", "resource_templates", "prompts"]),
-        "Lists what the server offers, all pages.",
+        "Requests all pages of this list.",
     )
     .choice("action"),
     alternative("request", Shape::Text, "Sends a request with this method.").choice("action"),
@@ -61,20 +61,17 @@ pub static STEP_KEYS: &[Key] = &[
     alternative(
         "restart",
         Shape::Flag,
-        "Ends the server and starts it again; not for one that has a `url` and no `command`.",
+        "Restarts the server; not possible for a server with a `url` and no `command`.",
     )
     .choice("action")
     .unless("expect", EXPECTATIONS),
     alternative("send", raw::SEND_SHAPE, "Writes a raw message on the session's stream.").choice("action"),
     alternative("http", Shape::Object(&raw::HTTP), "Sends a raw HTTP request.").choice("action"),
-    key(
-        "expect",
-        Shape::List(&Shape::Object(&EXPECTATION)),
-        "Expectations of the answer; `[]` says on purpose that there are none.",
-    )
-    .beside(&[
-        "call", "read", "prompt", "complete", "list", "request", "send", "http", "notify", "wait", "alive", "restart",
-    ]),
+    key("expect", Shape::List(&Shape::Object(&EXPECTATION)), "Expectations of the answer; write `[]` for none.")
+        .beside(&[
+            "call", "read", "prompt", "complete", "list", "request", "send", "http", "notify", "wait", "alive",
+            "restart",
+        ]),
     key(
         "capture",
         Shape::Map(&Shape::Either(&[Shape::Text, Shape::Object(&CAPTURE)])),
@@ -121,11 +118,11 @@ static SNAPSHOT: Object = Object {
             Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
             "Paths whose values differ from run to run, with replacement texts; in a list, the type replaces the value.",
         ),
-        key("sort", Shape::List(&Shape::Text), "Paths of arrays whose order means nothing."),
+        key("sort", Shape::List(&Shape::Text), "Paths of arrays whose order does not matter."),
         key(
             "per",
             Shape::Choice(&["server", "revision"]),
-            "Keeps one recording for each server or each revision; by default all must answer alike.",
+            "Keeps one recording for each server or each revision; by default one recording must match all of them.",
         ),
     ]],
 };
@@ -135,7 +132,7 @@ static COMPLETE: Object = Object {
     doc: "The argument to complete.",
     keys: &[&[
         required("ref", Shape::Any, "The prompt or resource template: `{ type: ref/prompt, name: … }`."),
-        required("argument", Shape::Any, "The argument and what is typed so far: `{ name: …, value: … }`."),
+        required("argument", Shape::Any, "The argument and its beginning: `{ name: …, value: … }`."),
         key("context", Shape::Any, "Arguments that are known already."),
     ]],
 };

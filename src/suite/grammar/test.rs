@@ -8,9 +8,9 @@ use super::step::STEP;
 /// The keys of a test, but for those of a rule, of a single step and of blocks.
 pub static TEST_KEYS: &[Key] = &[
     required("name", Shape::Text, "The test's name, unique in the suite."),
-    key("tags", Shape::List(&Shape::Text), "Words to select tests by."),
-    key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "The reason why the test is not run."),
-    key("only", Shape::Flag, "Runs only the tests so marked; refused in CI."),
+    key("tags", Shape::List(&Shape::Text), "Tags, by which filters select tests."),
+    key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Skips the test, with a reason."),
+    key("only", Shape::Flag, "Runs only the tests with this mark; refused in CI."),
     key("server", Shape::Text, "The one server on which this test runs."),
     key("setup", Shape::List(&Shape::Object(&STEP)), "Steps before the test."),
     alternative("steps", Shape::List(&Shape::Object(&STEP)), "The steps, in order.").choice("action"),
@@ -24,10 +24,10 @@ pub static TEST_KEYS: &[Key] = &[
     key(
         "for_each",
         Shape::Choice(&["tools", "resources", "prompts"]),
-        "Runs the test once for each thing that the server offers, as `tool`, `resource` or `prompt`.",
+        "Runs the test once for each item that the server lists, as `tool`, `resource` or `prompt`.",
     )
     .choice("loop"),
-    key("where", Shape::Text, "An expression that filters the things of `for_each`.").beside(&["for_each"]),
+    key("where", Shape::Text, "An expression that filters the items of `for_each`.").beside(&["for_each"]),
     key(
         "output_schema",
         Shape::Flag,
@@ -37,7 +37,7 @@ pub static TEST_KEYS: &[Key] = &[
     key(
         "judges",
         Shape::List(&Shape::Text),
-        "Variants of the fault taxonomy that this test judges beyond those of its expectations.",
+        "Variants of the fault taxonomy that this test judges, in addition to those of its expectations.",
     ),
     key("retries", RETRIES, "How often this test is retried."),
     key("inject", Shape::List(&Shape::Text), "Faults of `faults:` to plant during this test."),

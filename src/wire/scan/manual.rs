@@ -8,7 +8,7 @@ use super::table::{SCANS, Scan};
 const HEAD: &str = "\
 # Scans
 
-The rules for messages that every run checks, with any suite; [Semantics](../semantics.md#scans) says to which case a violation belongs.
+Every run checks these rules for messages, with any suite; [Semantics](../semantics.md#scans) says which case a violation fails.
 This page is made from the code; `UPDATE=1 cargo test generated` writes it anew.
 
 The second column ends the sentence \"a server must not …\".

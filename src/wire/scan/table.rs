@@ -69,11 +69,11 @@ scans! {
     MalformedEnvelope, "malformed-envelope", ENVELOPE, V2024_11_05, "basic#messages", "basic#messages",
         "send a message that is not JSON-RPC 2.0 with exactly one of `method`, `result` and `error`";
     BadResult, "bad-result", ENVELOPE, V2024_11_05, "basic#result-responses", "basic#result-responses",
-        "answer with a `result` that is no object";
+        "answer with a `result` that is not an object";
     IncompleteError, "incomplete-error", ENVELOPE, V2024_11_05, "basic#error-responses", "basic#error-responses",
         "answer with an error that lacks its `code` or its `message`";
     BadErrorCode, "bad-error-code", ENVELOPE, V2024_11_05, "basic#error-responses", "basic#error-responses",
-        "answer with an error code that is no whole number";
+        "answer with an error code that is not an integer";
     NotificationWithId, "notification-with-id", ENVELOPE, V2024_11_05, "basic#notifications", "basic#notifications",
         "give a notification an `id`";
     BadRequestId, "bad-request-id", ENVELOPE, V2024_11_05, "basic#requests", "",
@@ -91,7 +91,7 @@ scans! {
     ServerRequest, "server-request", ENVELOPE, V2026_07_28, "", "basic/patterns#multi-round-trip-requests",
         "send a request";
     UndeclaredRequest, "undeclared-request", CAPABILITY, V2024_11_05, "basic/lifecycle#operation", "",
-        "ask the client for what the client did not declare";
+        "send the client a request that the client did not declare";
     UndeclaredElicitationMode, "undeclared-elicitation-mode", CAPABILITY, V2025_11_25, "client/elicitation#capabilities",
         "client/elicitation#capabilities",
         "elicit in a mode that the client did not declare beside another one";
@@ -108,7 +108,7 @@ scans! {
         "answer with -32042 without a list of URL elicitations that have an `elicitationId`";
     UnknownElicitation, "unknown-elicitation", NOTICE, V2025_11_25,
         "client/elicitation#completion-notifications-for-url-mode-elicitation", "",
-        "tell of the completion of an elicitation that it never asked for";
+        "report the completion of an elicitation that it never requested";
     UnbalancedToolResults, "unbalanced-tool-results", ENVELOPE, V2025_11_25, "client/sampling#tool-result-messages",
         "client/sampling#tool-result-messages",
         "ask for sampling with messages in which tool results stand beside other content";
@@ -119,7 +119,7 @@ scans! {
         "declare an extension whose id has no prefix or breaks the grammar of `_meta` keys";
     // Schemas.
     NoInputSchema, "no-input-schema", SCHEMA, V2024_11_05, "server/tools#tool", "server/tools#tool",
-        "list a tool whose `inputSchema` is missing or no object";
+        "list a tool whose `inputSchema` is missing or not an object";
     InvalidSchema, "invalid-schema", SCHEMA, V2025_11_25, "basic#schema-validation", "basic#schema-validation",
         "declare a schema that is invalid in its dialect";
     BadHeaderAnnotation, "bad-header-annotation", SCHEMA, V2026_07_28, "", "server/tools#x-mcp-header",
@@ -130,7 +130,7 @@ scans! {
         "report progress that does not increase";
     ProgressUnknownToken, "progress-unknown-token", NOTICE, V2024_11_05, "basic/utilities/progress#behavior-requirements",
         "basic/patterns/progress#behavior-requirements",
-        "report progress under a token that no request gave";
+        "report progress with a token that no request has";
     ProgressAfterAnswer, "progress-after-answer", NOTICE, V2024_11_05, "basic/utilities/progress#implementation-notes",
         "basic/patterns/progress#implementation-notes",
         "report progress of a request that is answered";
@@ -145,24 +145,24 @@ scans! {
     ListenStray, "listen-stray", NOTICE, V2026_07_28, "", "server/utilities/logging#per-request-log-level",
         "send log messages or progress on the stream of a subscription";
     ListenUntagged, "listen-untagged", NOTICE, V2026_07_28, "", "basic/patterns/subscriptions#receiving-notifications",
-        "send what a subscription brings without the subscription's id";
+        "send notifications of a subscription without its id";
     ListenUnacknowledged, "listen-unacknowledged", NOTICE, V2026_07_28, "", "basic/patterns/subscriptions#acknowledgment",
         "send anything on a subscription before it is acknowledged";
     ListenUnasked, "listen-unasked", NOTICE, V2026_07_28, "", "basic/patterns/subscriptions#opening-a-stream",
         "send notifications of a type that the subscription did not ask for";
     // Tasks.
     BadTaskId, "bad-task-id", ENVELOPE, V2025_11_25, "basic/utilities/tasks#task-id-requirements", "",
-        "tell of a task whose `taskId` is no text";
+        "send a task whose `taskId` is not a text";
     ReusedTaskId, "reused-task-id", CORRELATION, V2025_11_25, "basic/utilities/tasks#task-id-requirements", "",
-        "create two tasks with one `taskId`";
+        "create two tasks with the same `taskId`";
     TaskNotWorking, "task-not-working", ENVELOPE, V2025_11_25, "basic/utilities/tasks#task-status-lifecycle", "",
         "create a task in another status than `working`";
     BadTaskStatus, "bad-task-status", ENVELOPE, V2025_11_25, "basic/utilities/tasks#task-status-lifecycle", "",
-        "tell of a task in a status that does not exist";
+        "send a task with an unknown status";
     TaskNotFinal, "task-not-final", ENVELOPE, V2025_11_25, "basic/utilities/tasks#task-status-lifecycle", "",
         "move a task on that is completed, failed or cancelled";
     BadTaskTime, "bad-task-time", ENVELOPE, V2025_11_25, "basic/utilities/tasks#ttl-and-resource-management", "",
-        "tell of a task without `createdAt` and `lastUpdatedAt` in ISO 8601";
+        "send a task without `createdAt` and `lastUpdatedAt` in ISO 8601";
     BadTaskTtl, "bad-task-ttl", ENVELOPE, V2025_11_25, "basic/utilities/tasks#ttl-and-resource-management", "",
         "answer `tasks/get` without a `ttl` that is a whole number or null";
     UnrelatedTaskResult, "unrelated-task-result", CORRELATION, V2025_11_25,
@@ -181,7 +181,7 @@ scans! {
         "name a resource by anything but a URI of RFC 3986";
     BadUriTemplate, "bad-uri-template", CONTENT, V2024_11_05, "server/resources#resource-templates",
         "server/resources#resource-templates",
-        "list a template that is no URI template of RFC 6570";
+        "list a template that is not a URI template of RFC 6570";
     // Results since 2026-07-28.
     ResultWithoutType, "result-without-type", ENVELOPE, V2026_07_28, "", "basic#result-responses",
         "answer with a result that has no `resultType`";
@@ -192,9 +192,9 @@ scans! {
     RetiredErrorCode, "retired-error-code", ERROR, V2026_07_28, "", "basic#error-codes",
         "answer with -32002 or -32042";
     NoCacheHints, "no-cache-hints", ENVELOPE, V2026_07_28, "", "server/utilities/caching#cacheable-results",
-        "answer what can be cached without `ttlMs` and `cacheScope`";
+        "send a cacheable result without `ttlMs` and `cacheScope`";
     BadTtl, "bad-ttl", ENVELOPE, V2026_07_28, "", "server/utilities/caching#time-to-live-ttl-field",
-        "answer with a `ttlMs` that is no whole number from 0 on";
+        "answer with a `ttlMs` that is not an integer of at least 0";
     CacheScopeChanges, "cache-scope-changes", ENVELOPE, V2026_07_28, "",
         "server/utilities/caching#interaction-with-pagination",
         "change the `cacheScope` between the pages of a list";
