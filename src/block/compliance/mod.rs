@@ -35,12 +35,14 @@ static KEYS: Object = Object {
         key(
             "hints",
             Shape::Map(&Shape::Any),
-            "Tools or tokens that some rules need, such as `slow_tool: export` or `progress_tool: { name: export, arguments: { steps: 3 } }`.",
+            "Tools or tokens that some rules need, such as `slow_tool: export` or `progress_tool: { name: export, \
+             arguments: { steps: 3 } }`.",
         ),
         key(
             "baseline",
             Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
-            "Rules that the server is known to break: ids, or ids with reasons. If the server keeps a listed rule, the case fails.",
+            "Rules that the server is known to break: ids, or ids with reasons. If the server keeps a listed rule, \
+             the case fails.",
         ),
         key(
             "rules",

@@ -132,7 +132,8 @@ impl SuiteSettings for Fuzz {
             }
             let message =
                 format!("`fuzz` does not call `{tool}` with these arguments: they need what `setup` captures");
-            let help = "fuzzed tools have servers of their own, whose captures are not filled in; give arguments without captures";
+            let help = "fuzzed tools have servers of their own, whose captures are not filled in; give arguments \
+                        without captures";
             found.push(Diagnostic::warning("captured-arguments", message, args.span).with_help(help.to_owned()));
         }
     }
